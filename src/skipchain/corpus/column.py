@@ -1,0 +1,101 @@
+"""A dictionary-encoded column of strings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import CorpusError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """One string per token: ``values[codes[i]]``.
+
+    ``codes`` is ``int32 [N]``; ``values`` holds each distinct string once. A slice shares both.
+
+    >>> column = Column.encode(["the", "cat", "the"])
+    >>> column.codes.tolist(), column.values
+    ([0, 1, 0], ('the', 'cat'))
+    >>> list(column[1:])
+    ['cat', 'the']
+    """
+
+    codes: NDArray[np.int32]  # [N]
+    values: tuple[str, ...]
+
+    @classmethod
+    def encode(cls, strings: Sequence[str]) -> Column:
+        """Number the distinct strings in the order in which they first appear."""
+        numbers = {value: code for code, value in enumerate(dict.fromkeys(strings))}
+        codes = np.fromiter(map(numbers.__getitem__, strings), np.int32, len(strings))
+        return cls(frozen(codes), tuple(numbers))
+
+    @classmethod
+    def constant(cls, value: str, length: int) -> Column:
+        """The same string for every token."""
+        return cls(frozen(np.zeros(length, np.int32)), (value,))
+
+    def __post_init__(self) -> None:
+        if self.codes.ndim != 1 or self.codes.dtype != np.int32:
+            raise CorpusError(
+                f"column codes must be one-dimensional int32, got {self.codes.dtype} "
+                f"with {self.codes.ndim} dimensions"
+            )
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, where: slice) -> Column:
+        return Column(self.codes[where], self.values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        """Equal strings at every token, however they are numbered."""
+        if not isinstance(other, Column):
+            return NotImplemented
+        if len(self) != len(other):
+            return False
+        if self.values == other.values:
+            return bool(np.array_equal(self.codes, other.codes))
+        return self.tolist() == other.tolist()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def tolist(self) -> list[str]:
+        """The strings, one per token."""
+        return list(map(self.values.__getitem__, self.codes.tolist()))
+
+    def take(self, tokens: NDArray[np.int64]) -> Column:
+        """The column of the chosen tokens, in the order given."""
+        return Column(frozen(self.codes[tokens]), self.values)
+
+    def compact(self) -> Column:
+        """The same strings, without the values that no token has, numbered by first appearance."""
+        return Column.encode(self.tolist())
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Column]) -> Column:
+        """One column after the other, with one set of values."""
+        values: dict[str, int] = {}
+        parts = []
+        for column in columns:
+            renumber = np.fromiter(
+                (values.setdefault(value, len(values)) for value in column.values),
+                np.int32,
+                len(column.values),
+            )
+            parts.append(renumber[column.codes])
+        codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        return cls(frozen(codes.astype(np.int32, copy=False)), tuple(values))
+
+
+def frozen(array: NDArray) -> NDArray:  # type: ignore[type-arg]
+    """The array, closed to writing."""
+    array.flags.writeable = False
+    return array

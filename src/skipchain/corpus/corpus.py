@@ -1,0 +1,427 @@
+"""A corpus: string columns over tokens, cut into sentences and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column, frozen
+from skipchain.errors import CorpusError
+
+if TYPE_CHECKING:
+    from skipchain.schemes import Spans
+
+WORD = "word"
+LABEL = "label"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """Tokens in columns, with sentence and document boundaries; never changed in place.
+
+    ``columns`` maps a name to a `Column` of N strings; the words are the column ``word`` and the
+    labels, where there are any, the column ``label``, written in ``scheme`` (see
+    `skipchain.schemes`; None for labels that mark no spans, as parts of speech do).
+
+    ``sentences`` is ``int64 [M + 1]``, offsets into the tokens; ``documents`` is ``int64 [D + 1]``,
+    offsets into the sentences. Where the corpus was made from running text, ``texts`` holds the
+    text of each document, and ``starts``/``ends`` are the character offsets of each token in it.
+    ``notes`` keeps raw lines that carry no token (comments, multi-word ranges), by the token they
+    stand before, so that files can be written back as they were.
+
+    >>> corpus = Corpus.of([["Ada", "slept", "."], ["Bo", "left"]],
+    ...                    [["B-PER", "O", "O"], ["B-PER", "O"]], scheme="iob2")
+    >>> corpus
+    Corpus(1 document, 2 sentences, 5 tokens, columns word, label (iob2))
+    >>> corpus[1].words
+    ['Bo', 'left']
+    >>> corpus[:1].labels.tolist()
+    ['B-PER', 'O', 'O']
+    """
+
+    columns: Mapping[str, Column]
+    sentences: NDArray[np.int64]  # [M + 1]
+    documents: NDArray[np.int64]  # [D + 1]
+    scheme: str | None = None
+    starts: NDArray[np.int32] | None = None  # [N]
+    ends: NDArray[np.int32] | None = None  # [N]
+    texts: tuple[str, ...] | None = None  # [D]
+    names: tuple[str, ...] | None = None  # [D]
+    notes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
+        object.__setattr__(self, "notes", MappingProxyType(dict(self.notes)))
+        for name in ("sentences", "documents"):
+            offsets = np.asarray(getattr(self, name), np.int64)
+            if len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+                raise CorpusError(f"{name} must be offsets that start at 0 and never fall")
+            object.__setattr__(self, name, frozen(offsets.view()))
+        if self.documents[-1] != len(self.sentences) - 1:
+            raise CorpusError(
+                f"documents end at sentence {self.documents[-1]}, but there are "
+                f"{len(self.sentences) - 1} sentences"
+            )
+        n = int(self.sentences[-1])
+        for name, column in self.columns.items():
+            if len(column) != n:
+                raise CorpusError(
+                    f"column {name!r} has {len(column)} values, but there are {n} tokens"
+                )
+        for name in ("starts", "ends"):
+            offsets = getattr(self, name)
+            if offsets is not None and len(offsets) != n:
+                raise CorpusError(f"{name} has {len(offsets)} values, but there are {n} tokens")
+        for name in ("texts", "names"):
+            per_document = getattr(self, name)
+            if per_document is not None and len(per_document) != len(self.documents) - 1:
+                raise CorpusError(
+                    f"{name} has {len(per_document)} entries, but there are "
+                    f"{len(self.documents) - 1} documents"
+                )
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        labels: Iterable[Sequence[str]] | None = None,
+        *,
+        scheme: str | None = None,
+        documents: Sequence[int] | None = None,
+        **columns: Iterable[Sequence[str]],
+    ) -> Corpus:
+        """A corpus from lists of words (and labels, and further columns) per sentence.
+
+        ``documents`` gives the number of sentences of each document; without it all sentences are
+        one document.
+        """
+        per_sentence = {WORD: list(sentences)}
+        per_sentence.update({name: list(values) for name, values in columns.items()})
+        if labels is not None:
+            per_sentence[LABEL] = list(labels)
+        words = per_sentence[WORD]
+        for name, lists in per_sentence.items():
+            if len(lists) != len(words):
+                raise CorpusError(f"{name}: {len(lists)} sentences, but word has {len(words)}")
+            for number, (values, sentence) in enumerate(zip(lists, words, strict=True)):
+                if len(values) != len(sentence):
+                    raise CorpusError(
+                        f"{name}: sentence {number} has {len(values)} values for "
+                        f"{len(sentence)} words"
+                    )
+        sizes = [len(words)] if documents is None else list(documents)
+        return cls(
+            {
+                name: Column.encode([value for values in lists for value in values])
+                for name, lists in per_sentence.items()
+            },
+            offsets_of(map(len, words)),
+            offsets_of(sizes),
+            scheme,
+        )
+
+    # Sizes and names ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.sentences) - 1
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return int(self.sentences[-1])
+
+    @property
+    def n_documents(self) -> int:
+        """The number of documents."""
+        return len(self.documents) - 1
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.columns)
+        if self.scheme is not None:
+            names += f" ({self.scheme})"
+        return (
+            f"Corpus({plural(self.n_documents, 'document')}, {plural(len(self), 'sentence')}, "
+            f"{plural(self.n_tokens, 'token')}, columns {names})"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Corpus):
+            return NotImplemented
+        return (
+            dict(self.columns) == dict(other.columns)
+            and np.array_equal(self.sentences, other.sentences)
+            and np.array_equal(self.documents, other.documents)
+            and self.scheme == other.scheme
+            and self.texts == other.texts
+            and self.names == other.names
+            and same_array(self.starts, other.starts)
+            and same_array(self.ends, other.ends)
+            and dict(self.notes) == dict(other.notes)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Columns -----------------------------------------------------------------------------------
+
+    def column(self, name: str) -> Column:
+        """The column of that name; a `CorpusError` lists the columns where there is none."""
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise CorpusError(
+                f"there is no column {name!r}; the corpus has {', '.join(self.columns) or 'none'}"
+            ) from None
+
+    @property
+    def words(self) -> Column:
+        """The column ``word``."""
+        return self.column(WORD)
+
+    @property
+    def labels(self) -> Column:
+        """The column ``label``."""
+        return self.column(LABEL)
+
+    @property
+    def labelled(self) -> bool:
+        """Whether there is a column ``label``."""
+        return LABEL in self.columns
+
+    def with_column(self, name: str, column: Column) -> Corpus:
+        """The same corpus with that column added or replaced."""
+        return replace(self, columns={**self.columns, name: column})
+
+    def with_labels(self, labels: Column, scheme: str | None = None) -> Corpus:
+        """The same corpus with other labels, in the scheme given."""
+        return replace(self, columns={**self.columns, LABEL: labels}, scheme=scheme)
+
+    def without_labels(self) -> Corpus:
+        """The same corpus without the column ``label``."""
+        rest = {name: column for name, column in self.columns.items() if name != LABEL}
+        return replace(self, columns=rest, scheme=None)
+
+    def spans(self) -> Spans:
+        """The labelled spans, read in the corpus' scheme.
+
+        >>> corpus = Corpus.of([["Ada", "Lee", "slept"]], [["B-PER", "I-PER", "O"]], scheme="iob2")
+        >>> corpus.spans().tolist()
+        [(0, 2, 'PER')]
+        """
+        from skipchain.schemes import decode
+
+        if self.scheme is None:
+            raise CorpusError("the labels have no scheme, so they mark no spans")
+        return decode(self.labels, self.sentences, self.scheme)
+
+    # Parts -------------------------------------------------------------------------------------
+
+    @overload
+    def __getitem__(self, where: int) -> Sentence: ...
+
+    @overload
+    def __getitem__(self, where: slice) -> Corpus: ...
+
+    def __getitem__(self, where: int | slice) -> Sentence | Corpus:
+        """One sentence, or a corpus of the sentences in a slice; the arrays are shared."""
+        if isinstance(where, slice):
+            first, last, step = where.indices(len(self))
+            if step != 1:
+                return self.take(np.arange(first, last, step))
+            return self._slice(first, max(first, last))
+        index = where + len(self) if where < 0 else where
+        if not 0 <= index < len(self):
+            raise IndexError(f"sentence {where} of {len(self)}")
+        return Sentence(self, index)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return (Sentence(self, index) for index in range(len(self)))
+
+    def _slice(self, first: int, last: int) -> Corpus:
+        a, b = int(self.sentences[first]), int(self.sentences[last])
+        inner = np.clip(self.documents, first, last) - first
+        keep = np.flatnonzero(np.diff(inner) > 0)
+        offsets = np.append(inner[keep], last - first) if len(keep) else np.zeros(1, np.int64)
+        return Corpus(
+            {name: column[a:b] for name, column in self.columns.items()},
+            self.sentences[first : last + 1] - a,
+            offsets,
+            self.scheme,
+            None if self.starts is None else self.starts[a:b],
+            None if self.ends is None else self.ends[a:b],
+            None if self.texts is None else tuple(self.texts[d] for d in keep),
+            None if self.names is None else tuple(self.names[d] for d in keep),
+            {
+                k - a: lines
+                for k, lines in self.notes.items()
+                if a <= k < b or k == b == self.n_tokens
+            },
+        )
+
+    def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> Corpus:
+        """The chosen sentences in the order given; neighbours of one document stay together."""
+        chosen = np.asarray(sentences, np.int64)
+        if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(self)):
+            raise IndexError(f"sentence numbers must lie in 0 … {len(self) - 1}")
+        lengths = np.diff(self.sentences)[chosen]
+        offsets = offsets_of(lengths)
+        shift = self.sentences[:-1][chosen] - offsets[:-1]
+        tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
+        document = np.searchsorted(self.documents, chosen, side="right") - 1
+        new = np.flatnonzero(np.diff(document, prepend=-1) != 0)
+        notes = {}
+        if self.notes:
+            place = {int(old): k for k, old in enumerate(tokens)}
+            notes = {place[k]: lines for k, lines in self.notes.items() if k in place}
+        return Corpus(
+            {name: column.take(tokens) for name, column in self.columns.items()},
+            offsets,
+            np.append(new, len(chosen)),
+            self.scheme,
+            None if self.starts is None else frozen(self.starts[tokens]),
+            None if self.ends is None else frozen(self.ends[tokens]),
+            None if self.texts is None else tuple(self.texts[d] for d in document[new]),
+            None if self.names is None else tuple(self.names[d] for d in document[new]),
+            notes,
+        )
+
+    def document(self, index: int) -> Corpus:
+        """One document as a corpus of its own."""
+        if not -self.n_documents <= index < self.n_documents:
+            raise IndexError(f"document {index} of {self.n_documents}")
+        index %= self.n_documents
+        return self._slice(int(self.documents[index]), int(self.documents[index + 1]))
+
+    def take_documents(self, documents: Sequence[int] | NDArray[np.int64]) -> Corpus:
+        """The chosen documents, in the order given."""
+        parts = [np.arange(self.documents[d], self.documents[d + 1]) for d in documents]
+        return self.take(np.concatenate(parts) if parts else np.zeros(0, np.int64))
+
+    def split(self, fraction: float, *, seed: int | None = None) -> tuple[Corpus, Corpus]:
+        """Cut into two parts at a document boundary (at a sentence, where there is one document).
+
+        The first part holds about ``fraction`` of the documents. Without a seed the order is kept
+        and both parts are views; with one the documents are drawn at random.
+
+        >>> corpus = Corpus.of([["a"], ["b"], ["c"], ["d"]], documents=[1, 1, 1, 1])
+        >>> [part.words.tolist() for part in corpus.split(0.75)]
+        [['a', 'b', 'c'], ['d']]
+        """
+        if not 0.0 <= fraction <= 1.0:
+            raise CorpusError(f"fraction must lie in 0 … 1, got {fraction}")
+        whole = self.n_documents > 1
+        count = self.n_documents if whole else len(self)
+        cut = round(fraction * count)
+        if seed is None:
+            at = int(self.documents[cut]) if whole else cut
+            return self[:at], self[at:]
+        order = np.random.default_rng(seed).permutation(count)
+        take = self.take_documents if whole else self.take
+        return take(np.sort(order[:cut])), take(np.sort(order[cut:]))
+
+    @classmethod
+    def concatenate(cls, corpora: Sequence[Corpus]) -> Corpus:
+        """One corpus after the other; columns and scheme must be the same in all."""
+        if not corpora:
+            raise CorpusError("there is no corpus to concatenate")
+        head = corpora[0]
+        for corpus in corpora[1:]:
+            if list(corpus.columns) != list(head.columns) or corpus.scheme != head.scheme:
+                raise CorpusError(
+                    "corpora differ in columns or scheme: "
+                    f"{', '.join(head.columns)} ({head.scheme}) and "
+                    f"{', '.join(corpus.columns)} ({corpus.scheme})"
+                )
+        shifts = np.cumsum([0] + [corpus.n_tokens for corpus in corpora])
+        aligned = all(corpus.starts is not None for corpus in corpora)
+        return cls(
+            {
+                name: Column.concatenate([corpus.columns[name] for corpus in corpora])
+                for name in head.columns
+            },
+            offsets_of(np.concatenate([np.diff(corpus.sentences) for corpus in corpora])),
+            offsets_of(np.concatenate([np.diff(corpus.documents) for corpus in corpora])),
+            head.scheme,
+            np.concatenate([c.starts for c in corpora]) if aligned else None,  # type: ignore[misc]
+            np.concatenate([c.ends for c in corpora]) if aligned else None,  # type: ignore[misc]
+            joined(corpus.texts for corpus in corpora),
+            joined(corpus.names for corpus in corpora),
+            {
+                k + int(shift): lines
+                for corpus, shift in zip(corpora, shifts, strict=False)
+                for k, lines in corpus.notes.items()
+            },
+        )
+
+    # Files -------------------------------------------------------------------------------------
+
+    def write(self, path: str | Path, format: str | None = None, **options: Any) -> None:
+        """Write to a file; the format follows the ending unless it is told."""
+        from skipchain.io import write
+
+        write(self, path, format, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One sentence of a corpus: a light view that makes strings only when asked."""
+
+    corpus: Corpus
+    index: int
+
+    @property
+    def tokens(self) -> slice:
+        """Where the sentence's tokens stand in the corpus."""
+        first, last = self.corpus.sentences[self.index : self.index + 2].tolist()
+        return slice(first, last)
+
+    def __len__(self) -> int:
+        return self.tokens.stop - self.tokens.start
+
+    def column(self, name: str) -> list[str]:
+        """The strings of one column."""
+        return self.corpus.column(name)[self.tokens].tolist()
+
+    @property
+    def words(self) -> list[str]:
+        """The words."""
+        return self.column(WORD)
+
+    @property
+    def labels(self) -> list[str]:
+        """The labels."""
+        return self.column(LABEL)
+
+
+def offsets_of(lengths: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lengths [K] to offsets [K + 1]."""
+    counted = np.fromiter(lengths, np.int64)
+    offsets = np.zeros(len(counted) + 1, np.int64)
+    np.cumsum(counted, out=offsets[1:])
+    return offsets
+
+
+def plural(count: int, noun: str) -> str:
+    """``3 tokens``, ``1 token``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    """Both absent, or equal."""
+    return (a is None) == (b is None) and (a is None or np.array_equal(a, b))  # type: ignore[arg-type]
+
+
+def joined(parts: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """One tuple of all, or None where any part is missing."""
+    gathered: list[str] = []
+    for part in parts:
+        if part is None:
+            return None
+        gathered.extend(part)
+    return tuple(gathered)

@@ -1,0 +1,43 @@
+"""The errors a user can meet. Each message says what, where, got, wanted, and the next step."""
+
+from __future__ import annotations
+
+
+class SkipchainError(Exception):
+    """Anything that a user can mend; the command line shows it as one line and exits with 2."""
+
+
+class CorpusError(SkipchainError, ValueError):
+    """A corpus, or an operation on one, does not make sense (lengths, columns, labels)."""
+
+
+class ReadError(CorpusError):
+    """A file does not hold what its format promises.
+
+    >>> str(ReadError("3 columns, but the first line has 4", path="eng.train", line=1042))
+    'eng.train:1042: 3 columns, but the first line has 4'
+    """
+
+    def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
+        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
+        super().__init__(where + message)
+
+
+class SchemeError(CorpusError):
+    """Labels do not follow the scheme they are said to follow."""
+
+
+class TemplateError(SkipchainError, ValueError):
+    """A feature template cannot be read, or asks for something the corpus does not have."""
+
+
+class FeatureError(SkipchainError, ValueError):
+    """Feature values given directly (dicts, arrays) are unusable."""
+
+
+class ModelFileError(SkipchainError):
+    """A model file is damaged, foreign, or needs something that is missing."""
+
+
+class NotFittedError(SkipchainError, ValueError, AttributeError):
+    """A model is asked to predict before it has been fitted."""
