@@ -1,3 +1,57 @@
-"""Sequence labelling with log-linear structured models, fast on a CPU."""
+"""Sequence labelling with log-linear structured models, fast on a CPU.
+
+>>> import skipchain
+>>> skipchain.Corpus.of([["Ada", "slept"]])
+Corpus(1 document, 1 sentence, 2 tokens, columns word)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Column, Corpus
+    from skipchain.errors import SkipchainError
+    from skipchain.features.templates import Templates
+    from skipchain.io import read
+    from skipchain.metrics import evaluate
+    from skipchain.models.crf import CRF
+    from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
+
+# Names are imported when they are first used: `skipchain --help` needs none of them.
+_WHERE = {
+    "CRF": "skipchain.models.crf",
+    "Column": "skipchain.corpus",
+    "Corpus": "skipchain.corpus",
+    "SkipchainError": "skipchain.errors",
+    "Tagger": "skipchain.tagger",
+    "Templates": "skipchain.features.templates",
+    "evaluate": "skipchain.metrics",
+    "load": "skipchain.tagger",
+    "read": "skipchain.io",
+}
+
+__all__ = [
+    "CRF",
+    "Column",
+    "Corpus",
+    "SkipchainError",
+    "Tagger",
+    "Templates",
+    "evaluate",
+    "load",
+    "read",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'skipchain' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,32 @@
+"""A dataset: encoded features, labels as numbers, and where chains begin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.features.rows import Rows
+from skipchain.parallel import blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """N tokens in C chains, as integers.
+
+    ``labels`` is None where the tokens are only to be tagged.
+    """
+
+    rows: Rows
+    offsets: NDArray[np.int64]  # [C + 1]
+    labels: NDArray[np.int32] | None = None  # [N]
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return int(self.offsets[-1])
+
+    def blocks(self) -> list[tuple[int, int]]:
+        """Runs of whole chains, for threads to work on."""
+        return blocks(self.offsets)

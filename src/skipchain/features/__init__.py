@@ -1,0 +1,1 @@
+"""Features as data: templates, views, vocabularies and encoded rows."""

@@ -1,0 +1,242 @@
+"""Features given directly: dicts, lists of strings, sparse matrices and dense arrays per sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.corpus import offsets_of
+from skipchain.errors import FeatureError
+from skipchain.features.rows import NO_VALUES, Rows, Sparse
+from skipchain.features.strings import Strings
+
+
+@dataclass(slots=True)
+class NamedFeatures:
+    """A vocabulary of feature names, for sequences of dicts or of lists of strings.
+
+    The conventions are python-crfsuite's: a number is a weight, True is 1 and False nothing,
+    ``{"key": "text"}`` is the feature ``key=text``, and a nested dict or list puts ``key:`` before its
+    own names.
+
+    >>> features, rows, offsets = NamedFeatures.fit([[{"w": "Ada", "caps": True}, {"w": "slept"}]])
+    >>> features.names()
+    ['w=Ada', 'caps', 'w=slept']
+    """
+
+    strings: Strings
+
+    @classmethod
+    def fit(
+        cls, sequences: Sequence[Any], min_count: int = 1
+    ) -> tuple[NamedFeatures, Rows, NDArray[np.int64]]:
+        """Number the features that occur at least ``min_count`` times, and encode the sequences."""
+        numbers: dict[str, int] = {}
+        parts = list(_tokens(sequences))
+        flat = np.fromiter(
+            (numbers.setdefault(name, len(numbers)) for _, items in parts for name, _ in items),
+            np.int64,
+        )
+        counts = np.bincount(flat, minlength=len(numbers))
+        kept = [name for name, number in numbers.items() if counts[number] >= min_count]
+        features = cls(Strings.of(kept))
+        rows, offsets = features._encode(parts, sequences)
+        return features, rows, offsets
+
+    def encode(self, sequences: Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+        """Rows and chain offsets; unknown features are dropped and counted."""
+        return self._encode(list(_tokens(sequences)), sequences)
+
+    def _encode(
+        self, parts: list[tuple[int, list[tuple[str, float]]]], sequences: Sequence[Any]
+    ) -> tuple[Rows, NDArray[np.int64]]:
+        found = np.array(
+            self.strings.find([name for _, items in parts for name, _ in items]), np.int32
+        )
+        weights = np.fromiter((weight for _, items in parts for _, weight in items), np.float64)
+        indptr = offsets_of(len(items) for _, items in parts)
+        known = found >= 0
+        indptr = np.append(0, np.cumsum(known))[indptr]
+        values = weights[known]
+        index = Sparse(indptr, found[known], NO_VALUES if (values == 1.0).all() else values)
+        rows = Rows(
+            index, Sparse.empty(0), Sparse.empty(len(parts)), len(self.strings),
+            unknown=int((~known).sum()),
+        )  # fmt: skip
+        return rows, offsets_of(map(len, sequences))
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return len(self.strings)
+
+    @property
+    def n_edge_features(self) -> int:
+        """Features given directly go with single labels only."""
+        return 0
+
+    def names(self, *, transition: bool = False) -> list[str]:
+        """The features' names."""
+        return [] if transition else self.strings.tolist()
+
+    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> NamedFeatures:
+        """Only the chosen features."""
+        return NamedFeatures(self.strings.keep(state))
+
+
+def _tokens(sequences: Sequence[Any]) -> Iterator[tuple[int, list[tuple[str, float]]]]:
+    for number, sequence in enumerate(sequences):
+        if isinstance(sequence, (str, bytes, Mapping)):
+            raise FeatureError(
+                f"sequence {number} is a {type(sequence).__name__}; a sequence is a list with one "
+                "dict or list of features per token"
+            )
+        for position, token in enumerate(sequence):
+            yield number, list(_items(token, "", f"sequence {number}, token {position}"))
+
+
+def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
+    if isinstance(token, Mapping):
+        for key, value in token.items():
+            if not isinstance(key, str):
+                raise FeatureError(f"{where}: feature name {key!r} is not a string")
+            if isinstance(value, str):
+                yield f"{prefix}{key}={value}", 1.0
+            elif isinstance(value, (bool, np.bool_)):
+                if value:
+                    yield prefix + key, 1.0
+            elif isinstance(value, (int, float, np.integer, np.floating)):
+                if not np.isfinite(value):
+                    raise FeatureError(
+                        f"{where}: feature {prefix + key!r} has the value {value}; "
+                        "remove it or put a number in its place"
+                    )
+                yield prefix + key, float(value)
+            elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
+                yield from _items(value, f"{prefix}{key}:", where)
+            else:
+                raise FeatureError(
+                    f"{where}: feature {prefix + key!r} has a value of type "
+                    f"{type(value).__name__}; wanted a number, a bool, a string, a dict or a list"
+                )
+    elif isinstance(token, (list, tuple, set, frozenset)):
+        for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
+            if not isinstance(name, str):
+                raise FeatureError(f"{where}: feature {name!r} is not a string")
+            yield prefix + name, 1.0
+    else:
+        raise FeatureError(
+            f"{where}: a token is a dict or a list of features, got {type(token).__name__}"
+        )
+
+
+@dataclass(slots=True)
+class NumberedFeatures:
+    """Features that are the columns of matrices, one sparse or dense matrix [T, F] per sequence.
+
+    >>> features, rows, offsets = NumberedFeatures.fit([np.eye(3), np.ones((2, 3))])
+    >>> features.n_features, rows.n_active, offsets.tolist()
+    (3, 9, [0, 3, 5])
+    """
+
+    columns: NDArray[np.int64]
+    width: int
+
+    @classmethod
+    def fit(
+        cls, matrices: Sequence[Any], min_count: int = 1
+    ) -> tuple[NumberedFeatures, Rows, NDArray[np.int64]]:
+        """Take the number of columns from the matrices, and encode them."""
+        width = int(matrices[0].shape[1])
+        features = cls(np.arange(width), width)
+        if min_count > 1:
+            index, _ = features._stacked(matrices)
+            counts = np.bincount(index.indices, minlength=width)
+            features = cls(np.flatnonzero(counts >= min_count), width)
+        rows, offsets = features.encode(matrices)
+        return features, rows, offsets
+
+    def encode(self, matrices: Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+        """Rows and chain offsets; zeros are left out."""
+        index, offsets = self._stacked(matrices)
+        n = int(offsets[-1])
+        unknown = 0
+        if len(self.columns) < self.width:
+            number = np.full(self.width, -1, np.int32)
+            number[self.columns] = np.arange(len(self.columns), dtype=np.int32)
+            found = number[index.indices]
+            known = found >= 0
+            unknown = int((~known).sum())
+            indptr = np.append(0, np.cumsum(known))[index.indptr]
+            index = Sparse(indptr, found[known], index.values[known])
+        rows = Rows(
+            index, Sparse.empty(0), Sparse.empty(n), len(self.columns), unknown=unknown
+        )
+        return rows, offsets
+
+    def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, NDArray[np.int64]]:
+        indptr, indices, values = [np.zeros(1, np.int64)], [], []
+        filled = 0
+        for number, matrix in enumerate(matrices):
+            part = _sparse(matrix, number)
+            if matrix.shape[1] != self.width:
+                raise FeatureError(
+                    f"sequence {number} has {matrix.shape[1]} columns, but the first has {self.width}"
+                )
+            indptr.append(part.indptr[1:] + filled)
+            indices.append(part.indices)
+            values.append(part.values)
+            filled += len(part.indices)
+        return (
+            Sparse(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
+            offsets_of(matrix.shape[0] for matrix in matrices),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns in use."""
+        return len(self.columns)
+
+    @property
+    def n_edge_features(self) -> int:
+        """Features given directly go with single labels only."""
+        return 0
+
+    def names(self, *, transition: bool = False) -> list[str]:
+        """``column 0``, ``column 1`` …"""
+        return [] if transition else [f"column {number}" for number in self.columns]
+
+    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> NumberedFeatures:
+        """Only the chosen columns."""
+        return NumberedFeatures(self.columns[state], self.width)
+
+
+def _sparse(matrix: Any, number: int) -> Sparse:
+    if hasattr(matrix, "tocsr"):
+        csr = matrix.tocsr()
+        return Sparse(
+            csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data.astype(np.float64)
+        )
+    dense = np.asarray(matrix, np.float64)
+    if dense.ndim != 2:
+        raise FeatureError(
+            f"sequence {number} has shape {dense.shape}; wanted one row per token, one column "
+            "per feature"
+        )
+    rows, columns = np.nonzero(dense)
+    counts = np.bincount(rows, minlength=len(dense))
+    return Sparse(offsets_of(counts), columns.astype(np.int32), dense[rows, columns])
+
+
+def is_matrix(sequence: Any) -> bool:
+    """Whether a sequence is given as a matrix."""
+    return hasattr(sequence, "tocsr") or (isinstance(sequence, np.ndarray) and sequence.ndim == 2)
+
+
+def lengths_of(sequences: Iterable[Any]) -> list[int]:
+    """The number of tokens of each sequence, whatever its form."""
+    return [s.shape[0] if is_matrix(s) else len(s) for s in sequences]

@@ -1,0 +1,287 @@
+"""A corpus being read by templates: columns shifted, views numbered, conjunctions as tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.corpus.corpus import offsets_of
+from skipchain.errors import TemplateError
+from skipchain.features.strings import Strings
+from skipchain.features.template import Atom, View
+from skipchain.features.views import LONGEST_NGRAM, NGRAMS, UserView, Value, evaluate
+from skipchain.kernels import intern
+
+BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
+ABSENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ViewValues:
+    """A view of each distinct value of a column, as numbers.
+
+    One number per value: ``indptr`` is None and ``codes`` is [V + 2], −1 where the view has nothing;
+    several: value v has ``codes[indptr[v] : indptr[v + 1]]``. The last two values are the places before
+    and after a sentence. ``size`` numbers are in use; ``unknown`` [V] counts strings without a number.
+    """
+
+    codes: NDArray[np.int32]
+    indptr: NDArray[np.int64] | None
+    size: int
+    unknown: NDArray[np.int64]
+
+    def mapped(self, numbers: NDArray[np.int32]) -> ViewValues:
+        """The same with ``numbers[code]`` for each code; a number below 0 takes the entry away."""
+        found = np.where(self.codes >= 0, numbers[self.codes], ABSENT).astype(np.int32)
+        if self.indptr is None:
+            return ViewValues(found, None, self.size, self.unknown)
+        keep = found >= 0
+        indptr = np.append(0, np.cumsum(keep))[self.indptr]
+        return ViewValues(found[keep], indptr, self.size, self.unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuples:
+    """Tuples of view numbers, keys [K, M]: one per token (``tokens`` None), or of those tokens [K]."""
+
+    keys: NDArray[np.int32]
+    tokens: NDArray[np.int64] | None = None
+
+
+class Reading:
+    """The numbers that the templates' views give for one corpus."""
+
+    def __init__(self, corpus: Corpus, functions: Mapping[str, UserView]) -> None:
+        self.corpus = corpus
+        self.functions = functions
+        self.values: dict[View, ViewValues] = {}
+        self._shifted: dict[tuple[str, int], NDArray[np.int32]] = {}
+        lengths = np.diff(corpus.sentences)
+        self._first = np.repeat(corpus.sentences[:-1], lengths)
+        self._last = np.repeat(corpus.sentences[1:], lengths)
+
+    @property
+    def n_tokens(self) -> int:
+        """The number of tokens."""
+        return self.corpus.n_tokens
+
+    # Views of distinct values ------------------------------------------------------------------
+
+    def learn(self, view: View) -> Strings:
+        """Number the view's distinct strings, and keep its values under these numbers."""
+        if view.function == NGRAMS:
+            strings, self.values[view] = self._learn_ngrams(view)
+            return strings
+        found = self._evaluate(view)
+        flat = _flat(found)
+        numbers = dict.fromkeys(value for value in flat if value is not None)
+        strings = Strings.of(list(numbers))
+        self.values[view] = _values(found, flat, strings)
+        return strings
+
+    def find(self, view: View, strings: Strings) -> None:
+        """Keep the view's values under numbers learnt before."""
+        if view.function == NGRAMS:
+            self.values[view] = self._find_ngrams(view, strings)
+        else:
+            found = self._evaluate(view)
+            self.values[view] = _values(found, _flat(found), strings)
+
+    def _evaluate(self, view: View) -> Sequence[Value]:
+        if view.function is None:
+            return self.corpus.column(view.column).values
+        assert view.source is not None
+        source = self._evaluate(view.source)
+        if any(isinstance(value, list) for value in source):
+            raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
+        present = [value for value in source if isinstance(value, str)]
+        found = evaluate(view.function, view.arguments, present, self.functions)
+        if len(present) == len(source):
+            return found
+        rest = iter(found)
+        return [None if value is None else next(rest) for value in source]
+
+    def _ngram_text(self, view: View) -> tuple[str, NDArray[np.int64], int, int]:
+        assert view.source is not None
+        shortest, longest = view.arguments or (1, LONGEST_NGRAM)
+        words = ["" if value is None else f"<{value}>" for value in self._evaluate(view.source)]
+        return "".join(words), offsets_of(map(len, words)), int(shortest), int(longest)
+
+    def _learn_ngrams(self, view: View) -> tuple[Strings, ViewValues]:
+        text, offsets, shortest, longest = self._ngram_text(view)
+        points = code_points(text)
+        total = intern.count_ngrams(offsets, shortest, longest)
+        starts, lengths, indptr, numbers = intern.number_ngrams(
+            points, offsets, shortest, longest, total, intern.empty_slots(total)
+        )
+        unknown = np.zeros(len(offsets) - 1, np.int64)
+        return Strings(text, starts, lengths), _several(indptr, numbers, len(starts), unknown)
+
+    def _find_ngrams(self, view: View, strings: Strings) -> ViewValues:
+        text, offsets, shortest, longest = self._ngram_text(view)
+        known = code_points(strings.text)
+        slots = strings.slots(known)
+        total = intern.count_ngrams(offsets, shortest, longest)
+        indptr, numbers, unknown = intern.find_ngrams(
+            code_points(text), offsets, shortest, longest, total,
+            known, strings.starts, strings.lengths, slots,
+        )  # fmt: skip
+        return _several(indptr, numbers, len(strings), unknown)
+
+    # Columns of tokens -------------------------------------------------------------------------
+
+    def shifted(self, column: str, offset: int) -> NDArray[np.int32]:
+        """The code of the value ``offset`` tokens away; V and V + 1 outside the sentence. [N]"""
+        key = (column, offset)
+        if key not in self._shifted:
+            codes = self.corpus.column(column).codes
+            if offset:
+                v = len(self.corpus.column(column).values)
+                codes = np.roll(codes, -offset)
+                place = np.arange(self.n_tokens) + offset
+                codes[place < self._first] = v + BEFORE
+                codes[place >= self._last] = v + AFTER
+            self._shifted[key] = codes
+        return self._shifted[key]
+
+    def counts(self, atom: Atom) -> NDArray[np.int64]:
+        """How many tokens have each number of the atom's view. [size]"""
+        values = self.values[atom.view]
+        column = atom.view.column
+        size = len(self.corpus.column(column).values) + RESERVED
+        tokens = np.bincount(self.shifted(column, atom.offsets[0]), minlength=size)
+        codes = values.codes
+        if values.indptr is not None:
+            tokens = np.repeat(tokens, np.diff(values.indptr))
+        present = codes >= 0
+        counted = np.bincount(codes[present], tokens[present], minlength=values.size)
+        return counted.astype(np.int64)
+
+    def bag(self, atom: Atom) -> list[Tuples]:
+        """The numbers within the bag's window, each once a token, never from outside it."""
+        parts = [self._codes(atom.view, offset) for offset in atom.offsets]
+        if all(part.tokens is None for part in parts):
+            columns = [np.where(part.keys[:, 0] < RESERVED, ABSENT, part.keys[:, 0]) for part in parts]
+            for k, column in enumerate(columns):
+                for earlier in columns[:k]:
+                    column[column == earlier] = ABSENT
+            return [Tuples(column.astype(np.int32)[:, None]) for column in columns]
+        size = self.values[atom.view].size
+        keys = [
+            (part.tokens if part.tokens is not None else np.arange(self.n_tokens)) * size
+            + part.keys[:, 0]
+            for part in parts
+            if len(part.keys)
+        ]
+        codes = [part.keys[:, 0] for part in parts if len(part.keys)]
+        inside = np.concatenate(codes) >= RESERVED if codes else np.zeros(0, np.bool_)
+        distinct = np.unique(np.concatenate(keys)[inside]) if codes else np.zeros(0, np.int64)
+        return [Tuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
+
+    def bag_counts(self, atom: Atom) -> NDArray[np.int64]:
+        """How many tokens have each number within the bag's window. [size]"""
+        counts = np.zeros(self.values[atom.view].size, np.int64)
+        for part in self.bag(atom):
+            codes = part.keys[:, 0]
+            counts += np.bincount(codes[codes >= 0], minlength=len(counts))
+        return counts
+
+    def tuples(self, atoms: Sequence[Atom]) -> Tuples:
+        """The tuples that a conjunction gives at each token: the product of its atoms' values."""
+        parts = []
+        for atom in atoms:
+            if atom.bag:
+                parts.append(_union(self.bag(atom), self.n_tokens))
+            else:
+                parts.append(self._codes(atom.view, atom.offsets[0]))
+        if all(part.tokens is None for part in parts):
+            return Tuples(np.concatenate([part.keys for part in parts], axis=1))
+        return reduce(lambda a, b: _product(a, b, self.n_tokens), parts)
+
+    def _codes(self, view: View, offset: int) -> Tuples:
+        values = self.values[view]
+        column = self.shifted(view.column, offset)
+        if values.indptr is None:
+            return Tuples(values.codes[column][:, None])
+        tokens, entries = expand(values.indptr, column)
+        return Tuples(values.codes[entries][:, None], tokens)
+
+
+def expand(
+    indptr: NDArray[np.int64], chosen: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All entries of the chosen rows of an index: which choice [K], which entry [K]."""
+    lengths = np.diff(indptr)[chosen]
+    owner = np.repeat(np.arange(len(chosen)), lengths)
+    first = indptr[:-1][chosen] - (np.cumsum(lengths) - lengths)
+    return owner, np.arange(len(owner)) + np.repeat(first, lengths)
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+
+
+def _flat(found: Sequence[Value]) -> Sequence[str | None]:
+    if not any(isinstance(value, list) for value in found):
+        return found  # type: ignore[return-value]
+    flat: list[str | None] = []
+    for value in found:
+        if isinstance(value, list):
+            flat.extend(value)
+        elif value is not None:
+            flat.append(value)
+    return flat
+
+
+def _values(found: Sequence[Value], flat: Sequence[str | None], strings: Strings) -> ViewValues:
+    numbers = np.array(strings.find(flat), np.int32)
+    codes = np.where(numbers >= 0, numbers + RESERVED, ABSENT).astype(np.int32)
+    missing = numbers == Strings.UNKNOWN
+    if flat is found:
+        both = np.array([BEFORE, AFTER], np.int32)
+        size = len(strings) + RESERVED
+        return ViewValues(np.append(codes, both), None, size, missing.astype(np.int64))
+    lengths = [len(v) if isinstance(v, list) else int(v is not None) for v in found]
+    indptr = offsets_of(lengths)
+    unknown = np.add.reduceat(np.append(missing, 0), indptr[:-1]) * (np.diff(indptr) > 0)
+    keep = codes >= 0
+    indptr = np.append(0, np.cumsum(keep))[indptr]
+    return _several(indptr, codes[keep] - RESERVED, len(strings), unknown.astype(np.int64))
+
+
+def _several(
+    indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int, unknown: NDArray[np.int64]
+) -> ViewValues:
+    end = indptr[-1]
+    both = np.array([BEFORE, AFTER], np.int32)
+    codes = np.append(numbers + np.int32(RESERVED), both)
+    return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED, unknown)
+
+
+def _union(parts: list[Tuples], n_tokens: int) -> Tuples:
+    """Parts of a bag as one list of (token, key), in the order of tokens."""
+    tokens = np.concatenate(
+        [np.arange(n_tokens) if part.tokens is None else part.tokens for part in parts]
+    )
+    keys = np.concatenate([part.keys for part in parts])
+    order = np.argsort(tokens, kind="stable")
+    order = order[keys[order, 0] >= 0]
+    return Tuples(keys[order], tokens[order])
+
+
+def _product(a: Tuples, b: Tuples, n_tokens: int) -> Tuples:
+    """Every tuple of ``a`` with every tuple of ``b`` at the same token."""
+    if b.tokens is None:
+        if a.tokens is None:
+            return Tuples(np.concatenate([a.keys, b.keys], axis=1))
+        return Tuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
+    indptr = np.append(0, np.cumsum(np.bincount(b.tokens, minlength=n_tokens)))
+    tokens = np.arange(n_tokens) if a.tokens is None else a.tokens
+    owner, entries = expand(indptr, tokens.astype(np.int32))
+    return Tuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

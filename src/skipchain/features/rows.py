@@ -1,0 +1,202 @@
+"""The encoded features of a corpus: a sparse index in two levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import FeatureError
+from skipchain.features.reading import RESERVED, Reading, Tuples, ViewValues, expand
+from skipchain.features.template import Atom
+from skipchain.kernels.gather import compress
+
+NO_VALUES = np.zeros(0, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or by one."""
+
+    indptr: NDArray[np.int64]  # [R + 1]
+    indices: NDArray[np.int32]  # [K]
+    values: NDArray[np.float64] = field(default_factory=lambda: NO_VALUES)  # [K] or [0]
+
+    @classmethod
+    def empty(cls, rows: int) -> Sparse:
+        """No entry in any row."""
+        return cls(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The features of N tokens.
+
+    ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
+    stands for all the features in row u of ``units``. A unit holds what follows from one distinct value
+    of a column at one offset (the word itself, its shape, its affixes …): its scores are summed once for
+    all tokens that share the value. ``edges`` is the index of the features of label pairs, without units.
+    ``unknown`` counts the features that the vocabulary did not have.
+    """
+
+    tokens: Sparse
+    units: Sparse
+    edges: Sparse
+    n_features: int
+    n_edge_features: int = 0
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, state: RowsBuilder, edge: RowsBuilder) -> Rows:
+        """Both kinds of features of one corpus."""
+        tokens, units = state.build(grouped=True)
+        edges, _ = edge.build(grouped=False)
+        return cls(
+            tokens, units, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
+        )
+
+    def __post_init__(self) -> None:
+        for part in (self.tokens, self.edges):
+            if len(part.values) and not np.isfinite(part.values).all():
+                where = int(np.flatnonzero(~np.isfinite(part.values))[0])
+                token = int(np.searchsorted(part.indptr, where, side="right")) - 1
+                raise FeatureError(
+                    f"token {token}: feature value {part.values[where]} is not finite; "
+                    "remove it or put a number in its place"
+                )
+
+    @property
+    def n_active(self) -> int:
+        """How many (token, feature) pairs there are, units written out."""
+        units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
+        return len(self.tokens.indices) - len(units) + int(np.diff(self.units.indptr)[units].sum())
+
+    def flat(self) -> Sparse:
+        """The index of all N tokens with the units written out, as other tools hold it."""
+        part = self.tokens
+        is_unit = part.indices >= self.n_features
+        lengths = np.ones(len(part.indices), np.int64)
+        lengths[is_unit] = np.diff(self.units.indptr)[part.indices[is_unit] - self.n_features]
+        ends = np.append(0, np.cumsum(lengths))
+        indices = np.empty(ends[-1], np.int32)
+        indices[ends[:-1][~is_unit]] = part.indices[~is_unit]
+        owner, entries = expand(self.units.indptr, part.indices[is_unit] - self.n_features)
+        within = np.arange(len(owner)) - np.searchsorted(owner, owner)
+        indices[ends[:-1][is_unit][owner] + within] = self.units.indices[entries]
+        values = np.repeat(part.values, lengths) if len(part.values) else NO_VALUES
+        return Sparse(ends[part.indptr], indices, values)
+
+
+class RowsBuilder:
+    """Collects what the templates give and makes one index of it."""
+
+    def __init__(self, reading: Reading, n_features: int) -> None:
+        self.reading = reading
+        self.n_features = n_features
+        self.unknown = 0
+        self._groups: dict[tuple[str, int], list[ViewValues]] = {}
+        self._columns: list[NDArray[np.int32]] = []
+        self._tokens: list[NDArray[np.int64]] = []
+        self._ids: list[NDArray[np.int32]] = []
+
+    def add_values(self, atom: Atom, values: ViewValues, numbers: NDArray[np.int32]) -> None:
+        """A template of one view at one offset; ``numbers`` turns its codes into features."""
+        mapped = values.mapped(numbers)
+        key = (atom.view.column, atom.offsets[0])
+        self._groups.setdefault(key, []).append(mapped)
+        lost = values.unknown.copy()
+        if values.indptr is None:
+            lost += ((values.codes >= 0) & (mapped.codes < 0))[:-RESERVED]
+        else:
+            assert mapped.indptr is not None
+            lost += (np.diff(values.indptr) - np.diff(mapped.indptr))[:-RESERVED]
+        if lost.any():
+            tokens = np.bincount(self.reading.shifted(*key), minlength=len(lost) + RESERVED)
+            self.unknown += int(lost @ tokens[:-RESERVED])
+
+    def add_tuples(self, tuples: Tuples, found: NDArray[np.int32], first: int) -> None:
+        """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""
+        self.unknown += int(((found < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
+        if tuples.tokens is None:
+            self._columns.append(np.where(found >= 0, found + np.int32(first), np.int32(-1)))
+        else:
+            keep = found >= 0
+            self._tokens.append(tuples.tokens[keep])
+            self._ids.append(found[keep] + np.int32(first))
+
+    def build(self, *, grouped: bool) -> tuple[Sparse, Sparse]:
+        """The index of tokens and, where templates are grouped, that of units."""
+        unit_parts: list[Sparse] = []
+        base = self.n_features
+        for (column, offset), group in self._groups.items():
+            codes = self.reading.shifted(column, offset)
+            if grouped and (len(group) > 1 or group[0].indptr is not None):
+                unit = _merged(group)
+                number = np.arange(base, base + unit.n_rows, dtype=np.int32)
+                number[np.diff(unit.indptr) == 0] = -1
+                self._columns.append(number[codes])
+                unit_parts.append(unit)
+                base += unit.n_rows
+                continue
+            for values in group:
+                if values.indptr is None:
+                    self._columns.append(values.codes[codes])
+                else:
+                    owner, entries = expand(values.indptr, codes)
+                    self._tokens.append(owner)
+                    self._ids.append(values.codes[entries])
+        return self._compressed(), _stacked(unit_parts)
+
+    def _compressed(self) -> Sparse:
+        n = self.reading.n_tokens
+        extra = Sparse.empty(n)
+        if self._tokens:
+            owner = np.concatenate(self._tokens)
+            order = np.argsort(owner, kind="stable")
+            counts = np.bincount(owner, minlength=n)
+            indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
+            extra = Sparse(indptr, np.concatenate(self._ids)[order].astype(np.int32))
+        columns = np.stack(self._columns) if self._columns else np.zeros((0, n), np.int32)
+        return Sparse(*compress(columns, extra.indptr, extra.indices))
+
+
+def _merged(group: list[ViewValues]) -> Sparse:
+    """All features of each value: the parts side by side."""
+    rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
+    columns = [v.codes for v in group if v.indptr is None]
+    several = [v for v in group if v.indptr is not None]
+    extra = Sparse.empty(rows)
+    if len(several) == 1:
+        assert several[0].indptr is not None
+        extra = Sparse(several[0].indptr, several[0].codes)
+    elif several:
+        owner = np.concatenate(
+            [np.repeat(np.arange(rows), np.diff(v.indptr)) for v in several]  # type: ignore[arg-type]
+        )
+        order = np.argsort(owner, kind="stable")
+        indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows)))
+        extra = Sparse(indptr, np.concatenate([v.codes for v in several])[order])
+    stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int32)
+    return Sparse(*compress(stacked, extra.indptr, extra.indices))
+
+
+def _stacked(parts: list[Sparse]) -> Sparse:
+    """One index below the other."""
+    if not parts:
+        return Sparse.empty(0)
+    shifts = np.cumsum([0] + [len(part.indices) for part in parts])
+    indptr = [part.indptr[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    return Sparse(
+        np.concatenate([*indptr, shifts[-1:]]), np.concatenate([part.indices for part in parts])
+    )

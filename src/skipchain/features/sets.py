@@ -1,0 +1,80 @@
+"""Standard feature sets, as plain template text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+SETS: Mapping[str, str] = MappingProxyType(
+    {
+        # The local features of Finkel, Grenager and Manning (2005), Table 2, column NER.
+        "ner": """
+            word[-1..1]
+            ngrams
+            pos?
+            pos?[-1] & pos?
+            pos? & pos?[1]
+            pos?[-1] & pos? & pos?[1]
+            shape
+            shape[-1] & shape
+            shape & shape[1]
+            shape[-1] & shape & shape[1]
+            bag(word, -4..-1)
+            bag(word, 1..4)
+        """,
+        # Words and parts of speech in a window of five, after CRF++'s and CRFsuite's examples.
+        "chunk": """
+            word[-2..2]
+            word[-1] & word
+            word & word[1]
+            pos[-2..2]
+            pos[-2] & pos[-1]
+            pos[-1] & pos
+            pos & pos[1]
+            pos[1] & pos[2]
+            pos[-2] & pos[-1] & pos
+            pos[-1] & pos & pos[1]
+            pos & pos[1] & pos[2]
+        """,
+        # After Ratnaparkhi (1996): words around, affixes, and signs inside the word.
+        "pos": """
+            word[-2..2]
+            lower[-1..1]
+            word[-1] & word
+            word & word[1]
+            prefix(1)
+            prefix(2)
+            prefix(3)
+            prefix(4)
+            suffix(1)
+            suffix(2)
+            suffix(3)
+            suffix(4)
+            shortshape[-1..1]
+            match("[0-9]")
+            match("[A-Z]")
+            match("-")
+        """,
+        # Layout, case and punctuation of bibliographic references.
+        "citation": """
+            word[-1..1]
+            lower[-2..2]
+            digits[-1..1]
+            prefix(lower, 2)
+            prefix(lower, 4)
+            suffix(lower, 2)
+            suffix(lower, 4)
+            shortshape[-2..2]
+            shape
+            shortshape[-1] & shortshape & shortshape[1]
+            match("^(1[89]|20)[0-9][0-9][a-z]?[.,;:]?$")[-1..1]
+            match("^[0-9]+[-–]+[0-9]+[.,;:]?$")[-1..1]
+            match("^[A-Z][.,]$")[-1..1]
+            match("[.]$")[-1..1]
+            match(",$")[-1..1]
+            match("^[(].*[)]")[-1..1]
+            bag(lower, -4..-1)
+            bag(lower, 1..4)
+        """,
+    }
+)

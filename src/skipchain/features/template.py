@@ -1,0 +1,250 @@
+"""The template language: which features a token has, as text that can be printed and stored.
+
+One template a line. A *view* looks at a token: a column by its name (``word``, ``pos``), or a function
+of one (``lower``, ``suffix(3)``, ``shape(lemma)``; without a column it looks at ``word``; views nest:
+``suffix(lower, 3)``). ``[k]`` looks k tokens away, ``[a..b]`` stands for one template per offset, ``&``
+joins views into one feature, ``bag(view, a..b)`` is the set of values within a window. A template that
+begins with ``label[-1] &`` is scored for each pair of labels instead of each label. ``?`` after a column
+leaves the template out where the corpus has no such column; ``#`` begins a comment.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from skipchain.corpus.corpus import WORD
+from skipchain.errors import TemplateError
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A column (no function), or a function of another view with constant arguments."""
+
+    column: str
+    function: str | None = None
+    source: View | None = None
+    arguments: tuple[int | str, ...] = ()
+    optional: bool = False
+
+    def __str__(self) -> str:
+        mark = "?" if self.optional else ""
+        if self.function is None:
+            return self.column + mark
+        inside = [json.dumps(a, ensure_ascii=False) for a in self.arguments]
+        if self.source != View(WORD):
+            inside.insert(0, str(self.source))
+        return self.function + (f"({', '.join(inside)})" if inside else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A view at one offset, or (a bag) the set of its values at several."""
+
+    view: View
+    offsets: tuple[int, ...] = (0,)
+
+    @property
+    def bag(self) -> bool:
+        """Whether several offsets make one set."""
+        return len(self.offsets) > 1
+
+    def __str__(self) -> str:
+        if self.bag:
+            return f"bag({self.view}, {self.offsets[0]}..{self.offsets[-1]})"
+        return str(self.view) + (f"[{self.offsets[0]}]" if self.offsets != (0,) else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A conjunction of atoms; with ``transition``, also of the previous label."""
+
+    atoms: tuple[Atom, ...]
+    transition: bool = False
+
+    def __str__(self) -> str:
+        parts = [str(atom) for atom in self.atoms]
+        return " & ".join(["label[-1]", *parts] if self.transition else parts)
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that the template reads."""
+        return {atom.view.column for atom in self.atoms}
+
+    @property
+    def optional(self) -> bool:
+        """Whether the template may be left out where a column is missing."""
+        return any(view.optional for atom in self.atoms for view in chain_of(atom.view))
+
+    def required(self) -> Template:
+        """The same template without the mark that lets it be left out."""
+        atoms = (replace(atom, view=_required(atom.view)) for atom in self.atoms)
+        return replace(self, atoms=tuple(atoms))
+
+    def format(self, values: Iterable[str]) -> str:
+        """The name of one feature, from the value of each atom.
+
+        >>> parse_template("pos[-1] & pos")[0].format(["DT", "NN"])
+        'pos[-1] & pos=DT|NN'
+        """
+        return f"{self}={'|'.join(values)}"
+
+
+def _required(view: View) -> View:
+    source = None if view.source is None else _required(view.source)
+    return replace(view, source=source, optional=False)
+
+
+def chain_of(view: View) -> Iterator[View]:
+    """The view and the views it is made from."""
+    here: View | None = view
+    while here is not None:
+        yield here
+        here = here.source
+
+
+def parse_templates(text: str, functions: frozenset[str]) -> tuple[Template, ...]:
+    """All templates of a text, one or more a line, each once, in order.
+
+    >>> [str(t) for t in parse_templates('''
+    ... word[-1..1]        # three templates
+    ... suffix(3) & pos
+    ... ''', frozenset({"suffix"}))]
+    ['word[-1]', 'word', 'word[1]', 'suffix(3) & pos']
+    """
+    found: dict[Template, None] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            for template in parse_template(line, functions):
+                found[template] = None
+        except TemplateError as error:
+            raise TemplateError(f"template line {number}: {error}") from None
+    if not found:
+        raise TemplateError("there is no template; write at least one, such as 'word'")
+    return tuple(found)
+
+
+def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[Template]:
+    """The templates of one line: one, or one per combination of its windows."""
+    parser = _Parser(line, functions)
+    if parser.at_end():
+        return []
+    terms: list[list[Atom]] = []
+    transition = False
+    while True:
+        if parser.take("label[-1]"):
+            transition = True
+        else:
+            terms.append(parser.term())
+        if not parser.take("&"):
+            break
+    if not parser.at_end():
+        raise parser.error("'&' or the end of the line")
+    if not terms:
+        raise TemplateError(
+            f"{line.strip()!r} has only the previous label; plain label transitions are always there"
+        )
+    return [Template(atoms, transition) for atoms in itertools.product(*terms)]
+
+
+TOKEN = re.compile(
+    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d+)|(?P<name>[^\W\d]\w*)'
+    r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"
+)
+
+
+class _Parser:
+    """One line as tokens, with one look-ahead."""
+
+    def __init__(self, line: str, functions: frozenset[str]) -> None:
+        self.line = line
+        self.functions = functions
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        while line[at:].strip():
+            match = TOKEN.match(line, at)
+            if match is None:
+                raise TemplateError(
+                    f"cannot read {line[at:].strip()!r} in {line.strip()!r}; "
+                    "a template looks like 'word[-1] & suffix(3)'"
+                )
+            at = match.end()
+            if match.lastgroup == "comment":
+                break
+            self.tokens.append((match.lastgroup or "", match[match.lastgroup or 0]))
+        self.here = 0
+
+    def at_end(self) -> bool:
+        return self.here >= len(self.tokens)
+
+    def error(self, wanted: str) -> TemplateError:
+        got = "the end of the line" if self.at_end() else repr(self.tokens[self.here][1])
+        return TemplateError(f"wanted {wanted}, got {got} in {self.line.strip()!r}")
+
+    def take(self, text: str) -> bool:
+        """Pass over the text if it comes next."""
+        wanted = [m[m.lastgroup or 0] for m in TOKEN.finditer(text)]
+        ahead = [text for _, text in self.tokens[self.here : self.here + len(wanted)]]
+        if ahead != wanted:
+            return False
+        self.here += len(wanted)
+        return True
+
+    def expect(self, text: str) -> None:
+        if not self.take(text):
+            raise self.error(repr(text))
+
+    def kind(self, kind: str, wanted: str) -> str:
+        if self.at_end() or self.tokens[self.here][0] != kind:
+            raise self.error(wanted)
+        self.here += 1
+        return self.tokens[self.here - 1][1]
+
+    def term(self) -> list[Atom]:
+        """One atom, or one per offset of a window."""
+        if self.take("bag ("):
+            view = self.view()
+            self.expect(",")
+            offsets = self.range()
+            self.expect(")")
+            return [Atom(view, tuple(offsets))]
+        view = self.view()
+        if not self.take("["):
+            return [Atom(view)]
+        offsets = self.range()
+        self.expect("]")
+        return [Atom(view, (offset,)) for offset in offsets]
+
+    def range(self) -> list[int]:
+        first = int(self.kind("number", "an offset"))
+        last = int(self.kind("number", "the window's last offset")) if self.take("..") else first
+        if last < first:
+            raise TemplateError(f"window {first}..{last} runs backwards in {self.line.strip()!r}")
+        return list(range(first, last + 1))
+
+    def view(self) -> View:
+        name = self.kind("name", "a column or a view")
+        if name not in self.functions:
+            if not self.at_end() and self.tokens[self.here][1] == "(":
+                raise TemplateError(
+                    f"there is no view {name!r}; there are {', '.join(sorted(self.functions))}"
+                )
+            return View(name, optional=self.take("?"))
+        source = View(WORD)
+        arguments: list[int | str] = []
+        if self.take("("):
+            while True:
+                kind = "" if self.at_end() else self.tokens[self.here][0]
+                if kind == "name" and not arguments:
+                    source = self.view()
+                elif kind == "string":
+                    arguments.append(json.loads(self.kind("string", "a string")))
+                else:
+                    arguments.append(int(self.kind("number", "a view, a number or a string")))
+                if not self.take(","):
+                    break
+            self.expect(")")
+        return View(source.column, name, source, tuple(arguments))

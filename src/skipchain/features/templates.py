@@ -1,0 +1,100 @@
+"""A set of templates, with the user's own views."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from skipchain.corpus import Corpus
+from skipchain.errors import TemplateError
+from skipchain.features.patterns import is_pattern_text, parse_patterns
+from skipchain.features.sets import SETS
+from skipchain.features.template import Template, chain_of, parse_templates
+from skipchain.features.views import FUNCTIONS, NGRAMS, UserView, check_arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """What features a token has: templates, and the functions behind views of the user's own.
+
+    >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
+    >>> print(templates.text)
+    word[-1]
+    word
+    word[1]
+    suffix(3) & shape
+    """
+
+    templates: tuple[Template, ...]
+    functions: Mapping[str, UserView] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in self.functions:
+            if name in FUNCTIONS or name == NGRAMS or not name.isidentifier():
+                raise TemplateError(f"{name!r} cannot name a view of your own; choose another name")
+        for template in self.templates:
+            for atom in template.atoms:
+                for view in chain_of(atom.view):
+                    if view.function is not None and view.function not in self.functions:
+                        check_arguments(view.function, view.arguments)
+                    if view.source is not None and view.source.function == NGRAMS:
+                        raise TemplateError(f"{view}: n-grams are several values, use them directly")
+
+    @classmethod
+    def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
+        """Read template text."""
+        own = dict(functions or {})
+        return cls(parse_templates(text, frozenset(FUNCTIONS) | {NGRAMS} | frozenset(own)), own)
+
+    @classmethod
+    def of(
+        cls,
+        features: str | Path | Templates,
+        functions: Mapping[str, UserView] | None = None,
+        columns: tuple[str, ...] = (),
+    ) -> Templates:
+        """Templates from a standard set's name, template text, or a file of either kind.
+
+        A file (or text) in the form of CRF++ and Wapiti patterns is recognised; its column numbers
+        refer to ``columns``.
+        """
+        if isinstance(features, Templates):
+            return features
+        text = str(features)
+        if text in SETS:
+            return cls.parse(SETS[text], functions)
+        if isinstance(features, Path) or ("\n" not in text and Path(text).is_file()):
+            try:
+                text = Path(features).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                raise TemplateError(f"cannot read the templates in {features}: {error}") from None
+        if is_pattern_text(text):
+            return cls(parse_patterns(text, columns), dict(functions or {}))
+        try:
+            return cls.parse(text, functions)
+        except TemplateError as error:
+            sets = ", ".join(SETS)
+            raise TemplateError(f"{error} (standard sets: {sets})") from None
+
+    @property
+    def text(self) -> str:
+        """The templates as text, one a line."""
+        return "\n".join(map(str, self.templates))
+
+    def for_corpus(self, corpus: Corpus) -> Templates:
+        """Without optional templates whose column is missing; the others are no longer optional."""
+        kept = []
+        for template in self.templates:
+            missing = sorted(template.columns - set(corpus.columns))
+            if not missing:
+                kept.append(template.required())
+            elif not template.optional:
+                raise TemplateError(
+                    f"template '{template}' reads column {missing[0]!r}, but the corpus has "
+                    f"{', '.join(corpus.columns)}; name the columns when reading, or write "
+                    f"'{missing[0]}?' to leave such templates out"
+                )
+        if not kept:
+            raise TemplateError("every template reads a column that the corpus does not have")
+        return Templates(tuple(kept), self.functions)

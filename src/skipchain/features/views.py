@@ -1,0 +1,157 @@
+"""Views: functions from a string to a string, to nothing, or to several strings.
+
+A view is computed once for each distinct string of a column, never per token. The built-in ones work
+on whole lists, so that most of their time is spent in the interpreter's own C loops.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from types import MappingProxyType
+
+from skipchain.errors import TemplateError
+
+Value = str | None | list[str]
+UserView = Callable[[str], Value]
+
+
+def lower(values: Sequence[str]) -> Sequence[Value]:
+    """Lower case."""
+    return [value.lower() for value in values]
+
+
+def shape(values: Sequence[str]) -> Sequence[Value]:
+    """Upper-case letters as X, lower-case as x, digits as d, anything else as it is.
+
+    >>> shape(["McDonald's", "B-52"])
+    ["XxXxxxxx'x", 'X-dd']
+    """
+    letters = {letter: _kind(letter) for letter in set().union(*values)} if values else {}
+    table = str.maketrans(letters)
+    return [value.translate(table) for value in values]
+
+
+def shortshape(values: Sequence[str]) -> Sequence[Value]:
+    """The shape with runs of the same sign written once.
+
+    >>> shortshape(["McDonald's", "B-52"])
+    ["XxXx'x", 'X-d']
+    """
+    shapes = shape(values)
+    short = {s: "".join(sign for sign, _ in groupby(s)) for s in set(shapes) if isinstance(s, str)}
+    return [short[s] for s in shapes]  # type: ignore[index]
+
+
+def _kind(letter: str) -> str:
+    if letter.isupper():
+        return "X"
+    if letter.islower():
+        return "x"
+    return "d" if letter.isdigit() else letter
+
+
+def digits(values: Sequence[str]) -> Sequence[Value]:
+    """Each digit as 0, so that numbers of one form are one value.
+
+    >>> digits(["1996-08-22", "ten"])
+    ['0000-00-00', 'ten']
+    """
+    table = str.maketrans({letter: "0" for letter in set().union(*values) if letter.isdigit()})
+    return [value.translate(table) for value in values]
+
+
+def prefix(values: Sequence[str], length: int) -> Sequence[Value]:
+    """The first ``length`` characters; nothing for shorter strings."""
+    return [value[:length] if len(value) >= length else None for value in values]
+
+
+def suffix(values: Sequence[str], length: int) -> Sequence[Value]:
+    """The last ``length`` characters; nothing for shorter strings."""
+    return [value[-length:] if len(value) >= length else None for value in values]
+
+
+def match(values: Sequence[str], pattern: str) -> Sequence[Value]:
+    """``yes`` where the regular expression is found in the string.
+
+    >>> match(["1996", "ten"], "^[0-9]+$")
+    ['yes', None]
+    """
+    found = re.compile(pattern).search
+    return ["yes" if found(value) else None for value in values]
+
+
+def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
+    """The first part of the string that the regular expression matches.
+
+    >>> find(["B-52s", "ten"], "[0-9]+")
+    ['52', None]
+    """
+    found = map(re.compile(pattern).search, values)
+    return [hit[0] if hit else None for hit in found]
+
+
+NGRAMS = "ngrams"
+LONGEST_NGRAM = 50
+
+FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = MappingProxyType(
+    {
+        "lower": (lower, ()),
+        "shape": (shape, ()),
+        "shortshape": (shortshape, ()),
+        "digits": (digits, ()),
+        "prefix": (prefix, (int,)),
+        "suffix": (suffix, (int,)),
+        "match": (match, (str,)),
+        "find": (find, (str,)),
+    }
+)
+"""Views that are plain functions of a list of strings, with the types of their arguments."""
+
+
+def evaluate(
+    function: str,
+    arguments: tuple[int | str, ...],
+    values: Sequence[str],
+    own: Mapping[str, UserView],
+) -> Sequence[Value]:
+    """A view of each string.
+
+    >>> evaluate("suffix", (2,), ["London", "a"], {})
+    ['on', None]
+    """
+    if function in own:
+        return [_checked(function, own[function](value, *arguments), value) for value in values]
+    built_in, _ = FUNCTIONS[function]
+    return built_in(values, *arguments)
+
+
+def _checked(name: str, value: object, given: str) -> Value:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
+        return sorted(value) if isinstance(value, (set, frozenset)) else list(dict.fromkeys(value))
+    raise TemplateError(
+        f"view {name!r} of {given!r} gave {value!r}; it must give a string, None or a list of strings"
+    )
+
+
+def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
+    """Refuse arguments that the built-in view cannot take, with what it wants."""
+    wanted = (int, int) if function == NGRAMS else FUNCTIONS[function][1]
+    if function == NGRAMS and not arguments:
+        return
+    if len(arguments) != len(wanted) or not all(map(isinstance, arguments, wanted)):
+        kinds = {int: "a number", str: 'a "string"'}
+        takes = " and ".join(kinds[kind] for kind in wanted) or "no arguments"
+        raise TemplateError(f"view {function!r} takes {takes}, got {list(arguments)}")
+    if any(isinstance(a, int) and a < 1 for a in arguments):
+        raise TemplateError(f"view {function!r} wants lengths of at least 1, got {list(arguments)}")
+    if function == NGRAMS and arguments[0] > arguments[1]:  # type: ignore[operator]
+        raise TemplateError(f"ngrams({arguments[0]}, {arguments[1]}): the first length is larger")
+    if wanted == (str,):
+        try:
+            re.compile(str(arguments[0]))
+        except re.error as error:
+            raise TemplateError(f"{function}: {arguments[0]!r} is no regular expression: {error}") from None

@@ -1,0 +1,232 @@
+"""The vocabulary: templates with the features they were seen to give, frozen after fitting.
+
+Features are integers throughout. A view turns the distinct strings of a column into numbers, once; an
+offset is a shifted column; a conjunction is a tuple of numbers. Feature k of a template is a row of view
+numbers, one per atom, so that its name can be written out when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.errors import TemplateError
+from skipchain.features.reading import AFTER, BEFORE, RESERVED, Reading
+from skipchain.features.rows import Rows, RowsBuilder
+from skipchain.features.strings import Strings
+from skipchain.features.template import Atom, Template, View
+from skipchain.features.templates import Templates
+from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
+
+BOUNDARIES = {BEFORE: "<s>", AFTER: "</s>"}
+
+
+@dataclass(slots=True)
+class Vocabulary:
+    """Templates, the strings of their views, and the features kept of each template.
+
+    ``rows[k]`` is ``int32 [F_k, atoms]``: the view numbers of each feature of template k. State features
+    are numbered template by template; the features of transition templates have numbers of their own.
+
+    >>> corpus = Corpus.of([["Ada", "saw", "Bo"]])
+    >>> vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word\\nword[-1] & word"))
+    >>> vocabulary.names()[:4]
+    ['word=Ada', 'word=saw', 'word=Bo', 'word[-1] & word=<s>|Ada']
+    >>> rows.n_features
+    6
+    """
+
+    templates: Templates
+    views: Mapping[View, Strings]
+    rows: tuple[NDArray[np.int32], ...]
+    _slots: dict[int, NDArray[np.int32]] = field(default_factory=dict)
+
+    @classmethod
+    def fit(
+        cls, corpus: Corpus, templates: Templates, min_count: int = 1
+    ) -> tuple[Vocabulary, Rows]:
+        """Collect the features that occur at least ``min_count`` times, and encode the corpus."""
+        templates = templates.for_corpus(corpus)
+        reading = Reading(corpus, templates.functions)
+        views: dict[View, Strings] = {}
+        rows = []
+        for template in templates.templates:
+            for atom in template.atoms:
+                if atom.view not in views:
+                    views[atom.view] = reading.learn(atom.view)
+            rows.append(_features(template, reading, min_count))
+        vocabulary = cls(templates, views, tuple(rows))
+        return vocabulary, vocabulary._encode(reading)
+
+    def encode(self, corpus: Corpus) -> Rows:
+        """The features of another corpus; those not in the vocabulary are dropped and counted."""
+        for template in self.templates.templates:
+            for name in sorted(template.columns - set(corpus.columns)):
+                raise TemplateError(
+                    f"the model reads column {name!r} (template '{template}'), but the corpus has "
+                    f"{', '.join(corpus.columns)}"
+                )
+        reading = Reading(corpus, self.templates.functions)
+        for view, strings in self.views.items():
+            reading.find(view, strings)
+        return self._encode(reading)
+
+    # Sizes and names ---------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """How many state features there are."""
+        return sum(len(rows) for template, rows in self._pairs() if not template.transition)
+
+    @property
+    def n_edge_features(self) -> int:
+        """How many features of label pairs there are."""
+        return sum(len(rows) for template, rows in self._pairs() if template.transition)
+
+    def names(self, *, transition: bool = False) -> list[str]:
+        """Every feature's name, in the order of their numbers."""
+        return list(self._names(transition))
+
+    def _names(self, transition: bool) -> Iterator[str]:
+        strings: dict[View, list[str]] = {}
+        for template, rows in self._pairs():
+            if template.transition != transition:
+                continue
+            for atom in template.atoms:
+                if atom.view not in strings:
+                    strings[atom.view] = [
+                        BOUNDARIES[BEFORE], BOUNDARIES[AFTER], *self.views[atom.view].tolist()
+                    ]  # fmt: skip
+            tables = [strings[atom.view] for atom in template.atoms]
+            for row in rows.tolist():
+                yield template.format(
+                    table[code] for table, code in zip(tables, row, strict=True)
+                )
+
+    def _pairs(self) -> Iterator[tuple[Template, NDArray[np.int32]]]:
+        return zip(self.templates.templates, self.rows, strict=True)
+
+    # Encoding ----------------------------------------------------------------------------------
+
+    def _encode(self, reading: Reading) -> Rows:
+        """One group of unary templates per (column, offset) shares units; the rest are columns."""
+        state = RowsBuilder(reading, self.n_features)
+        edge = RowsBuilder(reading, self.n_edge_features)
+        base = {False: 0, True: 0}
+        for k, (template, rows) in enumerate(self._pairs()):
+            builder = edge if template.transition else state
+            first = base[template.transition]
+            base[template.transition] += len(rows)
+            if len(template.atoms) == 1:
+                self._encode_unary(builder, reading, template.atoms[0], rows, first)
+            else:
+                tuples = reading.tuples(template.atoms)
+                found = find_tuples(tuples.keys, rows, self._table(k))
+                builder.add_tuples(tuples, found, first)
+        return Rows.of(state, edge)
+
+    def _encode_unary(
+        self,
+        builder: RowsBuilder,
+        reading: Reading,
+        atom: Atom,
+        rows: NDArray[np.int32],
+        first: int,
+    ) -> None:
+        values = reading.values[atom.view]
+        numbers = np.full(values.size, -1, np.int32)
+        numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
+        if atom.bag:
+            tuples = reading.bag(atom)
+            for part in tuples:
+                codes = part.keys[:, 0]
+                found = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
+                builder.add_tuples(part, found, 0)
+        else:
+            builder.add_values(atom, values, numbers)
+
+    def _table(self, k: int) -> NDArray[np.int32]:
+        if k not in self._slots:
+            slots = empty_slots(len(self.rows[k]))
+            index_tuples(self.rows[k], slots)
+            self._slots[k] = slots
+        return self._slots[k]
+
+    # Pruning and storage -----------------------------------------------------------------------
+
+    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> Vocabulary:
+        """Only the chosen features, and only the strings they need."""
+        masks, base = [], {False: 0, True: 0}
+        for template, rows in self._pairs():
+            mask = edge if template.transition else state
+            first = base[template.transition]
+            masks.append(mask[first : first + len(rows)])
+            base[template.transition] += len(rows)
+        kept = [rows[mask] for rows, mask in zip(self.rows, masks, strict=True)]
+        renumber, views = {}, {}
+        for view, strings in self.views.items():
+            used = np.zeros(len(strings) + RESERVED, np.bool_)
+            for template, rows in zip(self.templates.templates, kept, strict=True):
+                for m, atom in enumerate(template.atoms):
+                    if atom.view == view:
+                        used[rows[:, m]] = True
+            used[:RESERVED] = True
+            renumber[view] = (np.cumsum(used) - 1).astype(np.int32)
+            views[view] = strings.keep(used[RESERVED:])
+        rows_out = []
+        for template, rows in zip(self.templates.templates, kept, strict=True):
+            columns = [renumber[atom.view][rows[:, m]] for m, atom in enumerate(template.atoms)]
+            rows_out.append(np.stack(columns, axis=1).astype(np.int32))
+        return Vocabulary(self.templates, views, tuple(rows_out))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything but the template text, as arrays for a model file."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for k, strings in enumerate(self.views.values()):
+            arrays[f"view.{k}.text"] = np.frombuffer(strings.text.encode(), np.uint8)
+            arrays[f"view.{k}.starts"] = strings.starts
+            arrays[f"view.{k}.lengths"] = strings.lengths
+        for k, rows in enumerate(self.rows):
+            arrays[f"template.{k}.rows"] = rows
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, templates: Templates, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
+        """The inverse of `to_arrays`; a ValueError says what does not fit."""
+        order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
+        views = {}
+        for k, view in enumerate(order):
+            text = arrays[f"view.{k}.text"].tobytes().decode()
+            starts, lengths = arrays[f"view.{k}.starts"], arrays[f"view.{k}.lengths"]
+            if len(starts) != len(lengths) or (
+                len(starts)
+                and (min(starts.min(), lengths.min()) < 0 or (starts + lengths).max() > len(text))
+            ):
+                raise ValueError(f"strings of view '{view}' reach beyond their text")
+            views[view] = Strings(text, starts, lengths)
+        rows = []
+        for k, template in enumerate(templates.templates):
+            table = arrays[f"template.{k}.rows"]
+            sizes = [len(views[atom.view]) + RESERVED for atom in template.atoms]
+            if table.ndim != 2 or table.shape[1] != len(sizes) or (
+                len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any())
+            ):
+                raise ValueError(f"features of template '{template}' name unknown strings")
+            rows.append(table)
+        return cls(templates, views, tuple(rows))
+
+
+def _features(template: Template, reading: Reading, min_count: int) -> NDArray[np.int32]:
+    """The distinct features of a template that occur often enough: rows [F_k, atoms]."""
+    if len(template.atoms) == 1:
+        atom = template.atoms[0]
+        counts = reading.bag_counts(atom) if atom.bag else reading.counts(atom)
+        return np.flatnonzero(counts >= max(min_count, 1)).astype(np.int32)[:, None]
+    keys = reading.tuples(template.atoms).keys
+    _, rows, counts = number_tuples(keys, empty_slots(len(keys)))
+    return np.ascontiguousarray(rows[counts >= min_count])

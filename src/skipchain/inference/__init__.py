@@ -1,0 +1,1 @@
+"""Answers from potentials: best paths, marginals, n-best lists, span probabilities."""

@@ -1,0 +1,151 @@
+"""Inference over all chains of a dataset, block by block, with threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.dataset import Dataset
+from skipchain.errors import SkipchainError
+from skipchain.inference.windows import Windows
+from skipchain.kernels import chain
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints, Potentials, require_paths
+from skipchain.scorers.linear import Weights, block_potentials, unit_table
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What is needed to score any block of chains: data, weights, and what is ruled out.
+
+    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free.
+    """
+
+    data: Dataset
+    weights: Weights
+    table: Floats
+    constraints: Constraints | None = None
+    allowed: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Dataset,
+        weights: Weights,
+        workers: Workers,
+        constraints: Constraints | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+    ) -> Scores:
+        """Scores of a dataset under weights."""
+        table = unit_table(data.rows, weights.state, workers)
+        return cls(data, weights, table, constraints, allowed)
+
+    def potentials(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block."""
+        potentials = block_potentials(self.data, self.weights, self.table, block)
+        if self.constraints is not None:
+            potentials = potentials.constrained(self.constraints)
+        if self.allowed is not None:
+            potentials = potentials.clamped(self.allowed[potentials.tokens])
+        return potentials
+
+
+def viterbi(scores: Scores, workers: Workers) -> Labels:
+    """The jointly best labels. [N]"""
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        p = scores.potentials(block)
+        best = np.empty(len(p.offsets) - 1)
+        chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
+        require_paths(best, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def marginals(scores: Scores, workers: Workers) -> Floats:
+    """The probability of each label at each token. [N, L]"""
+    out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
+
+    def run(block: tuple[int, int]) -> None:
+        p = scores.potentials(block)
+        log_z = np.empty(len(p.offsets) - 1)
+        none = np.empty((0, out.shape[1], out.shape[1]))
+        chain.forward_backward(p.node, p.edge, p.offsets, out[p.tokens], none, log_z)
+        require_paths(log_z, p)
+
+    workers.map(run, scores.data.blocks())
+    return out
+
+
+def posterior(scores: Scores, workers: Workers) -> Labels:
+    """The label with the largest marginal at each token, ties to the lower. [N]"""
+    return marginals(scores, workers).argmax(axis=1).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best label sequences of one chain: paths [k, T], their probabilities [k], best first."""
+
+    paths: Labels
+    probabilities: Floats
+
+
+def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+    """The k best label sequences of every chain; fewer where there are fewer."""
+    if k < 1:
+        raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
+
+    def run(block: tuple[int, int]) -> list[Ranked]:
+        p = scores.potentials(block)
+        log_z = np.empty(len(p.offsets) - 1)
+        none = np.empty((0, p.node.shape[1], p.node.shape[1]))
+        chain.forward_backward(p.node, p.edge, p.offsets, np.empty_like(p.node), none, log_z)
+        require_paths(log_z, p)
+        ranked = []
+        for c, (first, last) in enumerate(pairwise(p.offsets.tolist())):
+            paths = np.empty((k, last - first), np.int32)
+            values = np.zeros(k)
+            if first == last:
+                ranked.append(Ranked(paths[:1], np.ones(1)))
+                continue
+            edge = p.edge[first:last] if len(p.edge) > 1 else p.edge
+            chain.nbest(p.node[first:last], edge, k, paths, values)
+            real = values > -np.inf
+            ranked.append(Ranked(paths[real], np.exp(values[real] - log_z[c])))
+        return ranked
+
+    return [ranked for part in workers.map(run, scores.data.blocks()) for ranked in part]
+
+
+def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
+    """The probability that the labels of each window lie in its sets. [K]"""
+    out = np.empty(len(windows.starts))
+    states = scores.weights.n_labels
+
+    def run(block: tuple[int, int]) -> None:
+        first, last = scores.data.offsets[[block[0], block[1]]]
+        own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
+        if len(own) == 0:
+            return
+        p = scores.potentials(block)
+        node = np.empty_like(p.node)
+        pairs = np.zeros((len(p.node), states, states))
+        log_z = np.empty(len(p.offsets) - 1)
+        chain.forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        found = np.empty(len(own))
+        chain.set_probability(
+            node, pairs, windows.starts[own] - first, windows.stops[own] - first,
+            windows.allowed, windows.rows[own], found,
+        )  # fmt: skip
+        out[own] = found
+
+    workers.map(run, scores.data.blocks())
+    return out

@@ -1,0 +1,255 @@
+"""Whole files in and out: compression, encoding, and writing that never leaves half a file."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from skipchain.errors import ReadError, SkipchainError
+
+BOM = b"\xef\xbb\xbf"
+GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
+PACKED = (".gz", ".xz")
+STANDARD = "-"  # stdin or stdout
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a UTF-8 file, line ends untouched; ``-`` is stdin, .gz and .xz are unpacked.
+
+    A byte-order mark is dropped. Bytes that are not UTF-8, and NUL bytes, give a `ReadError` with
+    the line.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_text(folder + "/a.txt.gz", "Ada slept.")
+    ...     read_text(folder + "/a.txt.gz")
+    'Ada slept.'
+    """
+    return decode_text(read_bytes(path), path)
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The bytes of a file or of stdin, unpacked where they are gzip or xz."""
+    data = raw_bytes(path)
+    if data.startswith(GZIP) or data.startswith(XZ):
+        return unpack(data, path)
+    if data and str(path).endswith(PACKED):
+        ending = str(path)[-3:]
+        raise ReadError(f"the name ends in {ending}, but the content is not packed", path=path)
+    return data
+
+
+def decode_text(data: bytes, path: object) -> str:
+    """The text that the bytes spell in UTF-8; the first bad byte gives a `ReadError`."""
+    data = data.removeprefix(BOM)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ReadError(
+            f"invalid UTF-8 byte 0x{data[error.start]:02x}; is the file latin-1? "
+            "convert it with iconv",
+            path=path,
+            line=data.count(b"\n", 0, error.start) + 1,
+        ) from None
+    nul = text.find("\0")
+    if nul >= 0:
+        line = text.count("\n", 0, nul) + 1
+        raise ReadError("a NUL byte; is this a text file?", path=path, line=line)
+    return text
+
+
+def check_text(text: str, path: object) -> str:
+    """The text, unless there is nothing in it."""
+    if not text or text.isspace():
+        detail = ": it holds only white space" if text else ""
+        raise ReadError(f"the file is empty{detail}", path=path)
+    return text
+
+
+def write_text(path: str | Path, text: str, *, overwrite: bool = False) -> None:
+    """Write a text as UTF-8, whole or not at all (see `atomic_write`)."""
+    with atomic_write(path, overwrite=overwrite) as file:
+        if text.startswith("\ufeff"):  # reading drops the first byte-order mark
+            file.write("\ufeff")
+        file.write(text)
+
+
+@contextmanager
+def atomic_write(
+    path: str | Path, *, binary: bool = False, overwrite: bool = False
+) -> Iterator[IO[Any]]:
+    """A file to write to, which takes its name only when all has been written.
+
+    The data go to a temporary file in the same folder, which is renamed at the end and removed on
+    any failure. ``.gz`` and ``.xz`` are packed, ``-`` is stdout. A file that exists is an error
+    unless ``overwrite``.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with atomic_write(folder + "/a.txt") as file:
+    ...         _ = file.write("Ada")
+    ...     Path(folder, "a.txt").read_text()
+    'Ada'
+    """
+    if str(path) == STANDARD:
+        yield from write_stdout(binary)
+        return
+    check_target(path, overwrite)
+    target = os.path.realpath(path)
+    direct = os.path.exists(target) and not os.path.isfile(target)  # /dev/null, a pipe
+    temporary = target if direct else f"{target}.{os.urandom(4).hex()}.tmp"
+    done = False
+    try:
+        with open_packed(temporary, str(path), binary) as file:
+            yield file
+        if not direct:
+            keep_mode(target, temporary)
+            os.replace(temporary, target)
+        done = True
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise SkipchainError(
+            f"cannot write {path}: {error.strerror or error}; nothing was written"
+        ) from None
+    except UnicodeEncodeError as error:
+        raise SkipchainError(no_character(path, error)) from None
+    finally:
+        if not done and not direct:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def raw_bytes(path: str | Path) -> bytes:
+    """The bytes as they are stored."""
+    if str(path) == STANDARD:
+        return sys.stdin.buffer.read()
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise ReadError("there is no such file", path=path) from None
+    except IsADirectoryError:
+        raise ReadError("this is a folder; name a file in it", path=path) from None
+    except PermissionError:
+        raise ReadError("no permission to read the file", path=path) from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        detail = getattr(error, "strerror", None) or error
+        raise ReadError(f"cannot be read: {detail}", path=path) from None
+
+
+def unpack(data: bytes, path: object) -> bytes:
+    """The content of gzip or xz data."""
+    kind = "gzip" if data.startswith(GZIP) else "xz"
+    try:
+        if kind == "gzip":
+            import gzip
+
+            return gzip.decompress(data)
+        import lzma
+
+        return lzma.decompress(data)
+    # The two libraries raise OSError, EOFError, zlib.error and LZMAError for damaged data.
+    except Exception as error:
+        raise ReadError(
+            f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path
+        ) from None
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def check_target(path: str | Path, overwrite: bool) -> None:
+    """Refuse a path that cannot, or should not, be written, before any work is done."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        folder = os.path.dirname(os.path.realpath(path))
+        if not os.path.isdir(folder):
+            raise SkipchainError(
+                f"cannot write {path}: there is no folder {folder}; make it first"
+            ) from None
+        return
+    except (OSError, ValueError) as error:
+        detail = getattr(error, "strerror", None) or error
+        raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
+    if stat.S_ISDIR(mode):
+        raise SkipchainError(f"cannot write {path}: it is a folder; name a file in it")
+    if stat.S_ISREG(mode) and not overwrite:
+        raise SkipchainError(
+            f"{path} exists already; use --force (overwrite=True) to replace it"
+        )
+
+
+def open_packed(temporary: str, name: str, binary: bool) -> IO[Any]:
+    """The temporary file, packed as the ending of the final name says."""
+    text: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
+    mode = "wb" if binary else "wt"
+    if name.endswith(".xz"):
+        import lzma
+
+        return lzma.open(temporary, mode, **text)
+    if name.endswith(".gz"):
+        return open_gzip(temporary, binary, text)
+    return open(temporary, mode, **text)
+
+
+def open_gzip(temporary: str, binary: bool, text: dict[str, Any]) -> IO[Any]:
+    """A gzip file without name and date in its header: the same content gives the same bytes."""
+    import gzip
+    import io
+
+    class Plain(gzip.GzipFile):
+        """Closes the file below it as well."""
+
+        def close(self) -> None:
+            try:
+                super().close()
+            finally:
+                below.close()
+
+    below = open(temporary, "wb")  # noqa: SIM115 (closed by Plain)
+    packed = Plain(filename="", mode="wb", compresslevel=6, fileobj=below, mtime=0)
+    return packed if binary else io.TextIOWrapper(packed, **text)
+
+
+def write_stdout(binary: bool) -> Iterator[IO[Any]]:
+    """Stdout, in UTF-8 whatever the locale; a broken pipe is the caller's to handle."""
+    import io
+
+    sys.stdout.flush()
+    out = sys.stdout.buffer
+    file: IO[Any] = out if binary else io.TextIOWrapper(out, encoding="utf-8", newline="\n")
+    try:
+        yield file
+        file.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise SkipchainError(f"cannot write stdout: {error.strerror or error}") from None
+    except UnicodeEncodeError as error:
+        raise SkipchainError(no_character("stdout", error)) from None
+    finally:
+        if isinstance(file, io.TextIOWrapper):
+            with suppress(OSError):
+                file.detach()  # or its end would close stdout
+
+
+def keep_mode(target: str, temporary: str) -> None:
+    """Give the new file the permissions of the one it replaces."""
+    with suppress(OSError):
+        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
+
+
+def no_character(path: object, error: UnicodeEncodeError) -> str:
+    """What is wrong with half a surrogate pair."""
+    code = ord(error.object[error.start])
+    return f"cannot write {path}: U+{code:04X} is half a character and has no UTF-8 form"

@@ -1,0 +1,176 @@
+"""The lines of a column file as byte positions, and the corpus that they lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import Corpus
+from skipchain.io.slices import PADDING, encode_slices
+
+SPACE, TAB, NEWLINE = 32, 9, 10
+
+Integers = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The bytes of a text, and where each of its L lines starts and ends, ``int64 [L]``.
+
+    >>> lines = Lines.of("a b\\r\\n\\nc")
+    >>> lines[0], lines[1], lines[2], len(lines)
+    ('a b', '', 'c', 3)
+    """
+
+    data: bytes  # with padding
+    bytes: NDArray[np.uint8]  # without
+    starts: Integers
+    ends: Integers
+
+    @classmethod
+    def of(cls, text: str) -> Lines:
+        """The lines of a text that end in LF or CRLF."""
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        data = (text if text.endswith("\n") else text + "\n").encode() + PADDING
+        array = np.frombuffer(data, np.uint8)[: -len(PADDING)]
+        ends = np.flatnonzero(array == NEWLINE)
+        return cls(data, array, np.append(0, ends[:-1] + 1), ends)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, line: int) -> str:
+        return self.data[self.starts[line] : self.ends[line]].decode()
+
+    def beginning(self, prefix: bytes) -> list[int]:
+        """The lines that begin with the prefix."""
+        found = [0] if self.data.startswith(prefix) else []
+        sought, at = b"\n" + prefix, -1
+        places = []
+        while (at := self.data.find(sought, at + 1)) >= 0:
+            places.append(at + 1)
+        found.extend(np.searchsorted(self.starts, places).tolist())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Where the cells of all lines start and end, and how many each line has, ``int64 [L]``.
+
+    A line without anything but spaces and tabs is blank and has none.
+    """
+
+    starts: Integers
+    ends: Integers
+    counts: Integers
+
+    @classmethod
+    def of(cls, lines: Lines, separator: str) -> Cells:
+        """Cut at each tab, or at runs of spaces and tabs."""
+        return cut_at_tabs(lines) if separator == "\t" else cut_at_spaces(lines)
+
+    def columns(self, data: bytes, token: Flags, width: int) -> list[Column]:
+        """The columns of the lines that are tokens; each of these has ``width`` cells."""
+        starts, ends = self.starts, self.ends
+        if not token[self.counts > 0].all():
+            keep = np.repeat(token, self.counts)
+            starts, ends = starts[keep], ends[keep]
+        return [encode_slices(data, starts[k::width], ends[k::width]) for k in range(width)]
+
+
+def cut_at_spaces(lines: Lines) -> Cells:
+    """Cells between runs of spaces and tabs."""
+    gap = gaps(lines.bytes)
+    edges = np.flatnonzero(gap[1:] != gap[:-1]) + 1
+    if not gap[0]:
+        edges = np.append(0, edges)
+    starts, ends = edges[0::2], edges[1::2]
+    counts = np.diff(np.searchsorted(starts, lines.ends), prepend=0)
+    return Cells(starts, ends, counts)
+
+
+def cut_at_tabs(lines: Lines) -> Cells:
+    """Cells between single tabs; they may be empty and may hold spaces."""
+    ends = np.flatnonzero((lines.bytes == TAB) | (lines.bytes == NEWLINE))
+    starts = np.append(0, ends[:-1] + 1)
+    counts = np.diff(np.flatnonzero(lines.bytes[ends] == NEWLINE), prepend=-1)
+    blank = ~np.logical_or.reduceat(~gaps(lines.bytes), lines.starts)
+    keep = np.repeat(~blank, counts)
+    return Cells(starts[keep], ends[keep], np.where(blank, 0, counts))
+
+
+def gaps(array: NDArray[np.uint8]) -> Flags:
+    """Which bytes are spaces, tabs and line ends."""
+    gap: Flags = (array == SPACE) | (array == TAB) | (array == NEWLINE)
+    return gap
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What each line is: ``token`` and ``blank`` are ``bool [L]``.
+
+    ``markers`` are the lines that begin a document, with its name or None; ``kept`` are the lines
+    that go to the notes; a blank line behind one of ``tails`` is no plain end of a sentence.
+    """
+
+    lines: Lines
+    token: Flags
+    blank: Flags
+    markers: Sequence[tuple[int, str | None]]
+    kept: Sequence[int]
+    tails: Sequence[int] = ()
+
+    def corpus(self, columns: dict[str, Column]) -> Corpus:
+        """The corpus with these columns over the token lines."""
+        tokens = np.flatnonzero(self.token)
+        sentences = self.sentences(tokens)
+        documents, names = self.documents(tokens, sentences)
+        return Corpus(
+            columns, sentences, documents, names=names, notes=self.notes(tokens)
+        )
+
+    def sentences(self, tokens: Integers) -> Integers:
+        """Sentence offsets: blank lines and markers stand between sentences."""
+        breaks = self.blank.copy()
+        breaks[[line for line, _ in self.markers]] = True
+        passed = np.cumsum(breaks)[tokens]
+        firsts = np.flatnonzero(np.diff(passed, prepend=-1))
+        return np.append(firsts, len(tokens))
+
+    def documents(
+        self, tokens: Integers, sentences: Integers
+    ) -> tuple[Integers, tuple[str, ...] | None]:
+        """Document offsets and names; markers without a token behind them make no document."""
+        places = np.searchsorted(tokens, [line for line, _ in self.markers]).tolist()
+        names: dict[int, str] = {0: ""}
+        for place, (_, name) in zip(places, self.markers, strict=True):
+            names[place] = name or names.get(place, "")
+        names.pop(len(tokens), None)
+        offsets = np.append(np.searchsorted(sentences, list(names)), len(sentences) - 1)
+        return offsets, tuple(names.values()) if any(names.values()) else None
+
+    def notes(self, tokens: Integers) -> dict[int, tuple[str, ...]]:
+        """The raw lines to keep, by the token they stand before."""
+        kept = np.union1d(np.array(self.kept, np.int64), self.spare_blanks())
+        notes: dict[int, tuple[str, ...]] = {}
+        for line, place in zip(
+            kept.tolist(), np.searchsorted(tokens, kept).tolist(), strict=True
+        ):
+            text = "" if self.blank[line] else self.lines[line]
+            notes[place] = (*notes.get(place, ()), text)
+        return notes
+
+    def spare_blanks(self) -> Integers:
+        """The blank lines that do not come first behind a token."""
+        ends = self.token | self.blank
+        ends[list(self.tails)] = True
+        places = np.flatnonzero(ends)
+        after_token = np.append(False, self.token[places[:-1]])
+        return places[self.blank[places] & ~after_token]
+

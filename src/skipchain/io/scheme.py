@@ -1,0 +1,52 @@
+"""The scheme of labels that have been read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import Corpus
+from skipchain.errors import ReadError, SchemeError
+from skipchain.schemes import check_scheme, decode, infer
+
+
+def settle(
+    corpus: Corpus, scheme: str | None, path: object, lines: NDArray[np.int64] | None = None
+) -> Corpus:
+    """The corpus with the scheme given, which must fit, or else the one its labels show.
+
+    ``lines`` are the line numbers of the tokens ``int64 [N]``, for errors.
+
+    >>> settle(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]]), None, "a.conll").scheme
+    'iob2'
+    """
+    if corpus.n_tokens == 0:
+        raise ReadError("there is not one token in the file", path=path)
+    if not corpus.labelled:
+        if scheme is not None:
+            raise ReadError(f"there are no labels to read as {check_scheme(scheme)}", path=path)
+        return corpus
+    if scheme is None:
+        return replace(corpus, scheme=infer(corpus.labels, corpus.sentences).scheme)
+    name = check_scheme(scheme)
+    try:
+        decode(corpus.labels, corpus.sentences, name)
+    except SchemeError as error:
+        token = first_misfit(corpus.labels, name)
+        line = None if lines is None else int(lines[token])
+        raise ReadError(str(error), path=path, line=line) from None
+    return replace(corpus, scheme=name)
+
+
+def first_misfit(labels: Column, scheme: str) -> int:
+    """The first token whose label the scheme does not know."""
+    bad = np.zeros(len(labels.values), bool)
+    for code, value in enumerate(labels.values):
+        try:
+            decode(Column.constant(value, 1), np.array([0, 1]), scheme)
+        except SchemeError:
+            bad[code] = True
+    return int(bad[labels.codes].argmax())

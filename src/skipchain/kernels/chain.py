@@ -1,0 +1,378 @@
+"""Exact inference on linear chains: sums, maxima, k-best paths and spans.
+
+Every kernel takes one block of chains as potentials in log space: ``node [N, S]``, ``edge [E, S, S]``
+with E = 1 (one table for all positions) or E = N (``edge[t]`` joins t − 1 to t, and is unused where a
+chain begins), indexed ``[prev, cur]``, and chain ``offsets [C + 1]``. A score of −∞ forbids.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+SMALLEST_SUM = 1e-280
+LARGEST_DRIFT = 1e-6
+
+
+@njit(nogil=True, cache=True)
+def forward_backward(node, edge, offsets, marginals, pairs, log_z):
+    """Log-partition, node marginals and pair marginals of every chain.
+
+    α_t(j) = ψ_t(j) Σ_i α_{t−1}(i) M(i, j) / s_t,   β_{t−1}(i) = Σ_j M(i, j) ψ_t(j) β_t(j) / s_t,
+    log Z = Σ_t log s_t + shifts; ψ and M are shifted by their maxima, and s_t makes each α_t sum to
+    one. Hazard: a transition so unlikely that every path under- or overflows; such a chain is done
+    again in log space, the others stay fast.
+
+    marginals [N, S] and log_z [C] are written; log_z is −∞ for a chain without a path. ``pairs`` of
+    shape [N, S, S] gets the pair marginals of every position (zeros where a chain begins); of shape
+    [1, S, S], with E = 1, their sum is *added*; of shape [0, S, S] they are not wanted.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    summed = pairs.shape[0] == 1 and not varying
+    listed = pairs.shape[0] == node.shape[0] and not summed
+    longest = 1
+    for c in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    alpha = np.empty((longest, states))
+    psi = np.empty((longest, states))  # after the backward pass: ψ_t β_t / s_t
+    scale = np.empty(longest)
+    beta = np.empty(states)
+    factor = np.empty((states, states))
+    turned = np.empty((states, states))
+    outer = np.zeros((states, states))
+    shift = 0.0
+    if not varying:
+        shift = _exponential(edge[0], factor, turned)
+
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        total = 0.0
+        good = True
+        for t in range(length):
+            peak = node[first + t, 0]
+            for j in range(1, states):
+                peak = max(peak, node[first + t, j])
+            if not np.isfinite(peak):
+                good = False
+                break
+            for j in range(states):
+                psi[t, j] = np.exp(node[first + t, j] - peak)
+            if t == 0:
+                for j in range(states):
+                    alpha[0, j] = psi[0, j]
+            else:
+                if varying:
+                    shift = _exponential(edge[first + t], factor, turned)
+                for j in range(states):
+                    alpha[t, j] = 0.0
+                for i in range(states):
+                    a = alpha[t - 1, i]
+                    for j in range(states):
+                        alpha[t, j] += a * factor[i, j]
+                for j in range(states):
+                    alpha[t, j] *= psi[t, j]
+                total += shift
+            s = 0.0
+            for j in range(states):
+                s += alpha[t, j]
+            if not (s > SMALLEST_SUM and s < np.inf):
+                good = False
+                break
+            scale[t] = s
+            total += np.log(s) + peak
+            for j in range(states):
+                alpha[t, j] /= s
+        if good:
+            for j in range(states):
+                beta[j] = 1.0
+            for t in range(length - 1, -1, -1):
+                s = 0.0
+                for j in range(states):
+                    marginals[first + t, j] = alpha[t, j] * beta[j]
+                    s += marginals[first + t, j]
+                if not abs(s - 1.0) < LARGEST_DRIFT:
+                    good = False
+                    break
+                if t > 0:
+                    if varying:
+                        _exponential(edge[first + t], factor, turned)
+                    for j in range(states):
+                        psi[t, j] *= beta[j] / scale[t]
+                        beta[j] = 0.0
+                    for j in range(states):
+                        w = psi[t, j]
+                        for i in range(states):
+                            beta[i] += w * turned[j, i]
+        if not good:
+            total = _log_space(node, edge, first, first + length, marginals, pairs, summed, listed)
+        elif summed:
+            for t in range(1, length):
+                for i in range(states):
+                    a = alpha[t - 1, i]
+                    for j in range(states):
+                        outer[i, j] += a * psi[t, j]
+        elif listed:
+            if length > 0:
+                pairs[first] = 0.0
+            for t in range(1, length):
+                if varying:
+                    _exponential(edge[first + t], factor, turned)
+                for i in range(states):
+                    a = alpha[t - 1, i]
+                    for j in range(states):
+                        pairs[first + t, i, j] = a * factor[i, j] * psi[t, j]
+        log_z[c] = total
+    if summed:
+        for i in range(states):
+            for j in range(states):
+                pairs[0, i, j] += outer[i, j] * factor[i, j]
+
+
+@njit(nogil=True, cache=True)
+def _exponential(edge, factor, turned):
+    """exp(edge − max) into ``factor`` and its transpose ``turned``; returns the maximum."""
+    states = edge.shape[0]
+    peak = -np.inf
+    for i in range(states):
+        for j in range(states):
+            peak = max(peak, edge[i, j])
+    if peak == -np.inf:
+        peak = 0.0
+    for i in range(states):
+        for j in range(states):
+            factor[i, j] = np.exp(edge[i, j] - peak)
+            turned[j, i] = factor[i, j]
+    return peak
+
+
+@njit(nogil=True, cache=True)
+def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
+    """One chain by logarithms of sums: slow, safe; returns log Z."""
+    states = node.shape[1]
+    length = last - first
+    varying = edge.shape[0] > 1
+    alpha = np.empty((length, states))
+    beta = np.empty((length, states))
+    terms = np.empty(states)
+    for t in range(length):
+        table = edge[first + t] if varying else edge[0]
+        for j in range(states):
+            alpha[t, j] = node[first + t, j]
+            if t > 0:
+                for i in range(states):
+                    terms[i] = alpha[t - 1, i] + table[i, j]
+                alpha[t, j] += _log_sum(terms)
+    for j in range(states):
+        beta[length - 1, j] = 0.0
+    for t in range(length - 1, 0, -1):
+        table = edge[first + t] if varying else edge[0]
+        for i in range(states):
+            for j in range(states):
+                terms[j] = table[i, j] + node[first + t, j] + beta[t, j]
+            beta[t - 1, i] = _log_sum(terms)
+    total = _log_sum(alpha[length - 1])
+    if listed:
+        pairs[first] = 0.0
+    for t in range(length):
+        table = edge[first + t] if varying else edge[0]
+        for j in range(states):
+            marginals[first + t, j] = _probability(alpha[t, j] + beta[t, j], total)
+            if t > 0 and (summed or listed):
+                for i in range(states):
+                    p = _probability(
+                        alpha[t - 1, i] + table[i, j] + node[first + t, j] + beta[t, j], total
+                    )
+                    if summed:
+                        pairs[0, i, j] += p
+                    else:
+                        pairs[first + t, i, j] = p
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _log_sum(terms):
+    """log Σ exp, with −∞ for an empty sum."""
+    peak = -np.inf
+    for k in range(terms.shape[0]):
+        peak = max(peak, terms[k])
+    if peak == -np.inf:
+        return peak
+    s = 0.0
+    for k in range(terms.shape[0]):
+        s += np.exp(terms[k] - peak)
+    return peak + np.log(s)
+
+
+@njit(nogil=True, cache=True)
+def _probability(score, total):
+    """exp(score − total), and 0 where nothing is possible."""
+    if score == -np.inf or total == -np.inf:
+        return 0.0
+    return np.exp(score - total)
+
+
+@njit(nogil=True, cache=True)
+def path_score(node, edge, offsets, path, score):
+    """The score of one given path per chain, into score [C]."""
+    varying = edge.shape[0] > 1
+    for c in range(offsets.shape[0] - 1):
+        total = 0.0
+        for t in range(offsets[c], offsets[c + 1]):
+            total += node[t, path[t]]
+            if t > offsets[c]:
+                total += edge[t if varying else 0, path[t - 1], path[t]]
+        score[c] = total
+
+
+@njit(nogil=True, cache=True)
+def subtract_path(offsets, path, marginals, pairs):
+    """Marginals minus the indicator of the given path, in place: the gradient in potentials.
+
+    ``pairs`` as in `forward_backward`: [N, S, S], [1, S, S] (a sum) or [0, S, S].
+    """
+    summed = pairs.shape[0] == 1
+    listed = pairs.shape[0] == marginals.shape[0] and not summed
+    for c in range(offsets.shape[0] - 1):
+        for t in range(offsets[c], offsets[c + 1]):
+            marginals[t, path[t]] -= 1.0
+            if t > offsets[c]:
+                if summed:
+                    pairs[0, path[t - 1], path[t]] -= 1.0
+                elif listed:
+                    pairs[t, path[t - 1], path[t]] -= 1.0
+
+
+@njit(nogil=True, cache=True)
+def viterbi(node, edge, offsets, path, score):
+    """The best path of every chain: path [N], score [C] (−∞ where there is no path).
+
+    δ_t(j) = node_t(j) + max_i δ_{t−1}(i) + edge(i, j); ties go to the lower state.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    longest = 1
+    for c in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    back = np.empty((longest, states), np.int32)
+    delta = np.empty(states)
+    best = np.empty(states)
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        if length == 0:
+            score[c] = 0.0
+            continue
+        for j in range(states):
+            delta[j] = node[first, j]
+        for t in range(1, length):
+            table = edge[first + t] if varying else edge[0]
+            for j in range(states):
+                best[j] = delta[0] + table[0, j]
+                back[t, j] = 0
+            for i in range(1, states):
+                d = delta[i]
+                for j in range(states):
+                    candidate = d + table[i, j]
+                    if candidate > best[j]:
+                        best[j] = candidate
+                        back[t, j] = i
+            for j in range(states):
+                delta[j] = best[j] + node[first + t, j]
+        state = 0
+        for j in range(1, states):
+            if delta[j] > delta[state]:
+                state = j
+        score[c] = delta[state]
+        path[first + length - 1] = state
+        for t in range(length - 1, 0, -1):
+            state = back[t, state]
+            path[first + t - 1] = state
+
+
+@njit(nogil=True, cache=True)
+def nbest(node, edge, k, paths, scores):
+    """The k best paths of *one* chain of T tokens, best first: paths [k, T], scores [k].
+
+    Each state keeps its k best histories, each a (state, rank) of the position before. Ranks that do
+    not exist (fewer than k paths) score −∞.
+    """
+    length, states = node.shape
+    varying = edge.shape[0] > 1
+    delta = np.full((states, k), -np.inf)
+    fresh = np.empty((states, k))
+    back = np.zeros((length, states, k), np.int64)  # state · k + rank
+    for j in range(states):
+        delta[j, 0] = node[0, j]
+    for t in range(1, length):
+        table = edge[t] if varying else edge[0]
+        for j in range(states):
+            for r in range(k):
+                fresh[j, r] = -np.inf
+            for i in range(states):
+                for r in range(k):
+                    candidate = delta[i, r] + table[i, j]
+                    if candidate <= fresh[j, k - 1]:
+                        break
+                    _insert(fresh[j], back[t, j], candidate, i * k + r)
+            for r in range(k):
+                fresh[j, r] += node[t, j]
+        delta, fresh = fresh, delta
+    last = np.zeros(k, np.int64)
+    for r in range(k):
+        scores[r] = -np.inf
+    for i in range(states):
+        for r in range(k):
+            if delta[i, r] <= scores[k - 1]:
+                break
+            _insert(scores, last, delta[i, r], i * k + r)
+    for r in range(k):
+        here = last[r]
+        for t in range(length - 1, -1, -1):
+            paths[r, t] = here // k
+            here = back[t, here // k, here % k]
+
+
+@njit(nogil=True, cache=True)
+def _insert(ranked, sources, candidate, source):
+    """Put a candidate into a falling list, dropping the last; equals keep their order."""
+    r = ranked.shape[0] - 1
+    while r > 0 and ranked[r - 1] < candidate:
+        ranked[r] = ranked[r - 1]
+        sources[r] = sources[r - 1]
+        r -= 1
+    ranked[r] = candidate
+    sources[r] = source
+
+
+@njit(nogil=True, cache=True)
+def set_probability(marginals, pairs, starts, stops, allowed, rows, probability):
+    """The probability that the labels of each window lie in its sets, into probability [K].
+
+    Given the input, the labels of a chain form a Markov chain, so the sum over all paths through the
+    sets is p(y_a ∈ A_a) Π_t p(y_t ∈ A_t | y_{t−1}), from marginals [N, S] and pairs [N, S, S] alone.
+    Window k covers tokens starts[k] … stops[k] − 1; its sets are allowed[rows[k] + t], bool [·, S].
+    """
+    states = marginals.shape[1]
+    weight = np.empty(states)
+    fresh = np.empty(states)
+    for k in range(starts.shape[0]):
+        first = starts[k]
+        for j in range(states):
+            weight[j] = marginals[first, j] if allowed[rows[k], j] else 0.0
+        for t in range(first + 1, stops[k]):
+            sets = allowed[rows[k] + t - first]
+            for j in range(states):
+                fresh[j] = 0.0
+            for i in range(states):
+                if weight[i] > 0.0 and marginals[t - 1, i] > 0.0:
+                    share = weight[i] / marginals[t - 1, i]
+                    for j in range(states):
+                        if sets[j]:
+                            fresh[j] += share * pairs[t, i, j]
+            weight, fresh = fresh, weight
+        total = 0.0
+        for j in range(states):
+            total += weight[j]
+        probability[k] = min(total, 1.0)

@@ -1,0 +1,85 @@
+"""Sums of table rows chosen by a sparse index: the one loop behind scores and gradients.
+
+A token's scores are the sum of its features' weight rows; a feature's gradient is the sum of its
+tokens' residual rows. Both are ``out[r] = Σ_k values[k] · table[indices[k]]`` over the entries k of
+row r, the first with the index as built (CSR), the second with its transpose. Each output row is
+written by one thread in a fixed order, so there are no locks, no private copies, and the result has
+the same bits whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def gather(indptr, indices, values, table, out, first, last, add):
+    """Write rows ``first … last − 1`` of ``out``; ``values`` of length 0 means ones.
+
+    indptr [R + 1], indices [K], values [K] or [0], table [·, L], out [R, L]. With ``add`` the sums
+    are added to what ``out`` holds.
+    """
+    width = table.shape[1]
+    weighted = values.shape[0] > 0
+    for r in range(first, last):
+        if not add:
+            for j in range(width):
+                out[r, j] = 0.0
+        for k in range(indptr[r], indptr[r + 1]):
+            source = indices[k]
+            if weighted:
+                v = values[k]
+                for j in range(width):
+                    out[r, j] += v * table[source, j]
+            else:
+                for j in range(width):
+                    out[r, j] += table[source, j]
+
+
+@njit(nogil=True, cache=True)
+def transpose(indptr, indices, values, columns):
+    """The transposed index: for each column its rows in rising order, by a counting sort."""
+    rows = indptr.shape[0] - 1
+    turned_indptr = np.zeros(columns + 1, np.int64)
+    for k in range(indices.shape[0]):
+        turned_indptr[indices[k] + 1] += 1
+    for c in range(columns):
+        turned_indptr[c + 1] += turned_indptr[c]
+    place = turned_indptr[:-1].copy()
+    turned_indices = np.empty(indices.shape[0], np.int32)
+    turned_values = np.empty(values.shape[0], values.dtype)
+    weighted = values.shape[0] > 0
+    for r in range(rows):
+        for k in range(indptr[r], indptr[r + 1]):
+            c = indices[k]
+            turned_indices[place[c]] = r
+            if weighted:
+                turned_values[place[c]] = values[k]
+            place[c] += 1
+    return turned_indptr, turned_indices, turned_values
+
+
+@njit(nogil=True, cache=True)
+def compress(columns, extra_indptr, extra_indices):
+    """One sparse index from columns [K, N] of numbers (−1: none) and a further index over N rows."""
+    width, rows = columns.shape
+    indptr = np.zeros(rows + 1, np.int64)
+    for k in range(width):
+        for r in range(rows):
+            if columns[k, r] >= 0:
+                indptr[r + 1] += 1
+    for r in range(rows):
+        indptr[r + 1] += indptr[r] + extra_indptr[r + 1] - extra_indptr[r]
+    indices = np.empty(indptr[rows], np.int32)
+    place = indptr[:-1].copy()
+    for k in range(width):
+        for r in range(rows):
+            if columns[k, r] >= 0:
+                indices[place[r]] = columns[k, r]
+                place[r] += 1
+    for r in range(rows):
+        for k in range(extra_indptr[r], extra_indptr[r + 1]):
+            indices[place[r]] = extra_indices[k]
+            place[r] += 1
+    return indptr, indices

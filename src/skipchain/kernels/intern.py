@@ -1,0 +1,197 @@
+"""Numbering of tuples and of character n-grams by open-addressing hash tables.
+
+A table is ``slots int32 [2^b]``, at most half full: a number, or −1. Keys are not kept in the slots;
+a hit is confirmed by comparing the key itself, so two keys never share a number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+PRIME = np.uint64(0x100000001B3)
+BASIS = np.uint64(0xCBF29CE484222325)
+
+
+def empty_slots(keys: int) -> np.ndarray:  # type: ignore[type-arg]
+    """A table with room for that many keys."""
+    return np.full(1 << max(4, int(2 * keys + 1).bit_length()), -1, np.int32)
+
+
+@njit(nogil=True, cache=True)
+def _mix(h):
+    """Spread the bits, so that the low ones can pick a slot."""
+    h ^= h >> np.uint64(32)
+    h *= np.uint64(0x9E3779B97F4A7C15)
+    h ^= h >> np.uint64(29)
+    return h
+
+
+@njit(nogil=True, cache=True)
+def _tuple_slot(slots, rows, key):
+    """Where the key is, or the free slot where it belongs."""
+    h = BASIS
+    for m in range(key.shape[0]):
+        h = (h ^ np.uint64(key[m])) * PRIME
+    mask = np.uint64(slots.shape[0] - 1)
+    at = _mix(h) & mask
+    while slots[at] >= 0:
+        same = True
+        for m in range(key.shape[0]):
+            if rows[slots[at], m] != key[m]:
+                same = False
+                break
+        if same:
+            break
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@njit(nogil=True, cache=True)
+def number_tuples(keys, slots):
+    """Number the distinct rows of keys [K, M] by first appearance.
+
+    Rows with a negative member are left out. Returns numbers [K] (−1 where left out), the distinct
+    rows [D, M] and how often each occurs [D]. ``slots`` must have room for K keys.
+    """
+    count = 0
+    numbers = np.empty(keys.shape[0], np.int32)
+    rows = np.empty_like(keys)
+    counts = np.zeros(keys.shape[0], np.int64)
+    for k in range(keys.shape[0]):
+        numbers[k] = -1
+        if keys[k].min() < 0:
+            continue
+        at = _tuple_slot(slots, rows, keys[k])
+        if slots[at] < 0:
+            slots[at] = count
+            rows[count] = keys[k]
+            count += 1
+        numbers[k] = slots[at]
+        counts[slots[at]] += 1
+    return numbers, rows[:count].copy(), counts[:count].copy()
+
+
+@njit(nogil=True, cache=True)
+def index_tuples(rows, slots):
+    """Fill the table with the distinct rows [D, M], row d as number d."""
+    for d in range(rows.shape[0]):
+        slots[_tuple_slot(slots, rows, rows[d])] = d
+
+
+@njit(nogil=True, cache=True)
+def find_tuples(keys, rows, slots):
+    """The number of each row of keys [K, M], −1 where unknown or with a negative member."""
+    numbers = np.empty(keys.shape[0], np.int32)
+    for k in range(keys.shape[0]):
+        numbers[k] = -1
+        if keys[k].min() >= 0:
+            numbers[k] = slots[_tuple_slot(slots, rows, keys[k])]
+    return numbers
+
+
+@njit(nogil=True, cache=True)
+def _ngram_slot(slots, points, starts, lengths, text, first, length, h):
+    """Where the n-gram text[first : first + length] with hash h is, or belongs."""
+    mask = np.uint64(slots.shape[0] - 1)
+    at = _mix(h ^ np.uint64(length)) & mask
+    while slots[at] >= 0:
+        known = slots[at]
+        if lengths[known] == length:
+            same = True
+            for m in range(length):
+                if points[starts[known] + m] != text[first + m]:
+                    same = False
+                    break
+            if same:
+                break
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@njit(nogil=True, cache=True)
+def count_ngrams(offsets, shortest, longest):
+    """How many n-grams all words have together, counting repetitions."""
+    total = 0
+    for w in range(offsets.shape[0] - 1):
+        size = offsets[w + 1] - offsets[w]
+        for length in range(shortest, min(longest, size) + 1):
+            total += size - length + 1
+    return total
+
+
+@njit(nogil=True, cache=True)
+def number_ngrams(text, offsets, shortest, longest, total, slots):
+    """Number the distinct character n-grams of the words text[offsets[w] : offsets[w + 1]].
+
+    text holds code points. Returns the n-grams as starts [D] and lengths [D] in ``text``, and for
+    each word its set of n-grams: indptr [W + 1], numbers.
+    """
+    words = offsets.shape[0] - 1
+    starts = np.empty(total, np.int32)
+    lengths = np.empty(total, np.int32)
+    seen = np.full(total, -1, np.int32)
+    indptr = np.zeros(words + 1, np.int64)
+    numbers = np.empty(total, np.int32)
+    count = 0
+    filled = 0
+    for w in range(words):
+        for first in range(offsets[w], offsets[w + 1]):
+            h = BASIS
+            for length in range(1, min(longest, offsets[w + 1] - first) + 1):
+                h = (h ^ np.uint64(text[first + length - 1])) * PRIME
+                if length < shortest:
+                    continue
+                at = _ngram_slot(slots, text, starts, lengths, text, first, length, h)
+                if slots[at] < 0:
+                    slots[at] = count
+                    starts[count] = first
+                    lengths[count] = length
+                    count += 1
+                if seen[slots[at]] != w:
+                    seen[slots[at]] = w
+                    numbers[filled] = slots[at]
+                    filled += 1
+        indptr[w + 1] = filled
+    return starts[:count].copy(), lengths[:count].copy(), indptr, numbers[:filled].copy()
+
+
+@njit(nogil=True, cache=True)
+def index_ngrams(points, starts, lengths, slots):
+    """Fill the table with known n-grams, the d-th as number d."""
+    for d in range(starts.shape[0]):
+        h = BASIS
+        for m in range(lengths[d]):
+            h = (h ^ np.uint64(points[starts[d] + m])) * PRIME
+        slots[
+            _ngram_slot(slots, points, starts, lengths, points, starts[d], lengths[d], h)
+        ] = d
+
+
+@njit(nogil=True, cache=True)
+def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots):
+    """The known n-grams of each word as indptr [W + 1], numbers; and how many were unknown [W]."""
+    words = offsets.shape[0] - 1
+    seen = np.full(starts.shape[0], -1, np.int32)
+    indptr = np.zeros(words + 1, np.int64)
+    numbers = np.empty(total, np.int32)
+    unknown = np.zeros(words, np.int64)
+    filled = 0
+    for w in range(words):
+        for first in range(offsets[w], offsets[w + 1]):
+            h = BASIS
+            for length in range(1, min(longest, offsets[w + 1] - first) + 1):
+                h = (h ^ np.uint64(text[first + length - 1])) * PRIME
+                if length < shortest:
+                    continue
+                known = slots[
+                    _ngram_slot(slots, points, starts, lengths, text, first, length, h)
+                ]
+                if known < 0:
+                    unknown[w] += 1
+                elif seen[known] != w:
+                    seen[known] = w
+                    numbers[filled] = known
+                    filled += 1
+        indptr[w + 1] = filled
+    return indptr, numbers[:filled].copy(), unknown

@@ -1,0 +1,1 @@
+"""Optimisers. They know vectors and callbacks, never sequences."""

@@ -1,0 +1,197 @@
+"""L-BFGS, and OWL-QN where there is an L1 penalty."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], tuple[float, Floats]]
+
+ARMIJO, WOLFE = 1e-4, 0.9
+MAX_TRIALS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The state of a minimisation after one iteration."""
+
+    iteration: int
+    vector: Floats
+    loss: float
+    gradient_norm: float
+    seconds: float
+    improvement: float | None
+    """Relative fall of the loss over the last ``period`` iterations; None while there are fewer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """Where a minimisation ended, and why."""
+
+    vector: Floats
+    loss: float
+    iterations: int
+    evaluations: int
+    reason: str
+
+
+def minimize(
+    function: Function,
+    start: Floats,
+    *,
+    l1: float = 0.0,
+    memory: int = 6,
+    max_iterations: int = 1000,
+    tolerance: float = 1e-5,
+    period: int = 10,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Minimum:
+    """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
+
+    It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period`` iterations,
+    when the gradient vanishes, after ``max_iterations``, when ``callback`` returns True, or on a
+    keyboard interrupt, which keeps what has been reached.
+
+    >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
+    array([3., 3.])
+    """
+    began = time.perf_counter()
+    search = _orthant_search if l1 else _wolfe_search
+    x = start.astype(np.float64, copy=True)
+    history: deque[tuple[Floats, Floats, float]] = deque(maxlen=memory)
+    past: deque[float] = deque(maxlen=period + 1)
+    iteration = evaluations = 0
+    reason = f"{max_iterations} iterations"
+    loss, gradient = function(x)
+    loss += l1 * float(np.abs(x).sum())
+    evaluations = 1
+    past.append(loss)
+    try:
+        while iteration < max_iterations:
+            slope = _pseudo_gradient(x, gradient, l1) if l1 else gradient
+            norm = float(np.linalg.norm(slope))
+            if norm <= 1e-10 * max(1.0, float(np.linalg.norm(x))):
+                reason = "the gradient vanished"
+                break
+            direction = _direction(slope, history)
+            if l1:
+                direction[direction * slope >= 0.0] = 0.0
+            if float(direction @ slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
+                history.clear()
+                direction = -slope
+            first = 1.0 if history else 1.0 / norm
+            found = search(function, x, loss, gradient, slope, direction, first, l1)
+            evaluations += found.trials
+            if not found.accepted:
+                if not history:
+                    reason = "no step lowers the loss further"
+                    break
+                history.clear()
+                continue
+            step, change = found.vector - x, found.gradient - gradient
+            curvature = float(step @ change)
+            if curvature > 1e-10 * float(change @ change):
+                history.append((step, change, curvature))
+            x, loss, gradient = found.vector, found.loss, found.gradient
+            iteration += 1
+            past.append(loss)
+            improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
+            seconds = time.perf_counter() - began
+            report = Step(iteration, x, loss, norm, seconds, improvement)
+            if callback is not None and callback(report):
+                reason = "stopped early"
+                break
+            if improvement is not None and improvement < tolerance:
+                reason = f"the loss fell by less than {tolerance:g} in {period} iterations"
+                break
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    return Minimum(x, loss, iteration, evaluations, reason)
+
+
+def _direction(slope: Floats, history: deque[tuple[Floats, Floats, float]]) -> Floats:
+    """−H · slope by the two-loop recursion (Nocedal 1980)."""
+    d = -slope
+    if not history:
+        return d
+    scratch = np.empty_like(d)
+    factors = []
+    for step, change, curvature in reversed(history):
+        factor = float(step @ d) / curvature
+        d -= np.multiply(change, factor, out=scratch)
+        factors.append(factor)
+    _, change, curvature = history[-1]
+    d *= curvature / float(change @ change)
+    for (step, change, curvature), factor in zip(history, reversed(factors), strict=True):
+        d += np.multiply(step, factor - float(change @ d) / curvature, out=scratch)
+    return d
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    vector: Floats
+    loss: float
+    gradient: Floats
+    trials: int
+    accepted: bool
+
+
+def _wolfe_search(
+    function: Function,
+    x: Floats,
+    loss: float,
+    gradient: Floats,
+    slope: Floats,
+    direction: Floats,
+    size: float,
+    l1: float,
+) -> _Found:
+    """A step that satisfies the weak Wolfe conditions, by bisection (Lewis and Overton 2013)."""
+    fall = float(direction @ slope)
+    low, high = 0.0, np.inf
+    for trial in range(1, MAX_TRIALS + 1):
+        point = x + size * direction
+        value, grad = function(point)
+        if not value <= loss + ARMIJO * size * fall:
+            high = size
+        elif float(grad @ direction) < WOLFE * fall:
+            low = size
+        else:
+            return _Found(point, value, grad, trial, True)
+        size = 2.0 * low if high == np.inf else (low + high) / 2.0
+    return _Found(point, value, grad, MAX_TRIALS, value < loss)
+
+
+def _orthant_search(
+    function: Function,
+    x: Floats,
+    loss: float,
+    gradient: Floats,
+    slope: Floats,
+    direction: Floats,
+    size: float,
+    l1: float,
+) -> _Found:
+    """A backtracking step that stays in one orthant (Andrew and Gao 2007, OWL-QN)."""
+    orthant = np.where(x != 0.0, np.sign(x), -np.sign(slope))
+    for trial in range(1, MAX_TRIALS + 1):
+        point = x + size * direction
+        point[point * orthant <= 0.0] = 0.0
+        value, grad = function(point)
+        value += l1 * float(np.abs(point).sum())
+        if value <= loss + ARMIJO * float(slope @ (point - x)):
+            return _Found(point, value, grad, trial, True)
+        size /= 2.0
+    return _Found(point, value, grad, MAX_TRIALS, False)
+
+
+def _pseudo_gradient(x: Floats, gradient: Floats, l1: float) -> Floats:
+    """The steepest one-sided slope of loss + l1 · |x|."""
+    at_zero = np.sign(gradient) * np.maximum(np.abs(gradient) - l1, 0.0)
+    return np.where(x != 0.0, gradient + l1 * np.sign(x), at_zero)

@@ -1,0 +1,34 @@
+"""How good predicted labels are: spans, tokens, consistency, and how sure the figures are."""
+
+from skipchain.metrics.bootstrap import (
+    Significance,
+    f1_interval,
+    paired_significance,
+    span_counts,
+    units,
+)
+from skipchain.metrics.consistency import Consistency, label_consistency
+from skipchain.metrics.entity import EntityScores, entity_scores
+from skipchain.metrics.evaluate import Evaluation, evaluate
+from skipchain.metrics.report import confusion_table, render
+from skipchain.metrics.score import Score
+from skipchain.metrics.token import TokenScores, token_scores
+
+__all__ = [
+    "Consistency",
+    "EntityScores",
+    "Evaluation",
+    "Score",
+    "Significance",
+    "TokenScores",
+    "confusion_table",
+    "entity_scores",
+    "evaluate",
+    "f1_interval",
+    "label_consistency",
+    "paired_significance",
+    "render",
+    "span_counts",
+    "token_scores",
+    "units",
+]

@@ -1,0 +1,183 @@
+"""A predicted corpus against a gold one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import Corpus
+from skipchain.errors import CorpusError
+from skipchain.metrics.bootstrap import f1_interval, span_counts, units
+from skipchain.metrics.consistency import Consistency, label_consistency
+from skipchain.metrics.entity import EntityScores, entity_scores
+from skipchain.metrics.score import Score, rounded
+from skipchain.metrics.token import TokenScores, renumbered, token_scores
+from skipchain.schemes import decode, encode, repair
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Scores of spans (None for labels without a scheme), of tokens, and the consistency of names.
+
+    ``interval`` is the 95 % bootstrap interval of the micro F1, where it was asked for.
+    """
+
+    entities: EntityScores | None
+    tokens: TokenScores
+    consistency: Consistency | None
+    interval: tuple[float, float] | None = None
+
+    @property
+    def by_type(self) -> Mapping[str, Score]:
+        """The score of each span type, or of each label where there is no scheme."""
+        return self.tokens.by_label if self.entities is None else self.entities.by_type
+
+    @property
+    def micro(self) -> Score:
+        """The score over all spans, or over all tokens where there is no scheme."""
+        if self.entities is not None:
+            return self.entities.micro
+        return Score(self.tokens.tokens, self.tokens.tokens, self.tokens.correct)
+
+    @property
+    def f1(self) -> float:
+        """The micro F1, in percent."""
+        return self.micro.f1
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean F1 over ``by_type``, in percent."""
+        return EntityScores(self.by_type).macro_f1
+
+    def as_dict(self, *, macro: bool = False) -> dict[str, Any]:
+        """All figures, scores in percent with at most four decimals.
+
+        ``macro_f1`` is added where asked for, ``interval`` where it was computed; ``consistency``
+        is None for labels without a scheme.
+        """
+        result: dict[str, Any] = {
+            "precision": rounded(self.micro.precision),
+            "recall": rounded(self.micro.recall),
+            "f1": rounded(self.micro.f1),
+            "token_accuracy": rounded(self.tokens.accuracy),
+            "sequence_accuracy": rounded(self.tokens.sequence_accuracy),
+            "consistency": None if self.consistency is None else rounded(self.consistency.percent),
+            "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
+            "tokens": self.tokens.tokens,
+        }
+        if macro:
+            result["macro_f1"] = rounded(self.macro_f1)
+        if self.interval is not None:
+            result["interval"] = [rounded(bound) for bound in self.interval]
+        return result
+
+    def __str__(self) -> str:
+        from skipchain.metrics.report import plain
+
+        return plain(self)
+
+
+def evaluate(
+    gold: Corpus,
+    predicted: Corpus,
+    *,
+    strict: bool = False,
+    intervals: bool = False,
+    seed: int = 0,
+) -> Evaluation:
+    """Compare the labels of two corpora of the same words.
+
+    The schemes may differ, because spans are compared; token scores then compare gold and predicted
+    spans both written in the gold scheme. ``strict`` counts only well-formed spans on either side
+    (see `skipchain.schemes.decode`). Without a scheme only tokens are compared, and precision,
+    recall and F1 pool all labels: each equals the accuracy.
+
+    >>> gold = Corpus.of([["Ada", "Lee", "slept"]], [["B-PER", "I-PER", "O"]], scheme="iob2")
+    >>> predicted = Corpus.of([["Ada", "Lee", "slept"]], [["S-PER", "O", "O"]], scheme="bioes")
+    >>> result = evaluate(gold, predicted).as_dict()
+    >>> result["f1"], result["token_accuracy"], result["by_type"]["PER"]["predicted"]
+    (0.0, 66.6667, 1)
+    """
+    check_alike(gold, predicted)
+    gold_labels, predicted_labels = comparable_labels(gold, predicted)
+    tokens = token_scores(gold_labels, predicted_labels, gold.sentences)
+    if gold.scheme is None or predicted.scheme is None:
+        counts = token_counts(gold_labels, predicted_labels, units(gold)) if intervals else None
+        return Evaluation(None, tokens, None, interval_of(counts, seed))
+    true = decode(gold.labels, gold.sentences, gold.scheme, strict=strict)
+    found = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
+    counts = span_counts(true, found, units(gold)) if intervals else None
+    return Evaluation(
+        entity_scores(true, found),
+        tokens,
+        label_consistency(gold, found),
+        interval_of(counts, seed),
+    )
+
+
+def check_alike(gold: Corpus, predicted: Corpus) -> None:
+    """Refuse corpora that do not have the same sentences and words, or cannot be compared."""
+    for name, corpus in (("gold", gold), ("predicted", predicted)):
+        if not corpus.labelled:
+            raise CorpusError(f"the {name} corpus has no labels, so there is nothing to compare")
+    if len(gold) != len(predicted):
+        raise CorpusError(
+            f"the gold corpus has {len(gold)} sentences, the predicted one {len(predicted)}; "
+            "tag the gold file itself"
+        )
+    lengths, others = np.diff(gold.sentences), np.diff(predicted.sentences)
+    if (lengths != others).any():
+        k = int((lengths != others).argmax())
+        raise CorpusError(
+            f"sentence {k} has {lengths[k]} words in the gold corpus, but {others[k]} in the "
+            "predicted one; were the words split differently?"
+        )
+    check_words(gold, predicted)
+    if (gold.scheme is None) != (predicted.scheme is None):
+        raise CorpusError(
+            f"the gold labels are in scheme {gold.scheme}, the predicted in {predicted.scheme}; "
+            "name the scheme of both or of neither"
+        )
+
+
+def check_words(gold: Corpus, predicted: Corpus) -> None:
+    """Refuse corpora whose words differ."""
+    words, others = gold.words, predicted.words
+    if words.values is others.values and words.codes is others.codes:
+        return
+    wrong = words.codes != renumbered(others, words.values)
+    if wrong.any():
+        token = int(wrong.argmax())
+        sentence = int(np.searchsorted(gold.sentences, token, side="right")) - 1
+        raise CorpusError(
+            f"sentence {sentence}, word {token - gold.sentences[sentence]} is "
+            f"{words.values[words.codes[token]]!r} in the gold corpus, but "
+            f"{others.values[others.codes[token]]!r} in the predicted one; tag the gold file itself"
+        )
+
+
+def comparable_labels(gold: Corpus, predicted: Corpus) -> tuple[Column, Column]:
+    """The labels as they stand, or both written properly in the gold scheme if schemes differ."""
+    if gold.scheme == predicted.scheme or gold.scheme is None or predicted.scheme is None:
+        return gold.labels, predicted.labels
+    labels, _ = repair(gold.labels, gold.sentences, gold.scheme)
+    spans = decode(predicted.labels, gold.sentences, predicted.scheme)
+    return labels, encode(spans, gold.sentences, gold.scheme, lossy=True)
+
+
+def token_counts(gold: Column, predicted: Column, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tokens, tokens again and correct tokens of each unit ``int64 [U, 3]``: F1 is accuracy."""
+    right = gold.codes == renumbered(predicted, gold.values)
+    correct = np.diff(np.concatenate([[0], np.cumsum(right)])[offsets])
+    lengths = np.diff(offsets)
+    return np.stack([lengths, lengths, correct], axis=1)
+
+
+def interval_of(counts: NDArray[np.int64] | None, seed: int) -> tuple[float, float] | None:
+    """The interval, where the counts for it were gathered."""
+    return None if counts is None else f1_interval(counts, seed=seed)

@@ -1,0 +1,126 @@
+"""Scores as tables for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skipchain.metrics.evaluate import Evaluation
+from skipchain.metrics.score import Score
+from skipchain.metrics.token import TokenScores
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+HEADINGS = ("precision", "recall", "F1", "gold", "found", "correct")
+
+
+def render(evaluation: Evaluation) -> Group:
+    """The scores as a table for a rich console, with the other figures below."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first_heading(evaluation))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right")
+    for name, score in evaluation.by_type.items():
+        table.add_row(Text(name), *cells(score))
+    table.add_section()
+    table.add_row("all", *cells(evaluation.micro), style="bold")
+    return Group(table, Text(""), Text("\n".join(footer(evaluation))))
+
+
+def plain(evaluation: Evaluation) -> str:
+    """The same table as plain text.
+
+    >>> from skipchain.corpus import Corpus
+    >>> from skipchain.metrics import evaluate
+    >>> gold = Corpus.of([["Ada", "slept"]], [["B-PER", "O"]], scheme="iob2")
+    >>> print(evaluate(gold, gold))
+    type  precision  recall      F1  gold  found  correct
+    PER      100.00  100.00  100.00     1      1        1
+    all      100.00  100.00  100.00     1      1        1
+    <BLANKLINE>
+    token accuracy     100.00  (2 of 2)
+    sequence accuracy  100.00  (1 of 1)
+    consistency        100.00  (no name recurs in a document)
+    """
+    rows: list[tuple[str, ...]] = [(first_heading(evaluation), *HEADINGS)]
+    rows += [(name, *cells(score)) for name, score in evaluation.by_type.items()]
+    rows.append(("all", *cells(evaluation.micro)))
+    return "\n".join([*aligned(rows), "", *footer(evaluation)])
+
+
+def confusion_table(scores: TokenScores, *, limit: int = 12) -> Group:
+    """The confusion matrix for a rich console, rows gold, columns predicted.
+
+    Where there are more than ``limit`` labels, those with the most errors are shown.
+    """
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    errors = scores.confusion.sum(axis=0) + scores.confusion.sum(axis=1)
+    errors -= 2 * np.diagonal(scores.confusion)
+    shown = np.sort(np.argsort(-errors, kind="stable")[:limit])
+    table = Table(box=None, pad_edge=False)
+    table.add_column("gold \\ predicted")
+    for column in shown.tolist():
+        table.add_column(Text(scores.labels[column]), justify="right")
+    for row in shown.tolist():
+        counts = scores.confusion[row, shown].tolist()
+        figures = [
+            Text(f"{count:,}" if count else "·", style="bold" if row == column else "")
+            for count, column in zip(counts, shown.tolist(), strict=True)
+        ]
+        table.add_row(Text(scores.labels[row]), *figures)
+    hidden = len(scores.labels) - len(shown)
+    note = f"the {len(shown)} labels with the most errors; {hidden} more not shown"
+    return Group(table, Text(note)) if hidden else Group(table)
+
+
+def first_heading(evaluation: Evaluation) -> str:
+    """What the rows are."""
+    return "label" if evaluation.entities is None else "type"
+
+
+def cells(score: Score) -> tuple[str, ...]:
+    """One row of figures, in the order of the headings."""
+    rates = (score.precision, score.recall, score.f1)
+    counts = (score.gold, score.predicted, score.correct)
+    return (*(f"{rate:.2f}" for rate in rates), *(f"{count:,}" for count in counts))
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Lines with the first column to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [row[0].ljust(widths[0])]
+            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        )
+        for row in rows
+    ]
+
+
+def footer(evaluation: Evaluation) -> list[str]:
+    """The figures that belong to no type."""
+    tokens, consistency = evaluation.tokens, evaluation.consistency
+    lines = [
+        f"token accuracy     {tokens.accuracy:6.2f}  ({tokens.correct:,} of {tokens.tokens:,})",
+        f"sequence accuracy  {tokens.sequence_accuracy:6.2f}  "
+        f"({tokens.correct_sequences:,} of {tokens.sequences:,})",
+    ]
+    if consistency is not None:
+        detail = "no name recurs in a document"
+        if consistency.groups:
+            kept = consistency.groups - consistency.inconsistent
+            detail = f"{kept:,} of {consistency.groups:,} recurring names keep one type"
+        lines.append(f"consistency        {consistency.percent:6.2f}  ({detail})")
+    if evaluation.interval is not None:
+        low, high = evaluation.interval
+        lines.append(f"F1, 95 % interval  {low:6.2f} to {high:.2f}")
+    return lines

@@ -1,0 +1,98 @@
+"""Scores of labels, token by token and sentence by sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column
+from skipchain.errors import CorpusError
+from skipchain.metrics.score import Score, percent
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenScores:
+    """What became of each label.
+
+    ``confusion`` is ``int64 [L, L]``, rows gold and columns predicted, in the order of ``labels``,
+    which is alphabetical; ``sequences`` counts the sentences that have tokens, and
+    ``correct_sequences`` those of them with no wrong label.
+    """
+
+    labels: tuple[str, ...]
+    confusion: NDArray[np.int64]  # [L, L]
+    sequences: int
+    correct_sequences: int
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens."""
+        return int(self.confusion.sum())
+
+    @property
+    def accuracy(self) -> float:
+        """The share of tokens with the right label, in percent."""
+        return percent(self.correct, self.tokens)
+
+    @property
+    def correct(self) -> int:
+        """The number of tokens with the right label."""
+        return int(np.trace(self.confusion))
+
+    @property
+    def sequence_accuracy(self) -> float:
+        """The share of sentences with no wrong label, in percent."""
+        return percent(self.correct_sequences, self.sequences)
+
+    @property
+    def by_label(self) -> dict[str, Score]:
+        """The score of each label; its support is the count of gold tokens."""
+        gold = self.confusion.sum(axis=1).tolist()
+        predicted = self.confusion.sum(axis=0).tolist()
+        correct = np.diagonal(self.confusion).tolist()
+        rows = zip(self.labels, gold, predicted, correct, strict=True)
+        return {label: Score(g, p, c) for label, g, p, c in rows}
+
+
+def token_scores(gold: Column, predicted: Column, offsets: NDArray[np.int64]) -> TokenScores:
+    """Compare labels one by one; ``offsets int64 [M + 1]`` are the sentences.
+
+    >>> gold = Column.encode(["D", "N", "V", "N"])
+    >>> scores = token_scores(gold, Column.encode(["D", "N", "N", "N"]), np.array([0, 2, 4]))
+    >>> scores.accuracy, scores.sequence_accuracy, scores.labels
+    (75.0, 50.0, ('D', 'N', 'V'))
+    >>> scores.confusion
+    array([[1, 0, 0],
+           [0, 2, 0],
+           [0, 1, 0]])
+    """
+    if len(gold) != len(predicted):
+        raise CorpusError(
+            f"there are {len(gold)} gold labels, but {len(predicted)} predicted ones; compare "
+            "labels of the same tokens"
+        )
+    labels = tuple(sorted({*used_values(gold), *used_values(predicted)}))
+    size = len(labels)
+    rows, columns = renumbered(gold, labels), renumbered(predicted, labels)
+    confusion = np.bincount(rows * size + columns, minlength=size * size).reshape(size, size)
+    wrong = np.concatenate([[0], np.cumsum(rows != columns)])[offsets]  # [M + 1]
+    filled = np.diff(offsets) > 0
+    right = filled & (np.diff(wrong) == 0)
+    return TokenScores(labels, confusion.astype(np.int64), int(filled.sum()), int(right.sum()))
+
+
+def used_values(column: Column) -> list[str]:
+    """The strings that some token has."""
+    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
+    return [column.values[code] for code in used.tolist()]
+
+
+def renumbered(column: Column, values: tuple[str, ...]) -> NDArray[np.int64]:
+    """The column's codes ``int64 [N]`` into other values; -1 for a string that is not there."""
+    number = {value: code for code, value in enumerate(values)}
+    renumber = np.fromiter(
+        (number.get(value, -1) for value in column.values), np.int64, len(column.values)
+    )
+    return renumber[column.codes]

@@ -1,0 +1,197 @@
+"""Model files (``.skip``): safetensors with a JSON header. Loading never runs code.
+
+The header says what the model is (kind, labels, schemes, templates, training summary, versions) and
+carries a checksum of all arrays; the arrays hold the weights and the vocabulary.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain import __version__
+from skipchain.errors import ModelFileError, SkipchainError
+from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.strings import Strings
+from skipchain.features.templates import Templates
+from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.io.files import atomic_write
+from skipchain.models.chain import ChainModel
+from skipchain.models.inputs import Features
+from skipchain.schemes import check_scheme
+from skipchain.scorers.linear import Weights
+
+FORMAT = 1
+HEADER = "skipchain"
+Arrays = dict[str, NDArray[Any]]
+
+
+def save(model: ChainModel, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write a model file; a file that is there already is kept unless ``overwrite``."""
+    from safetensors.numpy import save as to_bytes
+
+    model = model.pruned()
+    arrays: Arrays = {
+        "weights.state": model.weights.state,
+        "weights.transitions": model.weights.transitions,
+        "weights.start": model.weights.start,
+        "weights.end": model.weights.end,
+        "weights.edges": model.weights.edges,
+    }
+    recipe, own = _recipe(model.features)
+    arrays |= own
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header = {
+        "format": FORMAT,
+        "kind": model.kind,
+        "labels": list(model.labels),
+        "scheme": model.scheme,
+        "encoding": model.encoding,
+        "constrained": model.constrained,
+        "features": recipe,
+        "summary": dict(model.summary),
+        "versions": {
+            "skipchain": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+        "checksum": checksum(arrays),
+    }
+    with atomic_write(path, binary=True, overwrite=overwrite) as file:
+        file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
+
+
+def load_model(
+    path: str | Path, functions: Mapping[str, UserView] | None = None
+) -> ChainModel:
+    """Read a model file; a `ModelFileError` names what is wrong with it.
+
+    ``functions`` are the views of the user's own that the model was trained with.
+    """
+    header, arrays = read_arrays(path)
+    try:
+        features = _features(header["features"], arrays, functions or {}, path)
+        labels = tuple(header["labels"])
+        weights = Weights(
+            *(arrays[f"weights.{part}"] for part in ("state", "transitions", "start", "end", "edges"))
+        )
+        _check_shapes(weights, features, len(labels))
+        for scheme in (header["scheme"], header["encoding"]):
+            if scheme is not None:
+                check_scheme(scheme)
+        return ChainModel(
+            str(header["kind"]), labels, features, weights, header["scheme"], header["encoding"],
+            bool(header["constrained"]), header["summary"],
+        )  # fmt: skip
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{path}: the model file is damaged: {what}") from None
+
+
+def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
+    """The header and the arrays of a model file, after all checks of the container."""
+    from safetensors import SafetensorError, safe_open
+
+    arrays: Arrays = {}
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            if HEADER not in metadata:
+                raise ModelFileError(f"{path}: a safetensors file, but not a skipchain model")
+            for name in file.keys():  # noqa: SIM118  (no iterator of its own)
+                arrays[name] = file.get_tensor(name)
+        header = json.loads(metadata[HEADER])
+    except FileNotFoundError:
+        raise ModelFileError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path}: is a folder, not a model file") from None
+    except OSError as error:
+        raise ModelFileError(f"{path}: cannot be read: {error}") from None
+    except (SafetensorError, ValueError) as error:
+        raise ModelFileError(
+            f"{path}: not a skipchain model, or cut short ({error}); train it again or copy it anew"
+        ) from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else None
+        raise ModelFileError(
+            f"{path}: model format {found}, but this version reads {FORMAT}; "
+            "load it with the version that wrote it, or train it again"
+        )
+    if header.get("checksum") != checksum(arrays):
+        raise ModelFileError(f"{path}: the checksum does not match; the file was altered or damaged")
+    return header, arrays
+
+
+def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
+    """A checksum over names, types, shapes and contents."""
+    total = 0
+    for name in sorted(arrays):
+        array = arrays[name]
+        total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
+        total = zlib.crc32(np.ascontiguousarray(array).data, total)
+    return f"{total:08x}"
+
+
+def _recipe(features: Features) -> tuple[dict[str, Any], Arrays]:
+    if isinstance(features, Vocabulary):
+        functions = sorted(features.templates.functions)
+        return (
+            {"kind": "templates", "text": features.templates.text, "functions": functions},
+            features.to_arrays(),
+        )
+    if isinstance(features, NamedFeatures):
+        strings = features.strings
+        return {"kind": "named"}, {
+            "names.text": np.frombuffer(strings.text.encode(), np.uint8),
+            "names.starts": strings.starts,
+            "names.lengths": strings.lengths,
+        }
+    return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
+
+
+def _features(
+    recipe: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, UserView], path: object
+) -> Features:
+    if recipe["kind"] == "templates":
+        missing = [name for name in recipe["functions"] if name not in functions]
+        if missing:
+            raise ModelFileError(
+                f"{path}: the model uses a view of its author's own, {missing[0]!r}; "
+                f"load it in Python with functions={{{missing[0]!r}: …}}"
+            )
+        own = {name: functions[name] for name in recipe["functions"]}
+        if set(own) & (set(FUNCTIONS) | {NGRAMS}):
+            raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
+        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own), arrays)
+    if recipe["kind"] == "named":
+        text = arrays["names.text"].tobytes().decode()
+        return NamedFeatures(Strings(text, arrays["names.starts"], arrays["names.lengths"]))
+    if recipe["kind"] == "numbered":
+        return NumberedFeatures(arrays["columns"], int(recipe["width"]))
+    raise ValueError(f"unknown kind of features {recipe['kind']!r}")
+
+
+def _check_shapes(weights: Weights, features: Features, labels: int) -> None:
+    wanted = {
+        "state": (features.n_features, labels),
+        "transitions": (labels, labels),
+        "start": (labels,),
+        "end": (labels,),
+        "edges": (features.n_edge_features, labels * labels),
+    }
+    for name, shape in wanted.items():
+        array = getattr(weights, name)
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"{name} weights are {array.shape}, wanted {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} weights are not all finite")

@@ -1,0 +1,1 @@
+"""Models: estimators, and the artefact that fitting leaves."""

@@ -1,0 +1,118 @@
+"""The fitted artefact of every linear-chain model: labels, features, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.dataset import Dataset
+from skipchain.errors import SkipchainError
+from skipchain.inference import chains
+from skipchain.inference.allowed import allowed_labels
+from skipchain.inference.chains import Ranked, Scores
+from skipchain.inference.windows import span_windows
+from skipchain.models.inputs import Features, encode
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints
+from skipchain.schemes import Spans, decode, transitions
+from skipchain.schemes import encode as encode_spans
+from skipchain.scorers.linear import Weights
+
+DECODERS = ("viterbi", "posterior")
+
+
+@dataclass(frozen=True)
+class ChainModel:
+    """What fitting leaves, and what a model file holds.
+
+    ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
+    ``scheme``, that of the training data. Both are None for labels that mark no spans.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Features
+    weights: Weights
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def constraints(self) -> Constraints | None:
+        """The label sequences that the encoding allows; None where anything goes."""
+        if self.encoding is None or not self.constrained:
+            return None
+        return Constraints(*transitions(self.labels, self.encoding))
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Scores:
+        """The input encoded and ready to be decoded.
+
+        ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
+        """
+        rows, offsets = encode(self.features, given)
+        data = Dataset(rows, offsets)
+        allowed = None
+        if forced is not None:
+            if len(forced) != data.n_tokens:
+                raise SkipchainError(
+                    f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
+                )
+            allowed = allowed_labels(forced, self.scheme, self.labels, self.encoding)
+        return Scores.of(data, self.weights, workers, self.constraints, allowed)
+
+    def decode(self, scores: Scores, workers: Workers, decoder: str = "viterbi") -> Column:
+        """The predicted labels, in the model's encoding."""
+        if decoder not in DECODERS:
+            raise SkipchainError(f"there is no decoder {decoder!r}; there are {', '.join(DECODERS)}")
+        codes = getattr(chains, decoder)(scores, workers)
+        return Column(frozen(codes), self.labels)
+
+    def outward(self, labels: Column, sentences: NDArray[np.int64]) -> Column:
+        """Labels of the model's encoding, written in the scheme of the training data."""
+        if self.scheme is None or self.encoding is None or self.scheme == self.encoding:
+            return labels
+        spans = decode(labels, sentences, self.encoding)
+        return encode_spans(spans, sentences, self.scheme, lossy=True)
+
+    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> NDArray[np.float64]:
+        """The probability of each span, whole and exact, under the model. [K]"""
+        if self.encoding is None:
+            raise SkipchainError("the model's labels mark no spans")
+        offsets = scores.data.offsets
+        windows = span_windows(spans, offsets, self.encoding, self.labels)
+        found = chains.window_probabilities(scores, windows, workers)
+        return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
+
+    def spans(self, labels: Column, sentences: NDArray[np.int64]) -> Spans:
+        """The spans of predicted labels in the model's encoding."""
+        if self.encoding is None:
+            raise SkipchainError("the model's labels mark no spans")
+        return decode(labels, sentences, self.encoding)
+
+    def nbest(self, scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+        """The k best label sequences of each chain, in the model's labels."""
+        return chains.nbest(scores, k, workers)
+
+    def pruned(self) -> ChainModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        state = self.weights.state.any(axis=1)
+        edge = self.weights.edges.any(axis=1)
+        if state.all() and edge.all():
+            return self
+        weights = replace(
+            self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
+        )
+        return replace(self, features=self.features.keep(state, edge), weights=weights)

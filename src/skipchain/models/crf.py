@@ -1,0 +1,421 @@
+"""The linear-chain conditional random field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import offsets_of
+from skipchain.dataset import Dataset
+from skipchain.errors import CorpusError, NotFittedError, SkipchainError
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.inference.chains import Ranked
+from skipchain.learn.lbfgs import Minimum, Step, minimize
+from skipchain.metrics import entity_scores, token_scores
+from skipchain.models.chain import ChainModel
+from skipchain.models.estimator import Estimator
+from skipchain.models.inputs import as_input, fit_features, label_column
+from skipchain.objectives.likelihood import ConditionalLikelihood
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints
+from skipchain.schemes import check_scheme, convert, decode, transitions
+from skipchain.scorers.linear import LinearScorer, Weights
+
+PAIRS = ("observed", "all")
+CONSTRAINTS = ("decoding", "training", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The size of a training problem, known before it begins."""
+
+    tokens: int
+    sequences: int
+    labels: int
+    features: int
+    active: int
+    parameters: int
+    bytes: int
+
+
+class Progress(Protocol):
+    """What a display of training is told. Any method may raise KeyboardInterrupt to stop."""
+
+    def begin(self, problem: Problem) -> None:
+        """Before the first iteration."""
+
+    def step(self, step: Step, dev: float | None) -> None:
+        """After each iteration; ``dev`` is the latest score on held-out data, in percent."""
+
+    def end(self, minimum: Minimum) -> None:
+        """After the last."""
+
+
+class CRF(Estimator):
+    """A conditional random field: p(y | x) ∝ exp Σ_t (Σ_f w[f, y_t] + T[y_{t−1}, y_t]).
+
+    Parameters
+    ----------
+    features
+        A standard set's name (``ner``, ``chunk``, ``pos``, ``citation``), template text, a template file,
+        or `Templates`. Used for a corpus; features given directly need none.
+    encoding
+        The scheme in which spans are learnt (``iob2``, ``bioes`` …); None learns the labels as they are.
+        Predictions come back in the scheme of the training data.
+    l1, l2
+        The penalty ``l1 · Σ|w| + l2 · Σw²``, as CRFsuite's c1 and c2.
+    min_count
+        Features that occur less often are left out.
+    pairs
+        ``observed``: weights only for the (feature, label) pairs that occur; ``all``: for all pairs.
+    boundaries
+        Whether the first and the last label have scores of their own.
+    constraints
+        Whether label sequences that the encoding forbids are excluded from ``decoding``, from
+        ``training`` too, or not at all (``none``).
+    tolerance, period, max_iterations
+        Training ends when the loss falls by less than ``tolerance`` (relative) in ``period`` iterations.
+    patience
+        With a development set: training ends after this many iterations without a better score on it,
+        and the best weights are kept. None: the development score is only reported.
+    scheme
+        The scheme of labels given as lists; a corpus knows its own.
+    functions
+        Views of your own, by name: functions from a string to a string, None, or a list.
+    threads
+        None uses all cores. The result does not depend on it.
+
+    Examples
+    --------
+    >>> from skipchain import CRF, Corpus
+    >>> corpus = Corpus.of([["Ada", "slept"], ["Bo", "ran"]] * 5,
+    ...                    [["B-PER", "O"], ["B-PER", "O"]] * 5, scheme="iob2")
+    >>> crf = CRF(features="word", l2=0.01).fit(corpus)
+    >>> crf.predict(Corpus.of([["Bo", "slept"]]))
+    [['B-PER', 'O']]
+    """
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        encoding: str | None = None,
+        l1: float = 0.0,
+        l2: float = 1.0,
+        min_count: int = 1,
+        pairs: str = "observed",
+        boundaries: bool = True,
+        constraints: str = "decoding",
+        tolerance: float = 1e-5,
+        period: int = 10,
+        max_iterations: int = 1000,
+        patience: int | None = None,
+        scheme: str | None = None,
+        functions: Mapping[str, UserView] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.features = features
+        self.encoding = encoding
+        self.l1 = l1
+        self.l2 = l2
+        self.min_count = min_count
+        self.pairs = pairs
+        self.boundaries = boundaries
+        self.constraints = constraints
+        self.tolerance = tolerance
+        self.period = period
+        self.max_iterations = max_iterations
+        self.patience = patience
+        self.scheme = scheme
+        self.functions = functions
+        self.threads = threads
+
+    # Fitting -----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: ChainModel | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from a labelled corpus, or from sequences X with labels y.
+
+        ``dev`` (with ``dev_y``) is scored as training goes on; ``start`` is a model to begin from.
+        """
+        self._check()
+        given = as_input(X)
+        labels, scheme, encoding = self._labels(given, y)
+        templates = None
+        if isinstance(given, Corpus):
+            columns = tuple(name for name in given.columns if name != "label")
+            templates = Templates.of(self.features, self.functions, columns)
+        features, rows, offsets = fit_features(given, templates, self.min_count)
+        if rows.tokens.n_rows == 0:
+            raise CorpusError("there is no token to learn from")
+        names = tuple(sorted(set(labels.tolist())))
+        number = {name: k for k, name in enumerate(names)}
+        codes = np.array([number.get(value, -1) for value in labels.values], np.int32)
+        data = Dataset(rows, offsets, codes[labels.codes])
+        allowed = None
+        if encoding is not None and self.constraints == "training":
+            allowed = Constraints(*transitions(names, encoding))
+        with Workers(self.threads) as workers:
+            scorer = LinearScorer(
+                data, len(names), observed=self.pairs == "observed",
+                boundaries=self.boundaries, workers=workers,
+            )  # fmt: skip
+            objective = ConditionalLikelihood(data, scorer, workers, l2=self.l2, constraints=allowed)
+            memory = 6
+            if progress is not None:
+                progress.begin(_problem(data, scorer, objective, memory))
+
+            def model_of(weights: Weights, summary: Mapping[str, Any]) -> ChainModel:
+                return ChainModel(
+                    "crf", names, features, weights, scheme, encoding,
+                    self.constraints != "none", summary,
+                )  # fmt: skip
+
+            watch = _Watch(
+                lambda vector: model_of(scorer.unpack(vector), {}),
+                None if dev is None else as_input(dev),
+                dev_y, self.patience, workers, progress,
+            )  # fmt: skip
+            first = np.zeros(scorer.size)
+            if start is not None:
+                first = scorer.pack(_carried(start, features, names))
+            minimum = minimize(
+                objective, first, l1=self.l1, memory=memory, max_iterations=self.max_iterations,
+                tolerance=self.tolerance, period=self.period, callback=watch,
+            )  # fmt: skip
+            vector = minimum.vector if watch.best is None else watch.best
+            weights = scorer.unpack(vector)
+        if progress is not None:
+            progress.end(minimum)
+        summary = {
+            "tokens": data.n_tokens,
+            "sequences": len(offsets) - 1,
+            "loss": minimum.loss,
+            "iterations": minimum.iterations,
+            "evaluations": minimum.evaluations,
+            "stopped": minimum.reason,
+            "parameters": scorer.size,
+            "dev": watch.latest,
+            "settings": _plain(self.get_params()),
+        }
+        self.model_ = model_of(_copied(weights), summary).pruned()
+        self.minimum_ = minimum
+        return self
+
+    def _check(self) -> None:
+        for name in ("l1", "l2", "tolerance"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0):
+                raise SkipchainError(f"{name} must be a number of at least 0, got {value}")
+        for name in ("min_count", "period", "max_iterations"):
+            if getattr(self, name) < 1:
+                raise SkipchainError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name, known in (("pairs", PAIRS), ("constraints", CONSTRAINTS)):
+            if getattr(self, name) not in known:
+                raise SkipchainError(
+                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+
+    def _labels(
+        self, given: Corpus | Sequence[Any], y: Any
+    ) -> tuple[Column, str | None, str | None]:
+        """The labels to learn, the scheme they came in and the one they are learnt in."""
+        labels = label_column(given, y)
+        scheme = self.scheme
+        if scheme is None and isinstance(given, Corpus) and y is None:
+            scheme = given.scheme
+        scheme = None if scheme is None else check_scheme(scheme)
+        encoding = scheme if self.encoding is None else check_scheme(self.encoding)
+        if encoding != scheme:
+            if scheme is None:
+                raise CorpusError(
+                    f"labels without a scheme cannot be learnt as {encoding}; name their scheme"
+                )
+            labels = convert(labels, _sentences(given), scheme, str(encoding))
+        return labels, scheme, encoding
+
+    # Predicting --------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels learnt, in the order of the marginals' columns."""
+        return list(self._model().labels)
+
+    def _model(self) -> ChainModel:
+        if not hasattr(self, "model_"):
+            raise NotFittedError("this CRF is not fitted yet; call fit first")
+        return self.model_
+
+    def predict(self, X: Any, *, decoder: str = "viterbi") -> list[list[str]]:
+        """The labels of each sequence, in the scheme of the training data."""
+        given = as_input(X)
+        with Workers(self.threads) as workers:
+            model = self._model()
+            scores = model.scores(given, workers)
+            labels = model.decode(scores, workers, decoder)
+        flat = model.outward(labels, scores.data.offsets).tolist()
+        cuts = scores.data.offsets.tolist()
+        return [flat[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+
+    def predict_single(self, x: Any) -> list[str]:
+        """The labels of one sequence."""
+        return self.predict([x])[0]
+
+    def predict_marginals(self, X: Any) -> list[NDArray[np.float64]]:
+        """The probability of each label of `classes_` at each token: [T, L] per sequence."""
+        from skipchain.inference.chains import marginals
+
+        with Workers(self.threads) as workers:
+            scores = self._model().scores(as_input(X), workers)
+            found = marginals(scores, workers)
+        return np.split(found, scores.data.offsets[1:-1])
+
+    def predict_nbest(self, X: Any, k: int) -> list[Ranked]:
+        """The k best label sequences of each sequence, as numbers of `classes_`."""
+        with Workers(self.threads) as workers:
+            model = self._model()
+            return model.nbest(model.scores(as_input(X), workers), k, workers)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
+        given = as_input(X)
+        with Workers(self.threads) as workers:
+            return _quality(self._model(), given, label_column(given, y), workers) / 100.0
+
+
+class _Watch:
+    """Called after each iteration: scores the development set, keeps the best, tells the display."""
+
+    def __init__(
+        self,
+        model: Callable[[NDArray[np.float64]], ChainModel],
+        dev: Corpus | Sequence[Any] | None,
+        dev_labels: Any,
+        patience: int | None,
+        workers: Workers,
+        progress: Progress | None,
+    ) -> None:
+        self.best: NDArray[np.float64] | None = None
+        self.latest: float | None = None
+        self._model = model
+        self._dev = dev
+        self._gold = None if dev is None else label_column(dev, dev_labels)
+        self._patience = patience
+        self._workers = workers
+        self._progress = progress
+        self._top = -1.0
+        self._since = 0
+
+    def __call__(self, step: Step) -> bool:
+        stop = False
+        if self._dev is not None and self._gold is not None and self._due(step):
+            model = self._model(step.vector)
+            self.latest = _quality(model, self._dev, self._gold, self._workers)
+            if self._patience is not None:
+                if self.latest > self._top:
+                    self._top, self._since = self.latest, step.iteration
+                    self.best = step.vector.copy()
+                stop = step.iteration - self._since >= self._patience
+        if self._progress is not None:
+            self._progress.step(step, self.latest)
+        return stop
+
+    def _due(self, step: Step) -> bool:
+        return self._patience is not None or step.iteration % 10 == 0
+
+
+def _quality(
+    model: ChainModel, given: Corpus | Sequence[Any], gold: Column, workers: Workers
+) -> float:
+    """Entity F1 in percent, or token accuracy where labels have no scheme."""
+    scores = model.scores(given, workers)
+    found = model.decode(scores, workers)
+    offsets = scores.data.offsets
+    if model.encoding is None or model.scheme is None:
+        return token_scores(gold, found, offsets).accuracy
+    scheme = given.scheme if isinstance(given, Corpus) and given.scheme else model.scheme
+    return entity_scores(decode(gold, offsets, scheme), model.spans(found, offsets)).micro.f1
+
+
+def _sentences(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:
+    from skipchain.features.direct import lengths_of
+
+    return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))
+
+
+def _problem(
+    data: Dataset, scorer: LinearScorer, objective: ConditionalLikelihood, memory: int
+) -> Problem:
+    rows = data.rows
+    held = rows.tokens.nbytes + rows.units.nbytes + rows.edges.nbytes
+    vectors = (2 * memory + 8) * scorer.size * 8
+    return Problem(
+        data.n_tokens,
+        len(data.offsets) - 1,
+        scorer.n_labels,
+        rows.n_features + rows.n_edge_features,
+        rows.n_active,
+        scorer.size,
+        held + scorer.nbytes + objective.nbytes + vectors,
+    )
+
+
+def _carried(start: ChainModel, features: Any, names: tuple[str, ...]) -> Weights:
+    """An earlier model's weights for the features and labels that it shares with the new one."""
+    labels = len(names)
+    weights = Weights.zeros(features.n_features, features.n_edge_features, labels)
+    old = {name: k for k, name in enumerate(start.labels)}
+    shared = [(old[name], k) for k, name in enumerate(names) if name in old]
+    if not shared:
+        raise SkipchainError("the model to start from shares no label with the training data")
+    source, target = (np.array(side) for side in zip(*shared, strict=True))
+    known = {name: k for k, name in enumerate(start.features.names())}
+    rows = [(known[n], k) for k, n in enumerate(features.names()) if n in known]
+    if rows:
+        a, b = (np.array(side) for side in zip(*rows, strict=True))
+        weights.state[np.ix_(b, target)] = start.weights.state[np.ix_(a, source)]
+    weights.transitions[np.ix_(target, target)] = start.weights.transitions[np.ix_(source, source)]
+    weights.start[target] = start.weights.start[source]
+    weights.end[target] = start.weights.end[source]
+    known = {name: k for k, name in enumerate(start.features.names(transition=True))}
+    rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
+    if rows:
+        a, b = (np.array(side) for side in zip(*rows, strict=True))
+        size = len(start.labels)
+        pairs = start.weights.edges.reshape(-1, size, size)
+        fresh = weights.edges.reshape(-1, labels, labels)
+        fresh[np.ix_(b, target, target)] = pairs[np.ix_(a, source, source)]
+    return weights
+
+
+def _copied(weights: Weights) -> Weights:
+    return Weights(
+        weights.state.copy(), weights.transitions.copy(), weights.start.copy(),
+        weights.end.copy(), weights.edges.copy(),
+    )  # fmt: skip
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they can be written into a file."""
+    plain = {}
+    for name, value in settings.items():
+        if isinstance(value, Templates):
+            value = value.text
+        plain[name] = value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+    plain.pop("functions", None)
+    return plain

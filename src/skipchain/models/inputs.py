@@ -1,0 +1,89 @@
+"""What users hand to a model: a corpus, or sequences of feature dicts, strings or matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus, Sentence
+from skipchain.errors import CorpusError, FeatureError
+from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
+from skipchain.features.rows import Rows
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
+
+Features = Vocabulary | NamedFeatures | NumberedFeatures
+
+
+def as_input(given: Any) -> Corpus | Sequence[Any]:
+    """A corpus as it is (or put together again from its sentences), or a list of sequences."""
+    if isinstance(given, Corpus):
+        return given
+    sequences = list(given)
+    if sequences and isinstance(sequences[0], Sentence):
+        corpus = sequences[0].corpus
+        if any(not isinstance(s, Sentence) or s.corpus is not corpus for s in sequences):
+            raise CorpusError("sentences must come from one corpus")
+        return corpus.take([sentence.index for sentence in sequences])
+    return sequences
+
+
+def fit_features(
+    given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
+) -> tuple[Features, Rows, NDArray[np.int64]]:
+    """Learn the features of the input, and encode it: features, rows, chain offsets."""
+    if isinstance(given, Corpus):
+        if templates is None:
+            raise FeatureError("a corpus needs templates; give features='ner' or your own")
+        vocabulary, rows = Vocabulary.fit(given, templates, min_count)
+        return vocabulary, rows, given.sentences
+    if not len(given):
+        raise CorpusError("there is no sequence to learn from")
+    kind = NumberedFeatures if is_matrix(given[0]) else NamedFeatures
+    return kind.fit(given, min_count)
+
+
+def encode(features: Features, given: Corpus | Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+    """Encode input of the kind the model was fitted on."""
+    if isinstance(features, Vocabulary):
+        if not isinstance(given, Corpus):
+            raise FeatureError(
+                "the model was fitted on a corpus with templates; give it a Corpus "
+                "(Corpus.of(list_of_word_lists) makes one)"
+            )
+        return features.encode(given), given.sentences
+    if isinstance(given, Corpus):
+        raise FeatureError(
+            "the model was fitted on features given directly, and has no templates to read a corpus"
+        )
+    if not len(given):
+        return features.encode([])
+    if is_matrix(given[0]) != isinstance(features, NumberedFeatures):
+        wanted = "matrices" if isinstance(features, NumberedFeatures) else "feature dicts or lists"
+        raise FeatureError(f"the model was fitted on {wanted}; got {type(given[0]).__name__}")
+    return features.encode(given)
+
+
+def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
+    """The labels of the input, one per token, from the corpus itself or from a list per sequence."""
+    if labels is None:
+        if isinstance(given, Corpus):
+            return given.labels
+        raise CorpusError("labels are missing: give y, one list of labels per sequence")
+    sequences = list(labels)
+    sizes = (
+        np.diff(given.sentences).tolist() if isinstance(given, Corpus) else lengths_of(given)
+    )
+    if len(sequences) != len(sizes):
+        raise CorpusError(f"{len(sizes)} sequences, but labels for {len(sequences)}")
+    for number, (own, size) in enumerate(zip(sequences, sizes, strict=True)):
+        if len(own) != size:
+            raise CorpusError(f"sequence {number} has {size} tokens, but {len(own)} labels")
+    flat = [label for own in sequences for label in own]
+    for position, label in enumerate(flat):
+        if not isinstance(label, str):
+            raise CorpusError(f"token {position}: label {label!r} is not a string")
+    return Column.encode(flat)

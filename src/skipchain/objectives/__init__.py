@@ -1,0 +1,1 @@
+"""Losses with their gradients, as functions of a parameter vector."""

@@ -1,0 +1,74 @@
+"""Potentials: the scores of one block of chains, from which all inference follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import CorpusError
+
+
+@dataclass(frozen=True, slots=True)
+class Potentials:
+    """Log scores of C chains with N tokens together.
+
+    ``edge`` has one table for all positions (E = 1) or one per token (E = N, unused where a chain
+    begins), indexed [prev, cur]. ``offsets`` count from the block's first token, which is token
+    ``first`` of the whole.
+    """
+
+    node: NDArray[np.float64]  # [N, S]
+    edge: NDArray[np.float64]  # [E, S, S]
+    offsets: NDArray[np.int64]  # [C + 1]
+    first: int = 0
+
+    @property
+    def tokens(self) -> slice:
+        """Where the block stands in the whole."""
+        return slice(self.first, self.first + len(self.node))
+
+    def heads(self) -> NDArray[np.int64]:
+        """The first token of each chain that has one."""
+        return self.offsets[:-1][np.diff(self.offsets) > 0]
+
+    def tails(self) -> NDArray[np.int64]:
+        """The last token of each chain that has one."""
+        return self.offsets[1:][np.diff(self.offsets) > 0] - 1
+
+    def constrained(self, constraints: Constraints) -> Potentials:
+        """With −∞ for whatever the constraints forbid."""
+        node = self.node.copy()
+        node[self.heads()] += barrier(constraints.start)
+        node[self.tails()] += barrier(constraints.end)
+        return replace(self, node=node, edge=self.edge + barrier(constraints.pairs))
+
+    def clamped(self, allowed: NDArray[np.bool_]) -> Potentials:
+        """With −∞ for the labels that a token may not have. allowed [N, S]"""
+        return replace(self, node=np.where(allowed, self.node, -np.inf))
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """Which label pairs [prev, cur], first labels and last labels are allowed."""
+
+    pairs: NDArray[np.bool_]  # [S, S]
+    start: NDArray[np.bool_]  # [S]
+    end: NDArray[np.bool_]  # [S]
+
+
+def barrier(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """0 where allowed, −∞ where not."""
+    return np.where(allowed, 0.0, -np.inf)
+
+
+def require_paths(scores: NDArray[np.float64], potentials: Potentials) -> None:
+    """Raise where a chain has no path at all, naming its first token."""
+    lost = np.flatnonzero(scores == -np.inf)
+    if len(lost):
+        token = potentials.first + int(potentials.offsets[lost[0]])
+        raise CorpusError(
+            f"the sequence at token {token} has no possible labelling: the labels given contradict "
+            "each other or the scheme; free one of them, or decode without constraints"
+        )

@@ -1,0 +1,64 @@
+"""The schemes by name, and the one table that tells them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skipchain.errors import SchemeError
+
+
+def check_scheme(name: str) -> str:
+    """The scheme's own name for a name in any case, or for an alias.
+
+    >>> check_scheme("BIO"), check_scheme("IOBES"), check_scheme("iob1")
+    ('iob2', 'bioes', 'iob1')
+    """
+    plain = str(name).strip().lower()
+    plain = ALIASES.get(plain, plain)
+    if plain == "iob":
+        raise SchemeError(
+            f"scheme {name!r} can mean two things: say 'iob2' if B- opens every span, or 'iob1' "
+            "if B- only splits neighbours of the same type"
+        )
+    if plain not in TABLE:
+        raise SchemeError(f"unknown scheme {name!r}; the schemes are {', '.join(SCHEMES)}")
+    return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """What a scheme writes of a token's mark.
+
+    A mark has two bits: 1, the token opens its span; 2, the token closes it. ``letters`` spells the
+    four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. A
+    ``sparing`` scheme writes its bit only where two spans of the same type touch.
+    """
+
+    name: str
+    letters: str
+    bits: int
+    sparing: bool = False
+
+    @property
+    def prefixes(self) -> dict[str, int]:
+        """The marks that the scheme can write, by letter."""
+        return {letter: mark for mark, letter in enumerate(self.letters) if not mark & ~self.bits}
+
+
+OPENS, CLOSES = 1, 2  # the bits of a mark
+OUTSIDE = -1  # the mark, and the type, of a token labelled O
+
+TABLE = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme("io", "IBES", 0),
+        Scheme("iob1", "IBES", OPENS, sparing=True),
+        Scheme("iob2", "IBES", OPENS),
+        Scheme("ioe1", "IBES", CLOSES, sparing=True),
+        Scheme("ioe2", "IBES", CLOSES),
+        Scheme("bioes", "IBES", OPENS | CLOSES),
+        Scheme("bilou", "IBLU", OPENS | CLOSES),
+    )
+}
+SCHEMES: tuple[str, ...] = tuple(TABLE)
+ALIASES = {"bio": "iob2", "iobes": "bioes", "biluo": "bilou", "bioul": "bilou"}

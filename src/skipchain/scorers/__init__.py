@@ -1,0 +1,1 @@
+"""From parameters to potentials, and from gradients in potentials back to parameters."""

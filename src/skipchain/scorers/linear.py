@@ -1,0 +1,249 @@
+"""The linear scorer: potentials as sums of weights, and the gradient by the transposed sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.dataset import Dataset
+from skipchain.features.rows import Rows, Sparse
+from skipchain.kernels.gather import gather, transpose
+from skipchain.parallel import Workers, blocks
+from skipchain.potentials import Potentials
+
+Floats = NDArray[np.float64]
+
+GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The parameters of a linear chain as tables, indexed [prev, cur] where labels meet.
+
+    ``edges [G, L · L]`` weighs the features that go with a pair of labels.
+    """
+
+    state: Floats  # [F, L]
+    transitions: Floats  # [L, L]
+    start: Floats  # [L]
+    end: Floats  # [L]
+    edges: Floats  # [G, L · L]
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return len(self.start)
+
+    @classmethod
+    def zeros(cls, n_features: int, n_edge_features: int, n_labels: int) -> Weights:
+        """All weights zero."""
+        return cls(
+            np.zeros((n_features, n_labels)),
+            np.zeros((n_labels, n_labels)),
+            np.zeros(n_labels),
+            np.zeros(n_labels),
+            np.zeros((n_edge_features, n_labels * n_labels)),
+        )
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        parts = (self.state, self.transitions, self.start, self.end, self.edges)
+        return sum(int(np.count_nonzero(part)) for part in parts)
+
+
+def unit_table(rows: Rows, state: Floats, workers: Workers) -> Floats:
+    """The weight rows of all features, followed by the summed rows of all units. [F + U, L]"""
+    table = np.empty((rows.n_features + rows.units.n_rows, state.shape[1]))
+    table[: rows.n_features] = state
+    sum_units(rows, table, workers)
+    return table
+
+
+def sum_units(rows: Rows, table: Floats, workers: Workers) -> None:
+    """Fill the rows of the units from those of the features. table [F + U, L]"""
+    units = rows.units
+    state, summed = table[: rows.n_features], table[rows.n_features :]
+    workers.map(
+        lambda b: gather(units.indptr, units.indices, units.values, state, summed, *b, False),
+        blocks(units.indptr, GRADIENT_ENTRIES),
+    )
+
+
+def block_potentials(
+    data: Dataset, weights: Weights, table: Floats, block: tuple[int, int]
+) -> Potentials:
+    """The potentials of the chains in one block; ``table`` as from `unit_table`."""
+    offsets = data.offsets[block[0] : block[1] + 1]
+    first, last = int(offsets[0]), int(offsets[-1])
+    size = last - first
+    labels = weights.n_labels
+    tokens, edges = data.rows.tokens, data.rows.edges
+    node = np.empty((size, labels))
+    gather(tokens.indptr[first : last + 1], tokens.indices, tokens.values, table, node, 0, size, False)
+    if data.rows.n_edge_features:
+        edge = np.empty((size, labels * labels))
+        edge[:] = weights.transitions.ravel()
+        gather(
+            edges.indptr[first : last + 1], edges.indices, edges.values,
+            weights.edges, edge, 0, size, True,
+        )  # fmt: skip
+        edge = edge.reshape(size, labels, labels)
+    else:
+        edge = weights.transitions[None]
+    potentials = Potentials(node, edge, offsets - first, first)
+    node[potentials.heads()] += weights.start
+    node[potentials.tails()] += weights.end
+    return potentials
+
+
+class LinearScorer:
+    """Carries a parameter vector to weight tables, and gradients in potentials back to a vector.
+
+    The vector holds the state weights, transitions, start and end scores, and edge weights, in this
+    order. With ``observed`` only the (feature, label) and (feature, label pair) weights that occur in
+    the data are parameters, the others stay zero; without ``boundaries`` there are no start and end
+    scores.
+    """
+
+    def __init__(
+        self, data: Dataset, n_labels: int, *, observed: bool, boundaries: bool, workers: Workers
+    ) -> None:
+        rows = data.rows
+        self.rows = rows
+        self.n_labels = n_labels
+        self.boundaries = boundaries
+        self._workers = workers
+        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
+        self._by_unit = turned(rows.units, rows.n_features)
+        self._by_edge = turned(rows.edges, rows.n_edge_features)
+        self.table = np.zeros((rows.n_features + rows.units.n_rows, n_labels))
+        self._gradient = np.empty_like(self.table)
+        shape = (rows.n_edge_features, n_labels * n_labels)
+        self._edges = np.zeros(shape)
+        self._edge_gradient = np.empty(shape)
+        self._state_support: NDArray[np.int64] | None = None
+        self._edge_support: NDArray[np.int64] | None = None
+        if observed:
+            self._find_support(data)
+
+    def _find_support(self, data: Dataset) -> None:
+        """What occurs is what has a count; counts are a gradient with the gold labels as residuals."""
+        assert data.labels is not None
+        gold = np.zeros((data.n_tokens, self.n_labels))
+        gold[np.arange(data.n_tokens), data.labels] = 1.0
+        self._sum_state(gold)
+        counts = self._gradient[: self.rows.n_features]
+        self._state_support = np.flatnonzero(counts.ravel())
+        if self.rows.n_edge_features:
+            heads = data.offsets[:-1][np.diff(data.offsets) > 0]
+            pair = np.append(0, data.labels[:-1]) * self.n_labels + data.labels
+            pairs = np.zeros((data.n_tokens, self.n_labels * self.n_labels))
+            pairs[np.arange(data.n_tokens), pair] = 1.0
+            pairs[heads] = 0.0
+            self._sum_edges(pairs)
+            self._edge_support = np.flatnonzero(self._edge_gradient.ravel())
+
+    # The vector --------------------------------------------------------------------------------
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """The number of parameters of each part."""
+        labels = self.n_labels
+        state = self.rows.n_features * labels
+        edges = self._edges.size
+        return (
+            state if self._state_support is None else len(self._state_support),
+            labels * labels,
+            labels if self.boundaries else 0,
+            labels if self.boundaries else 0,
+            edges if self._edge_support is None else len(self._edge_support),
+        )
+
+    @property
+    def size(self) -> int:
+        """The length of the parameter vector."""
+        return sum(self.sizes)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for indexes and tables."""
+        indexes = (self._by_row, self._by_unit, self._by_edge)
+        held = sum(index.nbytes for index in indexes)
+        return held + 2 * self.table.nbytes + 2 * self._edges.nbytes
+
+    def unpack(self, vector: Floats) -> Weights:
+        """The weight tables of a parameter vector; they share this scorer's memory."""
+        cuts = np.cumsum(self.sizes)[:-1]
+        state, transitions, start, end, edges = np.split(vector, cuts)
+        labels, features = self.n_labels, self.rows.n_features
+        if self._state_support is None:
+            self.table[:features] = state.reshape(features, labels)
+        else:
+            self.table.reshape(-1)[self._state_support] = state
+        if self._edge_support is None:
+            self._edges[:] = edges.reshape(self._edges.shape)
+        else:
+            self._edges.reshape(-1)[self._edge_support] = edges
+        sum_units(self.rows, self.table, self._workers)
+        nothing = np.zeros(labels)
+        return Weights(
+            self.table[:features],
+            transitions.reshape(labels, labels),
+            start if self.boundaries else nothing,
+            end if self.boundaries else nothing,
+            self._edges,
+        )
+
+    def pack(self, weights: Weights) -> Floats:
+        """The parameter vector of weight tables."""
+        state, edges = weights.state.ravel(), weights.edges.ravel()
+        bounds = [weights.start, weights.end] if self.boundaries else []
+        return np.concatenate(
+            [
+                state if self._state_support is None else state[self._state_support],
+                weights.transitions.ravel(),
+                *bounds,
+                edges if self._edge_support is None else edges[self._edge_support],
+            ]
+        )
+
+    # The gradient ------------------------------------------------------------------------------
+
+    def gradient(
+        self, node: Floats, pairs: Floats, start: Floats, end: Floats, edges: Floats
+    ) -> Floats:
+        """The gradient in the vector, from that in potentials.
+
+        node [N, L], pairs [L, L] summed over positions, start and end [L] summed over chains,
+        edges [N, L · L] where there are edge features.
+        """
+        self._sum_state(node)
+        if self.rows.n_edge_features:
+            self._sum_edges(edges)
+        return self.pack(
+            Weights(
+                self._gradient[: self.rows.n_features], pairs, start, end, self._edge_gradient
+            )
+        )
+
+    def _sum_state(self, node: Floats) -> None:
+        self._sum(self._by_row, node, self._gradient, add=False)
+        features = self.rows.n_features
+        self._sum(self._by_unit, self._gradient[features:], self._gradient[:features], add=True)
+
+    def _sum_edges(self, edges: Floats) -> None:
+        self._sum(self._by_edge, edges, self._edge_gradient, add=False)
+
+    def _sum(self, index: Sparse, source: Floats, out: Floats, *, add: bool) -> None:
+        self._workers.map(
+            lambda b: gather(index.indptr, index.indices, index.values, source, out, *b, add),
+            blocks(index.indptr, GRADIENT_ENTRIES),
+        )
+
+
+def turned(index: Sparse, columns: int) -> Sparse:
+    """The transposed index."""
+    return Sparse(*transpose(index.indptr, index.indices, index.values, columns))

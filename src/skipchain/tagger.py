@@ -1,0 +1,153 @@
+"""A tagger: a model from a file, put to work on text or on a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.errors import SkipchainError
+from skipchain.features.views import UserView
+from skipchain.inference.chains import Ranked, marginals
+from skipchain.io.text import text_corpus
+from skipchain.modelfile import load_model, save
+from skipchain.models.chain import ChainModel
+from skipchain.parallel import Workers
+from skipchain.schemes import Spans
+
+
+def load(
+    path: str | Path,
+    *,
+    functions: Mapping[str, UserView] | None = None,
+    threads: int | None = None,
+) -> Tagger:
+    """A tagger from a model file.
+
+    ``functions`` are views of the author's own, where the model was trained with any; ``threads``
+    None uses all cores.
+    """
+    return Tagger(load_model(path, functions), threads)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A labelled span of a text: characters ``start … end − 1``, and how sure the model is."""
+
+    start: int
+    end: int
+    label: str
+    text: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A text with its tokens (start and end character), their labels, and the labelled spans."""
+
+    text: str
+    tokens: tuple[tuple[int, int], ...]
+    labels: tuple[str, ...]
+    entities: tuple[Entity, ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The tokens' strings."""
+        return [self.text[start:end] for start, end in self.tokens]
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a model says of a corpus; parts that were not asked for are None."""
+
+    corpus: Corpus
+    spans: Spans | None = None
+    confidences: NDArray[np.float64] | None = None  # [K], one per span
+    marginals: NDArray[np.float64] | None = None  # [N, L], columns as the model's labels
+    ranked: list[Ranked] | None = None  # one per sentence
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tagger:
+    """Tags text and corpora with one model.
+
+    >>> from skipchain import CRF, Corpus
+    >>> corpus = Corpus.of([["Ada", "slept", "."]] * 9, [["B-PER", "O", "O"]] * 9, scheme="iob2")
+    >>> tagger = Tagger(CRF("word", l2=0.01).fit(corpus).model_)
+    >>> [(entity.text, entity.label) for entity in tagger.tag("Then Ada slept.").entities]
+    [('Ada', 'PER')]
+    """
+
+    model: ChainModel
+    threads: int | None = None
+
+    def tag(self, text: str, *, decoder: str = "viterbi") -> Tagged:
+        """Tokenise and tag running text; an empty text has no tokens."""
+        corpus = text_corpus(text)
+        assert corpus.starts is not None
+        assert corpus.ends is not None
+        found = self.predict(corpus, decoder=decoder, confidences=self.model.encoding is not None)
+        starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
+        entities = []
+        if found.spans is not None and found.confidences is not None:
+            for (a, b, label), sure in zip(found.spans, found.confidences.tolist(), strict=True):
+                start, end = starts[a], ends[b - 1]
+                entities.append(Entity(start, end, label, text[start:end], sure))
+        return Tagged(
+            text,
+            tuple(zip(starts, ends, strict=True)),
+            tuple(found.corpus.labels.tolist()),
+            tuple(entities),
+        )
+
+    def predict(
+        self,
+        corpus: Corpus,
+        *,
+        decoder: str = "viterbi",
+        forced: Sequence[str | None] | None = None,
+        confidences: bool = False,
+        probabilities: bool = False,
+        nbest: int = 0,
+    ) -> Prediction:
+        """Label a corpus, and say whatever else is asked for.
+
+        ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the probability of
+        each span, ``probabilities`` for that of each label at each token, ``nbest`` for so many
+        labellings of each sentence.
+        """
+        model = self.model
+        with Workers(self.threads) as workers:
+            scores = model.scores(corpus, workers, forced)
+            labels = model.decode(scores, workers, decoder)
+            tagged = corpus.with_labels(model.outward(labels, corpus.sentences), model.scheme)
+            spans = None if model.encoding is None else model.spans(labels, corpus.sentences)
+            sure = None
+            if confidences:
+                if spans is None:
+                    raise SkipchainError("the model's labels mark no spans, so there are none to weigh")
+                sure = model.confidences(scores, spans, workers)
+            return Prediction(
+                tagged,
+                spans,
+                sure,
+                marginals(scores, workers) if probabilities else None,
+                model.nbest(scores, nbest, workers) if nbest else None,
+                scores.data.rows.unknown,
+            )
+
+    def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:
+        """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
+        model = self.model
+        parts = [best.paths[min(rank, len(best.paths) - 1)] for best in ranked]
+        codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        return model.outward(Column(codes.astype(np.int32), model.labels), corpus.sentences)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the model file."""
+        save(self.model, path, overwrite=overwrite)
