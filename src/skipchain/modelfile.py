@@ -69,9 +69,7 @@ def save(model: ChainModel, path: str | Path, *, overwrite: bool = False) -> Non
         file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
 
 
-def load_model(
-    path: str | Path, functions: Mapping[str, UserView] | None = None
-) -> ChainModel:
+def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None) -> ChainModel:
     """Read a model file; a `ModelFileError` names what is wrong with it.
 
     ``functions`` are the views of the user's own that the model was trained with.
@@ -81,7 +79,10 @@ def load_model(
         features = _features(header["features"], arrays, functions or {}, path)
         labels = tuple(header["labels"])
         weights = Weights(
-            *(arrays[f"weights.{part}"] for part in ("state", "transitions", "start", "end", "edges"))
+            *(
+                arrays[f"weights.{part}"]
+                for part in ("state", "transitions", "start", "end", "edges")
+            )
         )
         _check_shapes(weights, features, len(labels))
         for scheme in (header["scheme"], header["encoding"]):
@@ -128,8 +129,20 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
             "load it with the version that wrote it, or train it again"
         )
     if header.get("checksum") != checksum(arrays):
-        raise ModelFileError(f"{path}: the checksum does not match; the file was altered or damaged")
+        raise ModelFileError(
+            f"{path}: the checksum does not match; the file was altered or damaged"
+        )
     return header, arrays
+
+
+def is_model_file(path: str | Path) -> bool:
+    """Whether a file begins as a model file does: a header's length, then the header."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(9)
+    except OSError:
+        return False
+    return str(path).endswith(".skip") or (start[8:] == b"{" and start[5:8] == b"\0\0\0")
 
 
 def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:

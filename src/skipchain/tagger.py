@@ -13,7 +13,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
 from skipchain.inference.chains import Ranked, marginals
-from skipchain.io.text import text_corpus
+from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.chain import ChainModel
 from skipchain.parallel import Workers
@@ -65,6 +65,7 @@ class Prediction:
     """What a model says of a corpus; parts that were not asked for are None."""
 
     corpus: Corpus
+    codes: NDArray[np.int32]  # [N], numbers of the model's labels
     spans: Spans | None = None
     confidences: NDArray[np.float64] | None = None  # [K], one per span
     marginals: NDArray[np.float64] | None = None  # [N, L], columns as the model's labels
@@ -88,7 +89,9 @@ class Tagger:
 
     def tag(self, text: str, *, decoder: str = "viterbi") -> Tagged:
         """Tokenise and tag running text; an empty text has no tokens."""
-        corpus = text_corpus(text)
+        if not text.strip():
+            return Tagged(text, (), (), ())
+        corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
         found = self.predict(corpus, decoder=decoder, confidences=self.model.encoding is not None)
@@ -117,8 +120,8 @@ class Tagger:
     ) -> Prediction:
         """Label a corpus, and say whatever else is asked for.
 
-        ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the probability of
-        each span, ``probabilities`` for that of each label at each token, ``nbest`` for so many
+        ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the probability
+        of each span, ``probabilities`` for that of each label at each token, ``nbest`` for so many
         labellings of each sentence.
         """
         model = self.model
@@ -130,10 +133,13 @@ class Tagger:
             sure = None
             if confidences:
                 if spans is None:
-                    raise SkipchainError("the model's labels mark no spans, so there are none to weigh")
+                    raise SkipchainError(
+                        "the model's labels mark no spans, so there are none to weigh"
+                    )
                 sure = model.confidences(scores, spans, workers)
             return Prediction(
                 tagged,
+                labels.codes,
                 spans,
                 sure,
                 marginals(scores, workers) if probabilities else None,

@@ -348,8 +348,8 @@ class Corpus:
             offsets_of(np.concatenate([np.diff(corpus.sentences) for corpus in corpora])),
             offsets_of(np.concatenate([np.diff(corpus.documents) for corpus in corpora])),
             head.scheme,
-            np.concatenate([c.starts for c in corpora]) if aligned else None,  # type: ignore[misc]
-            np.concatenate([c.ends for c in corpora]) if aligned else None,  # type: ignore[misc]
+            np.concatenate([c.starts for c in corpora]) if aligned else None,
+            np.concatenate([c.ends for c in corpora]) if aligned else None,
             joined(corpus.texts for corpus in corpora),
             joined(corpus.names for corpus in corpora),
             {
@@ -382,7 +382,8 @@ class Sentence:
         return slice(first, last)
 
     def __len__(self) -> int:
-        return self.tokens.stop - self.tokens.start
+        first, last = self.corpus.sentences[self.index : self.index + 2].tolist()
+        return int(last - first)
 
     def column(self, name: str) -> list[str]:
         """The strings of one column."""

@@ -173,9 +173,7 @@ class NumberedFeatures:
             unknown = int((~known).sum())
             indptr = np.append(0, np.cumsum(known))[index.indptr]
             index = Sparse(indptr, found[known], index.values[known])
-        rows = Rows(
-            index, Sparse.empty(0), Sparse.empty(n), len(self.columns), unknown=unknown
-        )
+        rows = Rows(index, Sparse.empty(0), Sparse.empty(n), len(self.columns), unknown=unknown)
         return rows, offsets
 
     def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, NDArray[np.int64]]:

@@ -19,8 +19,10 @@ STATE, TRANSITION, BOTH = "U", "B", "*"
 def is_pattern_text(text: str) -> bool:
     """Whether every line has the form of a CRF++ or Wapiti pattern, and one has a macro or is B."""
     lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
-    return bool(lines) and all(map(LINE.match, lines)) and any(
-        "%" in line or line.upper() in (STATE, TRANSITION, BOTH) for line in lines
+    return (
+        bool(lines)
+        and all(map(LINE.match, lines))
+        and any("%" in line or line.upper() in (STATE, TRANSITION, BOTH) for line in lines)
     )
 
 
@@ -41,7 +43,9 @@ def parse_patterns(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
         if not pattern or pattern[0] == "#":
             continue
         if not LINE.match(pattern):
-            raise TemplateError(f"pattern line {number}: {pattern!r} begins with none of U, B and *")
+            raise TemplateError(
+                f"pattern line {number}: {pattern!r} begins with none of U, B and *"
+            )
         body = pattern.partition(":")[2]
         atoms = tuple(_atom(macro, columns, number) for macro in MACRO.finditer(body))
         if "%" in MACRO.sub("", body):

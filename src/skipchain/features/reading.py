@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -9,7 +10,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.corpus import Corpus
+from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import TemplateError
 from skipchain.features.strings import Strings
@@ -25,29 +26,29 @@ ABSENT = -1
 class ViewValues:
     """A view of each distinct value of a column, as numbers.
 
-    One number per value: ``indptr`` is None and ``codes`` is [V + 2], −1 where the view has nothing;
-    several: value v has ``codes[indptr[v] : indptr[v + 1]]``. The last two values are the places before
-    and after a sentence. ``size`` numbers are in use; ``unknown`` [V] counts strings without a number.
+    One number per value: ``indptr`` is None and ``codes`` is [V + 2], −1 where the view has
+    nothing; several: value v has ``codes[indptr[v] : indptr[v + 1]]``. The last two values are the
+    places before and after a sentence. ``size`` numbers are in use; strings that were not learnt
+    have the last ones, so that features not in the vocabulary can be told apart and counted.
     """
 
     codes: NDArray[np.int32]
     indptr: NDArray[np.int64] | None
     size: int
-    unknown: NDArray[np.int64]
 
     def mapped(self, numbers: NDArray[np.int32]) -> ViewValues:
         """The same with ``numbers[code]`` for each code; a number below 0 takes the entry away."""
         found = np.where(self.codes >= 0, numbers[self.codes], ABSENT).astype(np.int32)
         if self.indptr is None:
-            return ViewValues(found, None, self.size, self.unknown)
+            return ViewValues(found, None, self.size)
         keep = found >= 0
         indptr = np.append(0, np.cumsum(keep))[self.indptr]
-        return ViewValues(found[keep], indptr, self.size, self.unknown)
+        return ViewValues(found[keep], indptr, self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Tuples:
-    """Tuples of view numbers, keys [K, M]: one per token (``tokens`` None), or of those tokens [K]."""
+    """Tuples of view numbers [K, M]: one per token (``tokens`` None), or of those tokens [K]."""
 
     keys: NDArray[np.int32]
     tokens: NDArray[np.int64] | None = None
@@ -60,6 +61,7 @@ class Reading:
         self.corpus = corpus
         self.functions = functions
         self.values: dict[View, ViewValues] = {}
+        self._columns: dict[str, Column] = {}
         self._shifted: dict[tuple[str, int], NDArray[np.int32]] = {}
         lengths = np.diff(corpus.sentences)
         self._first = np.repeat(corpus.sentences[:-1], lengths)
@@ -94,11 +96,8 @@ class Reading:
 
     def _evaluate(self, view: View) -> Sequence[Value]:
         if view.function is None:
-            return self.corpus.column(view.column).values
-        assert view.source is not None
-        source = self._evaluate(view.source)
-        if any(isinstance(value, list) for value in source):
-            raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
+            return self.column(view.column).values
+        source = self._source(view)
         present = [value for value in source if isinstance(value, str)]
         found = evaluate(view.function, view.arguments, present, self.functions)
         if len(present) == len(source):
@@ -106,42 +105,58 @@ class Reading:
         rest = iter(found)
         return [None if value is None else next(rest) for value in source]
 
-    def _ngram_text(self, view: View) -> tuple[str, NDArray[np.int64], int, int]:
+    def _source(self, view: View) -> Sequence[str | None]:
         assert view.source is not None
-        shortest, longest = view.arguments or (1, LONGEST_NGRAM)
-        words = ["" if value is None else f"<{value}>" for value in self._evaluate(view.source)]
-        return "".join(words), offsets_of(map(len, words)), int(shortest), int(longest)
+        source = self._evaluate(view.source)
+        if any(isinstance(value, list) for value in source):
+            raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
+        return source  # type: ignore[return-value]
 
     def _learn_ngrams(self, view: View) -> tuple[Strings, ViewValues]:
-        text, offsets, shortest, longest = self._ngram_text(view)
-        points = code_points(text)
+        """Each string's set of n-grams, with ``<`` and ``>`` around the string."""
+        words = ["" if value is None else f"<{value}>" for value in self._source(view)]
+        text, offsets = "".join(words), offsets_of(map(len, words))
+        lengths_told = view.arguments or (1, LONGEST_NGRAM)
+        shortest, longest = (min(int(length), len(text) + 1) for length in lengths_told)
         total = intern.count_ngrams(offsets, shortest, longest)
         starts, lengths, indptr, numbers = intern.number_ngrams(
-            points, offsets, shortest, longest, total, intern.empty_slots(total)
+            code_points(text), offsets, shortest, longest, total, intern.empty_slots(total)
         )
-        unknown = np.zeros(len(offsets) - 1, np.int64)
-        return Strings(text, starts, lengths), _several(indptr, numbers, len(starts), unknown)
+        return Strings(text, starts, lengths), _several(indptr, numbers, len(starts))
 
     def _find_ngrams(self, view: View, strings: Strings) -> ViewValues:
-        text, offsets, shortest, longest = self._ngram_text(view)
-        known = code_points(strings.text)
-        slots = strings.slots(known)
-        total = intern.count_ngrams(offsets, shortest, longest)
-        indptr, numbers, unknown = intern.find_ngrams(
-            code_points(text), offsets, shortest, longest, total,
-            known, strings.starts, strings.lengths, slots,
+        own, values = self._learn_ngrams(view)
+        assert values.indptr is not None
+        points = code_points(strings.text)
+        numbers = intern.find_ngrams(
+            code_points(own.text), own.starts, own.lengths,
+            points, strings.starts, strings.lengths, strings.slots(points),
         )  # fmt: skip
-        return _several(indptr, numbers, len(strings), unknown)
+        unknown = numbers < 0
+        numbers[unknown] = len(strings) + np.arange(unknown.sum())
+        codes = numbers[values.codes[:-RESERVED] - RESERVED]
+        return _several(values.indptr[:-RESERVED], codes, len(strings) + int(unknown.sum()))
 
     # Columns of tokens -------------------------------------------------------------------------
+
+    def column(self, name: str) -> Column:
+        """The corpus' column, without values that no token has: a slice keeps those of the whole."""
+        if name not in self._columns:
+            column = self.corpus.column(name)
+            used = np.bincount(column.codes, minlength=len(column.values)) > 0
+            if not used.all():
+                codes = (np.cumsum(used) - 1)[column.codes].astype(np.int32)
+                column = Column(codes, tuple(itertools.compress(column.values, used.tolist())))
+            self._columns[name] = column
+        return self._columns[name]
 
     def shifted(self, column: str, offset: int) -> NDArray[np.int32]:
         """The code of the value ``offset`` tokens away; V and V + 1 outside the sentence. [N]"""
         key = (column, offset)
         if key not in self._shifted:
-            codes = self.corpus.column(column).codes
+            codes = self.column(column).codes
             if offset:
-                v = len(self.corpus.column(column).values)
+                v = len(self.column(column).values)
                 codes = np.roll(codes, -offset)
                 place = np.arange(self.n_tokens) + offset
                 codes[place < self._first] = v + BEFORE
@@ -153,7 +168,7 @@ class Reading:
         """How many tokens have each number of the atom's view. [size]"""
         values = self.values[atom.view]
         column = atom.view.column
-        size = len(self.corpus.column(column).values) + RESERVED
+        size = len(self.column(column).values) + RESERVED
         tokens = np.bincount(self.shifted(column, atom.offsets[0]), minlength=size)
         codes = values.codes
         if values.indptr is not None:
@@ -166,7 +181,9 @@ class Reading:
         """The numbers within the bag's window, each once a token, never from outside it."""
         parts = [self._codes(atom.view, offset) for offset in atom.offsets]
         if all(part.tokens is None for part in parts):
-            columns = [np.where(part.keys[:, 0] < RESERVED, ABSENT, part.keys[:, 0]) for part in parts]
+            columns = [
+                np.where(part.keys[:, 0] < RESERVED, ABSENT, part.keys[:, 0]) for part in parts
+            ]
             for k, column in enumerate(columns):
                 for earlier in columns[:k]:
                     column[column == earlier] = ABSENT
@@ -224,7 +241,7 @@ def expand(
 
 def code_points(text: str) -> NDArray[np.uint32]:
     """The code points of a text."""
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 def _flat(found: Sequence[Value]) -> Sequence[str | None]:
@@ -241,27 +258,25 @@ def _flat(found: Sequence[Value]) -> Sequence[str | None]:
 
 def _values(found: Sequence[Value], flat: Sequence[str | None], strings: Strings) -> ViewValues:
     numbers = np.array(strings.find(flat), np.int32)
-    codes = np.where(numbers >= 0, numbers + RESERVED, ABSENT).astype(np.int32)
-    missing = numbers == Strings.UNKNOWN
+    unknown: dict[str | None, int] = {}
+    for k in np.flatnonzero(numbers == Strings.UNKNOWN).tolist():
+        numbers[k] = unknown.setdefault(flat[k], len(strings) + len(unknown))
+    size = len(strings) + len(unknown)
     if flat is found:
+        codes = np.where(numbers >= 0, numbers + RESERVED, ABSENT).astype(np.int32)
         both = np.array([BEFORE, AFTER], np.int32)
-        size = len(strings) + RESERVED
-        return ViewValues(np.append(codes, both), None, size, missing.astype(np.int64))
+        return ViewValues(np.append(codes, both), None, size + RESERVED)
     lengths = [len(v) if isinstance(v, list) else int(v is not None) for v in found]
-    indptr = offsets_of(lengths)
-    unknown = np.add.reduceat(np.append(missing, 0), indptr[:-1]) * (np.diff(indptr) > 0)
-    keep = codes >= 0
-    indptr = np.append(0, np.cumsum(keep))[indptr]
-    return _several(indptr, codes[keep] - RESERVED, len(strings), unknown.astype(np.int64))
+    return _several(offsets_of(lengths), numbers, size)
 
 
 def _several(
-    indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int, unknown: NDArray[np.int64]
+    indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int
 ) -> ViewValues:
     end = indptr[-1]
     both = np.array([BEFORE, AFTER], np.int32)
     codes = np.append(numbers + np.int32(RESERVED), both)
-    return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED, unknown)
+    return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED)
 
 
 def _union(parts: list[Tuples], n_tokens: int) -> Tuples:

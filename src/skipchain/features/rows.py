@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.errors import FeatureError
-from skipchain.features.reading import RESERVED, Reading, Tuples, ViewValues, expand
+from skipchain.features.reading import Reading, Tuples, ViewValues, expand
 from skipchain.features.template import Atom
 from skipchain.kernels.gather import compress
 
@@ -17,7 +17,7 @@ NO_VALUES = np.zeros(0, np.float64)
 
 @dataclass(frozen=True, slots=True)
 class Sparse:
-    """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or by one."""
+    """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or one."""
 
     indptr: NDArray[np.int64]  # [R + 1]
     indices: NDArray[np.int32]  # [K]
@@ -44,10 +44,11 @@ class Rows:
     """The features of N tokens.
 
     ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
-    stands for all the features in row u of ``units``. A unit holds what follows from one distinct value
-    of a column at one offset (the word itself, its shape, its affixes …): its scores are summed once for
-    all tokens that share the value. ``edges`` is the index of the features of label pairs, without units.
-    ``unknown`` counts the features that the vocabulary did not have.
+    stands for all the features in row u of ``units``. A unit holds what follows from one distinct
+    value of a column at one offset (the word itself, its shape, its affixes …): its scores are
+    summed once for all tokens that share the value. ``edges`` is the index of the features of label
+    pairs, without units. ``unknown`` counts the (token, feature) pairs that were dropped because
+    the vocabulary does not have the feature.
     """
 
     tokens: Sparse
@@ -115,15 +116,12 @@ class RowsBuilder:
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
         self._groups.setdefault(key, []).append(mapped)
-        lost = values.unknown.copy()
-        if values.indptr is None:
-            lost += ((values.codes >= 0) & (mapped.codes < 0))[:-RESERVED]
+        if values.indptr is None or mapped.indptr is None:
+            lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
         else:
-            assert mapped.indptr is not None
-            lost += (np.diff(values.indptr) - np.diff(mapped.indptr))[:-RESERVED]
+            lost = np.diff(values.indptr) - np.diff(mapped.indptr)
         if lost.any():
-            tokens = np.bincount(self.reading.shifted(*key), minlength=len(lost) + RESERVED)
-            self.unknown += int(lost @ tokens[:-RESERVED])
+            self.unknown += int(lost @ np.bincount(self.reading.shifted(*key), minlength=len(lost)))
 
     def add_tuples(self, tuples: Tuples, found: NDArray[np.int32], first: int) -> None:
         """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""

@@ -39,7 +39,9 @@ class Templates:
                     if view.function is not None and view.function not in self.functions:
                         check_arguments(view.function, view.arguments)
                     if view.source is not None and view.source.function == NGRAMS:
-                        raise TemplateError(f"{view}: n-grams are several values, use them directly")
+                        raise TemplateError(
+                            f"{view}: n-grams are several values, use them directly"
+                        )
 
     @classmethod
     def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:

@@ -154,4 +154,6 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         try:
             re.compile(str(arguments[0]))
         except re.error as error:
-            raise TemplateError(f"{function}: {arguments[0]!r} is no regular expression: {error}") from None
+            raise TemplateError(
+                f"{function}: {arguments[0]!r} is no regular expression: {error}"
+            ) from None

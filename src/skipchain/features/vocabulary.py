@@ -104,9 +104,7 @@ class Vocabulary:
                     ]  # fmt: skip
             tables = [strings[atom.view] for atom in template.atoms]
             for row in rows.tolist():
-                yield template.format(
-                    table[code] for table, code in zip(tables, row, strict=True)
-                )
+                yield template.format(table[code] for table, code in zip(tables, row, strict=True))
 
     def _pairs(self) -> Iterator[tuple[Template, NDArray[np.int32]]]:
         return zip(self.templates.templates, self.rows, strict=True)
@@ -213,8 +211,10 @@ class Vocabulary:
         for k, template in enumerate(templates.templates):
             table = arrays[f"template.{k}.rows"]
             sizes = [len(views[atom.view]) + RESERVED for atom in template.atoms]
-            if table.ndim != 2 or table.shape[1] != len(sizes) or (
-                len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any())
+            if (
+                table.ndim != 2
+                or table.shape[1] != len(sizes)
+                or (len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any()))
             ):
                 raise ValueError(f"features of template '{template}' name unknown strings")
             rows.append(table)

@@ -32,11 +32,13 @@ def allowed_labels(
 
     Returns [N, L]; a token given None may have any label.
 
-    >>> allowed_labels(["B-PER", None], "iob2", ["B-PER", "E-PER", "O", "S-PER"], "bioes").astype(int)
-    array([[1, 0, 0, 1],
+    >>> allowed_labels(["B-PER", None], "iob2", ["B-PER", "E-PER", "O", "S-PER"],
+    "bioes").astype(int) array([[1, 0, 0, 1],
            [1, 1, 1, 1]])
     """
-    rows = {label: _row(label, scheme, labels, encoding) for label in set(given) if label is not None}
+    rows = {
+        label: _row(label, scheme, labels, encoding) for label in set(given) if label is not None
+    }
     for token, label in enumerate(given):
         if label is not None and not rows[label].any():
             raise SkipchainError(

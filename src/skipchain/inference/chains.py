@@ -87,7 +87,8 @@ def marginals(scores: Scores, workers: Workers) -> Floats:
 
 def posterior(scores: Scores, workers: Workers) -> Labels:
     """The label with the largest marginal at each token, ties to the lower. [N]"""
-    return marginals(scores, workers).argmax(axis=1).astype(np.int32)
+    best: Labels = marginals(scores, workers).argmax(axis=1).astype(np.int32)
+    return best
 
 
 @dataclass(frozen=True, slots=True)

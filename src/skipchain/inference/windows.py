@@ -17,8 +17,9 @@ Set = NDArray[np.bool_]  # [S]
 class Windows:
     """Windows of tokens with a set of allowed labels at each.
 
-    Window k covers tokens ``starts[k] … stops[k] − 1`` with sets ``allowed[rows[k] + t]``; it belongs to
-    span ``spans[k]``. The windows of one span are disjoint events: their probabilities add up.
+    Window k covers tokens ``starts[k] … stops[k] − 1`` with sets ``allowed[rows[k] + t]``; it
+    belongs to span ``spans[k]``. The windows of one span are disjoint events: their probabilities
+    add up.
     """
 
     starts: NDArray[np.int64]  # [K]

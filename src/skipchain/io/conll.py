@@ -77,6 +77,8 @@ def parse_conll(
     marks = docstarts(lines)
     remarks = lines.beginning(COMMENT.encode()) if comments else []
     head = first_token_line(lines, {*marks, *remarks})
+    if not head and columns is None:
+        raise ReadError("there is not one token in the file", path=path)
     if separator is None:
         separator = "\t" if "\t" in head else " "
     cells = Cells.of(lines, separator)
@@ -85,7 +87,12 @@ def parse_conll(
     remarks = [line for line in remarks if cells.counts[line] != width]
     special = np.zeros(len(lines), bool)
     special[marks + remarks] = True
-    check_widths(cells.counts, special, width, columns is not None, separator, path)
+    ragged = (cells.counts != width) & (cells.counts != 0) & ~special
+    if ragged.any():
+        line = int(ragged.argmax())
+        wanted = f"the first line has {width}" if columns is None else f"columns= names {width}"
+        fault = describe_ragged(int(cells.counts[line]), width, wanted, separator)
+        raise ReadError(fault, path=path, line=line + 1)
     plan = Plan(
         lines,
         token=(cells.counts == width) & ~special,
@@ -185,25 +192,12 @@ def split(line: str, separator: str) -> list[str]:
     return [cell for cell in line.replace("\t", " ").split(" ") if cell]
 
 
-def check_widths(
-    counts: NDArray[np.int64],
-    special: NDArray[np.bool_],
-    width: int,
-    told: bool,
-    separator: str,
-    path: object,
-) -> None:
-    """Refuse lines with more or fewer cells than the others."""
-    ragged = (counts != width) & (counts != 0) & ~special
-    if not ragged.any():
-        return
-    line = int(ragged.argmax())
-    count = int(counts[line])
+def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
+    """What is wrong with a line that has more or fewer cells than the others."""
     cells = f"{count} column" if count == 1 else f"{count} columns"
-    wanted = f"columns= names {width}" if told else f"the first line has {width}"
     gap = "tab" if separator == "\t" else "space"
     advice = f"is a {gap} missing?" if count < width else f"is there a {gap} too many?"
-    raise ReadError(f"{cells}, but {wanted}; {advice}", path=path, line=line + 1)
+    return f"{cells}, but {wanted}; {advice}"
 
 
 def named(lines: Lines, remarks: Sequence[int]) -> list[tuple[int, str | None]]:
@@ -262,7 +256,9 @@ def notes_to_write(corpus: Corpus) -> dict[int, tuple[str, ...]]:
     """
     notes = {}
     for token, lines in corpus.notes.items():
-        fit = tuple(line for line in lines if not line or line.startswith(COMMENT) or is_marker(line))
+        fit = tuple(
+            line for line in lines if not line or line.startswith(COMMENT) or is_marker(line)
+        )
         if fit:
             notes[token] = fit
     marked = {token for token, lines in notes.items() if any(map(is_marker, lines))}
@@ -281,9 +277,7 @@ def check_sentences(corpus: Corpus, kind: str) -> None:
         raise CorpusError(f"sentence {empty.argmax()} is empty; {kind} cannot show it")
 
 
-def choose_separator(
-    corpus: Corpus, notes: Mapping[int, Sequence[str]], told: str | None
-) -> str:
+def choose_separator(corpus: Corpus, notes: Mapping[int, Sequence[str]], told: str | None) -> str:
     """The separator told, or a space if it serves, or a tab; an error says why none does."""
     if told not in (None, " ", "\t"):
         raise CorpusError(f"separator must be a space or a tab, got {told!r}")
@@ -297,9 +291,7 @@ def choose_separator(
     raise CorpusError(f"{fault}; write JSONL instead")
 
 
-def find_fault(
-    corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: str
-) -> str | None:
+def find_fault(corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: str) -> str | None:
     """Why the corpus cannot be written with the separator and read back, if so."""
     kind = "a column file" if separator == "\t" else "a file with spaces between its columns"
     barred = re.compile(
@@ -322,9 +314,7 @@ def find_fault(
     return find_note_fault(notes, separator, len(corpus.columns))
 
 
-def find_note_fault(
-    notes: Mapping[int, Sequence[str]], separator: str, width: int
-) -> str | None:
+def find_note_fault(notes: Mapping[int, Sequence[str]], separator: str, width: int) -> str | None:
     """Why a note would not be read back as a note, if so."""
     for lines in notes.values():
         for line in lines:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from skipchain.errors import ReadError, SkipchainError
 
@@ -30,14 +30,19 @@ def read_text(path: str | Path) -> str:
     ...     read_text(folder + "/a.txt.gz")
     'Ada slept.'
     """
-    return decode_text(read_bytes(path), path)
+    return decode_text(read_bytes(path), shown(path))
+
+
+def shown(path: str | Path) -> str | Path:
+    """The path as errors show it."""
+    return "stdin" if str(path) == STANDARD else path
 
 
 def read_bytes(path: str | Path) -> bytes:
     """The bytes of a file or of stdin, unpacked where they are gzip or xz."""
     data = raw_bytes(path)
-    if data.startswith(GZIP) or data.startswith(XZ):
-        return unpack(data, path)
+    if data.startswith((GZIP, XZ)):
+        return unpack(data, shown(path))
     if data and str(path).endswith(PACKED):
         ending = str(path)[-3:]
         raise ReadError(f"the name ends in {ending}, but the content is not packed", path=path)
@@ -184,9 +189,7 @@ def check_target(path: str | Path, overwrite: bool) -> None:
     if stat.S_ISDIR(mode):
         raise SkipchainError(f"cannot write {path}: it is a folder; name a file in it")
     if stat.S_ISREG(mode) and not overwrite:
-        raise SkipchainError(
-            f"{path} exists already; use --force (overwrite=True) to replace it"
-        )
+        raise SkipchainError(f"{path} exists already; use --force (overwrite=True) to replace it")
 
 
 def open_packed(temporary: str, name: str, binary: bool) -> IO[Any]:
@@ -218,7 +221,8 @@ def open_gzip(temporary: str, binary: bool, text: dict[str, Any]) -> IO[Any]:
 
     below = open(temporary, "wb")  # noqa: SIM115 (closed by Plain)
     packed = Plain(filename="", mode="wb", compresslevel=6, fileobj=below, mtime=0)
-    return packed if binary else io.TextIOWrapper(packed, **text)
+    file: Any = packed if binary else io.TextIOWrapper(packed, **text)
+    return cast(IO[Any], file)
 
 
 def write_stdout(binary: bool) -> Iterator[IO[Any]]:

@@ -28,7 +28,7 @@ class Lines:
     """
 
     data: bytes  # with padding
-    bytes: NDArray[np.uint8]  # without
+    array: NDArray[np.uint8]  # without
     starts: Integers
     ends: Integers
 
@@ -86,7 +86,7 @@ class Cells:
 
 def cut_at_spaces(lines: Lines) -> Cells:
     """Cells between runs of spaces and tabs."""
-    gap = gaps(lines.bytes)
+    gap = gaps(lines.array)
     edges = np.flatnonzero(gap[1:] != gap[:-1]) + 1
     if not gap[0]:
         edges = np.append(0, edges)
@@ -97,10 +97,10 @@ def cut_at_spaces(lines: Lines) -> Cells:
 
 def cut_at_tabs(lines: Lines) -> Cells:
     """Cells between single tabs; they may be empty and may hold spaces."""
-    ends = np.flatnonzero((lines.bytes == TAB) | (lines.bytes == NEWLINE))
+    ends = np.flatnonzero((lines.array == TAB) | (lines.array == NEWLINE))
     starts = np.append(0, ends[:-1] + 1)
-    counts = np.diff(np.flatnonzero(lines.bytes[ends] == NEWLINE), prepend=-1)
-    blank = ~np.logical_or.reduceat(~gaps(lines.bytes), lines.starts)
+    counts = np.diff(np.flatnonzero(lines.array[ends] == NEWLINE), prepend=-1)
+    blank = ~np.logical_or.reduceat(~gaps(lines.array), lines.starts)
     keep = np.repeat(~blank, counts)
     return Cells(starts[keep], ends[keep], np.where(blank, 0, counts))
 
@@ -131,9 +131,7 @@ class Plan:
         tokens = np.flatnonzero(self.token)
         sentences = self.sentences(tokens)
         documents, names = self.documents(tokens, sentences)
-        return Corpus(
-            columns, sentences, documents, names=names, notes=self.notes(tokens)
-        )
+        return Corpus(columns, sentences, documents, names=names, notes=self.notes(tokens))
 
     def sentences(self, tokens: Integers) -> Integers:
         """Sentence offsets: blank lines and markers stand between sentences."""
@@ -159,9 +157,7 @@ class Plan:
         """The raw lines to keep, by the token they stand before."""
         kept = np.union1d(np.array(self.kept, np.int64), self.spare_blanks())
         notes: dict[int, tuple[str, ...]] = {}
-        for line, place in zip(
-            kept.tolist(), np.searchsorted(tokens, kept).tolist(), strict=True
-        ):
+        for line, place in zip(kept.tolist(), np.searchsorted(tokens, kept).tolist(), strict=True):
             text = "" if self.blank[line] else self.lines[line]
             notes[place] = (*notes.get(place, ()), text)
         return notes
@@ -172,5 +168,5 @@ class Plan:
         ends[list(self.tails)] = True
         places = np.flatnonzero(ends)
         after_token = np.append(False, self.token[places[:-1]])
-        return places[self.blank[places] & ~after_token]
-
+        spare: Integers = places[self.blank[places] & ~after_token]
+        return spare

@@ -79,7 +79,7 @@ def hash_slices(data: bytes, starts: Array, lengths: Array) -> tuple[NDArray[np.
 
 
 def first_alike(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
-    """The first index with the same hash, for each ``int32 [N]``; None if the table does not settle.
+    """The first index with the hash of each, ``int32 [N]``; None if the table does not settle.
 
     All indices are written to their slot of a hash table, from last to first, so that the first
     stays. Those who find a stranger in their slot try another slot in the next round.

@@ -74,10 +74,18 @@ def cut_at(tokens: Tokens, cuts: list[int]) -> Tokens:
     return Tokens(frozen(starts), frozen(ends), frozen(sentences))
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list."""
+    return frozenset(text.split())
+
+
 # Tokens ------------------------------------------------------------------------------------------
 
 # Signs that stand alone; what is neither such a sign nor white space is part of a word.
-SIGNS = r"!-/:-@\[-`{-~¡-©«-±´¶-¸»¿×÷‐-‧‰-⁞₠-⃀←-⏿─-➿⟦-⟯⦀-⧿、-〃〈-】〔-〟！-／：-＠［-｀｛-･\U0001F000-\U0001FAFF"
+SIGNS = (
+    r"!-/:-@\[-`{-~¡-©«-±´¶-¸»¿×÷‐-‧‰-⁞₠-⃀←-⏿─-➿⟦-⟯⦀-⧿、-〃〈-】〔-〟！-／：-＠［-｀｛-･"
+    r"\U0001F000-\U0001FAFF"
+)
 WORD = rf"[^\s{SIGNS}]"
 
 # Quantifiers are possessive (++) or bounded, so that no text makes the matcher go back far.
@@ -90,18 +98,18 @@ TOKEN = rf"""
   | Ph\.D\.
   | (?:[^\W\d_]\.){{2,}}+(?:[^\W\d_](?!{WORD}))?+                  # U.S. e.g. a.m
   | [+-]?+\d++(?:[.,:/-]\d++)*+(?:{WORD}++(?:-{WORD}++)*+)?+       # 3.14 1,000 3:30 1996-08-22 5th
-  | {WORD}++(?:(?:[-'’&/]|\.(?=[a-z0-9]))(?={WORD}){WORD}++)*+(?:\.(?!\.))?+ # well-known O'Neill Mr.
+  | {WORD}++(?:(?:[-'’&/]|\.(?=[a-z0-9]))(?={WORD}){WORD}++)*+(?:\.(?!\.))?+ # O'Neill Mr.
   | [\U0001F000-\U0001FAFF☀-➿](?:[\ufe0f\U0001F3FB-\U0001F3FF]|\u200d.)*+  # emoji
   | .
 """
 
-ABBREVIATIONS = frozenset(
-    """mr mrs ms messrs mme dr drs prof rev hon gen col maj capt cmdr lt sgt cpl pvt adm gov sen sens
-    rep reps pres supt det st sr jr inc corp co cos ltd llc plc bros mfg assn dept univ inst est vs
-    etc al fig figs eq eqs vol vols pp ed eds ch sec approx tel ext ave blvd rd mt ft jan feb mar
-    apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ala ariz ark calif colo conn
-    del fla ga ill ind kan ky la mass md mich minn miss mo mont neb nev okla ore pa penn tenn tex va
-    vt wash wis wyo ph.d""".split()
+ABBREVIATIONS = word_set(
+    """mr mrs ms messrs mme dr drs prof rev hon gen col maj capt cmdr lt sgt cpl pvt adm gov sen
+    sens rep reps pres supt det st sr jr inc corp co cos ltd llc plc bros mfg assn dept univ inst
+    est vs etc al fig figs eq eqs vol vols pp ed eds ch sec approx tel ext ave blvd rd mt ft jan feb
+    mar apr jun jul aug sep sept oct nov dec mon tue tues wed thu thurs fri ala ariz ark calif colo
+    conn del fla ga ill ind kan ky la mass md mich minn miss mo mont neb nev okla ore pa penn tenn
+    tex va vt wash wis wyo"""
 )
 # Words that are abbreviations only in front of a number.
 NUMBERED = r"(?<!\w)([Nn]os?|NO|[Aa]rt|p)\.\s+\d"
@@ -172,9 +180,9 @@ def is_abbreviation(stem: str) -> bool:
 
 
 # In lower case these are more often words than abbreviations.
-LOWER_WORDS = frozenset(
-    "mar jun sat sun mon wed ill ind miss mass mo la pa del wash tex ore conn ala ark rev gen col "
-    "maj capt det rep sen gov pres est ext ave co ch mt ft ga va md".split()
+LOWER_WORDS = word_set(
+    """mar jun sat sun mon wed ill ind miss mass mo la pa del wash tex ore conn ala ark rev gen col
+    maj capt det rep sen gov pres est ext ave co ch mt ft ga va md"""
 )
 
 
@@ -211,51 +219,54 @@ STOPS = frozenset((".", "?", "!", "...", "…", "..", "。", "！", "？"))
 FULL_WIDTH = frozenset("。！？")
 CLOSERS = frozenset(("'", '"', "''", "”", "’", ")", "]", "}", "»", "」", "』", "）"))
 # Abbreviations that often end a sentence do so if one of these words follows.
-ENDERS = frozenset(
+ENDERS = word_set(
     """inc. corp. co. ltd. llc. plc. bros. etc. jr. sr. al. u.s. u.k. u.n. e.u. d.c. a.m. p.m. ph.d.
-    ave. blvd. st. dept. univ.""".split()
+    ave. blvd. st. dept. univ."""
 )
-OPENERS = frozenset(
-    """The This That These Those There Then They He She It We You I His Her Its Their My Our Your A An
-    In On At As For From With But And Or If When While After Before Since Although However Meanwhile
-    What Who Why How Where""".split()
+OPENERS = word_set(
+    """The This That These Those There Then They He She It We You I His Her Its Their My Our Your A
+    An In On At As For From With But And Or If When While After Before Since Although However
+    Meanwhile
+    What Who Why How Where"""
 )
 
 
 def split_sentences(text: str, starts: list[int], ends: list[int]) -> list[int]:
     """The tokens with which sentences begin."""
     firsts = {0, *after_blank_lines(text, starts)}
-    size = len(starts)
-    for token in range(size - 1):
-        start, end = starts[token], ends[token]
+    size, token = len(starts), 0
+    while token < size:
+        end = ends[token]
         # Most tokens are told by their last character.
-        if text[end - 1] not in ".?!…。！？":
+        if text[end - 1] not in ".?!…。！？" or not may_end(text[starts[token] : end]):
+            token += 1
             continue
-        word = text[start:end]
-        is_stop = word in STOPS
-        if not is_stop and word.lower() not in ENDERS:
-            continue
-        after = token + 1
-        while after < size and starts[after] == ends[after - 1] and closes(text, starts, ends, after):
-            after += 1
-        if after < size and begins(text, starts, ends, after, word, is_stop):
-            firsts.add(after)
+        first = token
+        token += 1
+        while token < size and starts[token] == ends[token - 1]:
+            if not closes(text[starts[token] : ends[token]]):
+                break
+            token += 1
+        if token < size and begins(text, starts, ends, first, token):
+            firsts.add(token)
     return sorted(firsts)
 
 
-def closes(text: str, starts: list[int], ends: list[int], token: int) -> bool:
-    """Whether the token is a closing quote or bracket, or another stop of the same sentence."""
-    word = text[starts[token] : ends[token]]
+def may_end(word: str) -> bool:
+    """Whether a sentence can end with the word."""
+    return word in STOPS or word.lower() in ENDERS
+
+
+def closes(word: str) -> bool:
+    """Whether the word is a closing quote or bracket, or one more stop of the same sentence."""
     return word in CLOSERS or word in STOPS
 
 
-def begins(
-    text: str, starts: list[int], ends: list[int], token: int, stop: str, is_stop: bool
-) -> bool:
-    """Whether a sentence begins with the token that follows the stop and its closing quotes."""
+def begins(text: str, starts: list[int], ends: list[int], stop: int, token: int) -> bool:
+    """Whether a sentence begins with the token behind a stop and what closes it."""
     if starts[token] == ends[token - 1]:
-        return stop in FULL_WIDTH
-    if not is_stop:
+        return text[ends[token - 1] - 1] in FULL_WIDTH
+    if token == stop + 1 and text[starts[stop] : ends[stop]] not in STOPS:
         return text[starts[token] : ends[token]] in OPENERS
     return not text[starts[token]].islower() and text[starts[token]] not in ",;:-–—)"
 

@@ -1,8 +1,9 @@
 """Exact inference on linear chains: sums, maxima, k-best paths and spans.
 
-Every kernel takes one block of chains as potentials in log space: ``node [N, S]``, ``edge [E, S, S]``
-with E = 1 (one table for all positions) or E = N (``edge[t]`` joins t − 1 to t, and is unused where a
-chain begins), indexed ``[prev, cur]``, and chain ``offsets [C + 1]``. A score of −∞ forbids.
+Every kernel takes one block of chains as potentials in log space: ``node [N, S]``, ``edge [E, S,
+S]`` with E = 1 (one table for all positions) or E = N (``edge[t]`` joins t − 1 to t, and is unused
+where a chain begins), indexed ``[prev, cur]``, and chain ``offsets [C + 1]``. A score of −∞
+forbids.
 """
 
 from __future__ import annotations
@@ -295,8 +296,8 @@ def viterbi(node, edge, offsets, path, score):
 def nbest(node, edge, k, paths, scores):
     """The k best paths of *one* chain of T tokens, best first: paths [k, T], scores [k].
 
-    Each state keeps its k best histories, each a (state, rank) of the position before. Ranks that do
-    not exist (fewer than k paths) score −∞.
+    Each state keeps its k best histories, each a (state, rank) of the position before. Ranks that
+    do not exist (fewer than k paths) score −∞.
     """
     length, states = node.shape
     varying = edge.shape[0] > 1
@@ -350,9 +351,10 @@ def _insert(ranked, sources, candidate, source):
 def set_probability(marginals, pairs, starts, stops, allowed, rows, probability):
     """The probability that the labels of each window lie in its sets, into probability [K].
 
-    Given the input, the labels of a chain form a Markov chain, so the sum over all paths through the
-    sets is p(y_a ∈ A_a) Π_t p(y_t ∈ A_t | y_{t−1}), from marginals [N, S] and pairs [N, S, S] alone.
-    Window k covers tokens starts[k] … stops[k] − 1; its sets are allowed[rows[k] + t], bool [·, S].
+    Given the input, the labels of a chain form a Markov chain, so the sum over all paths through
+    the sets is p(y_a ∈ A_a) Π_t p(y_t ∈ A_t | y_{t−1}), from marginals [N, S] and pairs [N, S, S]
+    alone. Window k covers tokens starts[k] … stops[k] − 1; its sets are allowed[rows[k] + t], bool
+    [·, S].
     """
     states = marginals.shape[1]
     weight = np.empty(states)

@@ -62,7 +62,7 @@ def transpose(indptr, indices, values, columns):
 
 @njit(nogil=True, cache=True)
 def compress(columns, extra_indptr, extra_indices):
-    """One sparse index from columns [K, N] of numbers (−1: none) and a further index over N rows."""
+    """One index of N rows from columns [K, N] of numbers (−1: none) and a further index."""
     width, rows = columns.shape
     indptr = np.zeros(rows + 1, np.int64)
     for k in range(width):

@@ -1,19 +1,20 @@
 """Numbering of tuples and of character n-grams by open-addressing hash tables.
 
-A table is ``slots int32 [2^b]``, at most half full: a number, or −1. Keys are not kept in the slots;
-a hit is confirmed by comparing the key itself, so two keys never share a number.
+A table is ``slots int32 [2^b]``, at most half full: a number, or −1. Keys are not kept in the
+slots; a hit is confirmed by comparing the key itself, so two keys never share a number.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 PRIME = np.uint64(0x100000001B3)
 BASIS = np.uint64(0xCBF29CE484222325)
 
 
-def empty_slots(keys: int) -> np.ndarray:  # type: ignore[type-arg]
+def empty_slots(keys: int) -> NDArray[np.int32]:
     """A table with room for that many keys."""
     return np.full(1 << max(4, int(2 * keys + 1).bit_length()), -1, np.int32)
 
@@ -163,35 +164,17 @@ def index_ngrams(points, starts, lengths, slots):
         h = BASIS
         for m in range(lengths[d]):
             h = (h ^ np.uint64(points[starts[d] + m])) * PRIME
-        slots[
-            _ngram_slot(slots, points, starts, lengths, points, starts[d], lengths[d], h)
-        ] = d
+        slots[_ngram_slot(slots, points, starts, lengths, points, starts[d], lengths[d], h)] = d
 
 
 @njit(nogil=True, cache=True)
-def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots):
-    """The known n-grams of each word as indptr [W + 1], numbers; and how many were unknown [W]."""
-    words = offsets.shape[0] - 1
-    seen = np.full(starts.shape[0], -1, np.int32)
-    indptr = np.zeros(words + 1, np.int64)
-    numbers = np.empty(total, np.int32)
-    unknown = np.zeros(words, np.int64)
-    filled = 0
-    for w in range(words):
-        for first in range(offsets[w], offsets[w + 1]):
-            h = BASIS
-            for length in range(1, min(longest, offsets[w + 1] - first) + 1):
-                h = (h ^ np.uint64(text[first + length - 1])) * PRIME
-                if length < shortest:
-                    continue
-                known = slots[
-                    _ngram_slot(slots, points, starts, lengths, text, first, length, h)
-                ]
-                if known < 0:
-                    unknown[w] += 1
-                elif seen[known] != w:
-                    seen[known] = w
-                    numbers[filled] = known
-                    filled += 1
-        indptr[w + 1] = filled
-    return indptr, numbers[:filled].copy(), unknown
+def find_ngrams(text, firsts, sizes, points, starts, lengths, slots):
+    """The number of each n-gram text[firsts[k] : firsts[k] + sizes[k]], −1 where unknown. [K]"""
+    numbers = np.empty(firsts.shape[0], np.int32)
+    for k in range(firsts.shape[0]):
+        h = BASIS
+        for m in range(sizes[k]):
+            h = (h ^ np.uint64(text[firsts[k] + m])) * PRIME
+        at = _ngram_slot(slots, points, starts, lengths, text, firsts[k], sizes[k], h)
+        numbers[k] = slots[at]
+    return numbers

@@ -54,9 +54,9 @@ def minimize(
 ) -> Minimum:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
 
-    It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period`` iterations,
-    when the gradient vanishes, after ``max_iterations``, when ``callback`` returns True, or on a
-    keyboard interrupt, which keeps what has been reached.
+    It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
+    iterations, when the gradient vanishes, after ``max_iterations``, when ``callback`` returns
+    True, or on a keyboard interrupt, which keeps what has been reached.
 
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
     array([3., 3.])
@@ -66,11 +66,10 @@ def minimize(
     x = start.astype(np.float64, copy=True)
     history: deque[tuple[Floats, Floats, float]] = deque(maxlen=memory)
     past: deque[float] = deque(maxlen=period + 1)
-    iteration = evaluations = 0
+    iteration, evaluations = 0, 1
     reason = f"{max_iterations} iterations"
     loss, gradient = function(x)
     loss += l1 * float(np.abs(x).sum())
-    evaluations = 1
     past.append(loss)
     try:
         while iteration < max_iterations:
@@ -102,8 +101,7 @@ def minimize(
             iteration += 1
             past.append(loss)
             improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
-            seconds = time.perf_counter() - began
-            report = Step(iteration, x, loss, norm, seconds, improvement)
+            report = Step(iteration, x, loss, norm, time.perf_counter() - began, improvement)
             if callback is not None and callback(report):
                 reason = "stopped early"
                 break

@@ -76,7 +76,9 @@ class ChainModel:
     def decode(self, scores: Scores, workers: Workers, decoder: str = "viterbi") -> Column:
         """The predicted labels, in the model's encoding."""
         if decoder not in DECODERS:
-            raise SkipchainError(f"there is no decoder {decoder!r}; there are {', '.join(DECODERS)}")
+            raise SkipchainError(
+                f"there is no decoder {decoder!r}; there are {', '.join(DECODERS)}"
+            )
         codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
 
@@ -108,8 +110,8 @@ class ChainModel:
 
     def pruned(self) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
-        state = self.weights.state.any(axis=1)
-        edge = self.weights.edges.any(axis=1)
+        state = np.asarray(self.weights.state.any(axis=1))
+        edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all():
             return self
         weights = replace(

@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
-from skipchain.corpus.corpus import offsets_of
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.chains import Ranked
-from skipchain.learn.lbfgs import Minimum, Step, minimize
-from skipchain.metrics import entity_scores, token_scores
+from skipchain.learn.lbfgs import minimize
 from skipchain.models.chain import ChainModel
 from skipchain.models.estimator import Estimator
-from skipchain.models.inputs import as_input, fit_features, label_column
+from skipchain.models.fitting import Progress, Watch, carried, problem_of, quality
+from skipchain.models.inputs import as_input, chain_offsets, fit_features, label_column
 from skipchain.objectives.likelihood import ConditionalLikelihood
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
-from skipchain.schemes import check_scheme, convert, decode, transitions
+from skipchain.schemes import check_scheme, convert, transitions
 from skipchain.scorers.linear import LinearScorer, Weights
 
 PAIRS = ("observed", "all")
 CONSTRAINTS = ("decoding", "training", "none")
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """The size of a training problem, known before it begins."""
-
-    tokens: int
-    sequences: int
-    labels: int
-    features: int
-    active: int
-    parameters: int
-    bytes: int
-
-
-class Progress(Protocol):
-    """What a display of training is told. Any method may raise KeyboardInterrupt to stop."""
-
-    def begin(self, problem: Problem) -> None:
-        """Before the first iteration."""
-
-    def step(self, step: Step, dev: float | None) -> None:
-        """After each iteration; ``dev`` is the latest score on held-out data, in percent."""
-
-    def end(self, minimum: Minimum) -> None:
-        """After the last."""
 
 
 class CRF(Estimator):
@@ -64,27 +37,29 @@ class CRF(Estimator):
     Parameters
     ----------
     features
-        A standard set's name (``ner``, ``chunk``, ``pos``, ``citation``), template text, a template file,
-        or `Templates`. Used for a corpus; features given directly need none.
+        A standard set's name (``ner``, ``chunk``, ``pos``, ``citation``), template text, a template
+        file, or `Templates`. Used for a corpus; features given directly need none.
     encoding
-        The scheme in which spans are learnt (``iob2``, ``bioes`` …); None learns the labels as they are.
-        Predictions come back in the scheme of the training data.
+        The scheme in which spans are learnt (``iob2``, ``bioes`` …); None learns the labels as they
+        are. Predictions come back in the scheme of the training data.
     l1, l2
         The penalty ``l1 · Σ|w| + l2 · Σw²``, as CRFsuite's c1 and c2.
     min_count
         Features that occur less often are left out.
     pairs
-        ``observed``: weights only for the (feature, label) pairs that occur; ``all``: for all pairs.
+        ``observed``: weights only for the (feature, label) pairs that occur; ``all``: for all
+        pairs.
     boundaries
         Whether the first and the last label have scores of their own.
     constraints
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
     tolerance, period, max_iterations
-        Training ends when the loss falls by less than ``tolerance`` (relative) in ``period`` iterations.
+        Training ends when the loss falls by less than ``tolerance`` (relative) in ``period``
+        iterations.
     patience
-        With a development set: training ends after this many iterations without a better score on it,
-        and the best weights are kept. None: the development score is only reported.
+        With a development set: training ends after this many iterations without a better score on
+        it, and the best weights are kept. None: the development score is only reported.
     scheme
         The scheme of labels given as lists; a corpus knows its own.
     functions
@@ -175,10 +150,12 @@ class CRF(Estimator):
                 data, len(names), observed=self.pairs == "observed",
                 boundaries=self.boundaries, workers=workers,
             )  # fmt: skip
-            objective = ConditionalLikelihood(data, scorer, workers, l2=self.l2, constraints=allowed)
+            objective = ConditionalLikelihood(
+                data, scorer, workers, l2=self.l2, constraints=allowed
+            )
             memory = 6
             if progress is not None:
-                progress.begin(_problem(data, scorer, objective, memory))
+                progress.begin(problem_of(data, scorer, objective, memory))
 
             def model_of(weights: Weights, summary: Mapping[str, Any]) -> ChainModel:
                 return ChainModel(
@@ -186,14 +163,14 @@ class CRF(Estimator):
                     self.constraints != "none", summary,
                 )  # fmt: skip
 
-            watch = _Watch(
+            watch = Watch(
                 lambda vector: model_of(scorer.unpack(vector), {}),
                 None if dev is None else as_input(dev),
                 dev_y, self.patience, workers, progress,
             )  # fmt: skip
             first = np.zeros(scorer.size)
             if start is not None:
-                first = scorer.pack(_carried(start, features, names))
+                first = scorer.pack(carried(start, features, names))
             minimum = minimize(
                 objective, first, l1=self.l1, memory=memory, max_iterations=self.max_iterations,
                 tolerance=self.tolerance, period=self.period, callback=watch,
@@ -213,7 +190,7 @@ class CRF(Estimator):
             "dev": watch.latest,
             "settings": _plain(self.get_params()),
         }
-        self.model_ = model_of(_copied(weights), summary).pruned()
+        self.model_ = model_of(weights.copy(), summary).pruned()
         self.minimum_ = minimum
         return self
 
@@ -246,7 +223,7 @@ class CRF(Estimator):
                 raise CorpusError(
                     f"labels without a scheme cannot be learnt as {encoding}; name their scheme"
                 )
-            labels = convert(labels, _sentences(given), scheme, str(encoding))
+            labels = convert(labels, chain_offsets(given), scheme, str(encoding))
         return labels, scheme, encoding
 
     # Predicting --------------------------------------------------------------------------------
@@ -270,7 +247,7 @@ class CRF(Estimator):
             labels = model.decode(scores, workers, decoder)
         flat = model.outward(labels, scores.data.offsets).tolist()
         cuts = scores.data.offsets.tolist()
-        return [flat[a:b] for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+        return [flat[a:b] for a, b in pairwise(cuts)]
 
     def predict_single(self, x: Any) -> list[str]:
         """The labels of one sequence."""
@@ -295,127 +272,15 @@ class CRF(Estimator):
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
         given = as_input(X)
         with Workers(self.threads) as workers:
-            return _quality(self._model(), given, label_column(given, y), workers) / 100.0
-
-
-class _Watch:
-    """Called after each iteration: scores the development set, keeps the best, tells the display."""
-
-    def __init__(
-        self,
-        model: Callable[[NDArray[np.float64]], ChainModel],
-        dev: Corpus | Sequence[Any] | None,
-        dev_labels: Any,
-        patience: int | None,
-        workers: Workers,
-        progress: Progress | None,
-    ) -> None:
-        self.best: NDArray[np.float64] | None = None
-        self.latest: float | None = None
-        self._model = model
-        self._dev = dev
-        self._gold = None if dev is None else label_column(dev, dev_labels)
-        self._patience = patience
-        self._workers = workers
-        self._progress = progress
-        self._top = -1.0
-        self._since = 0
-
-    def __call__(self, step: Step) -> bool:
-        stop = False
-        if self._dev is not None and self._gold is not None and self._due(step):
-            model = self._model(step.vector)
-            self.latest = _quality(model, self._dev, self._gold, self._workers)
-            if self._patience is not None:
-                if self.latest > self._top:
-                    self._top, self._since = self.latest, step.iteration
-                    self.best = step.vector.copy()
-                stop = step.iteration - self._since >= self._patience
-        if self._progress is not None:
-            self._progress.step(step, self.latest)
-        return stop
-
-    def _due(self, step: Step) -> bool:
-        return self._patience is not None or step.iteration % 10 == 0
-
-
-def _quality(
-    model: ChainModel, given: Corpus | Sequence[Any], gold: Column, workers: Workers
-) -> float:
-    """Entity F1 in percent, or token accuracy where labels have no scheme."""
-    scores = model.scores(given, workers)
-    found = model.decode(scores, workers)
-    offsets = scores.data.offsets
-    if model.encoding is None or model.scheme is None:
-        return token_scores(gold, found, offsets).accuracy
-    scheme = given.scheme if isinstance(given, Corpus) and given.scheme else model.scheme
-    return entity_scores(decode(gold, offsets, scheme), model.spans(found, offsets)).micro.f1
-
-
-def _sentences(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:
-    from skipchain.features.direct import lengths_of
-
-    return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))
-
-
-def _problem(
-    data: Dataset, scorer: LinearScorer, objective: ConditionalLikelihood, memory: int
-) -> Problem:
-    rows = data.rows
-    held = rows.tokens.nbytes + rows.units.nbytes + rows.edges.nbytes
-    vectors = (2 * memory + 8) * scorer.size * 8
-    return Problem(
-        data.n_tokens,
-        len(data.offsets) - 1,
-        scorer.n_labels,
-        rows.n_features + rows.n_edge_features,
-        rows.n_active,
-        scorer.size,
-        held + scorer.nbytes + objective.nbytes + vectors,
-    )
-
-
-def _carried(start: ChainModel, features: Any, names: tuple[str, ...]) -> Weights:
-    """An earlier model's weights for the features and labels that it shares with the new one."""
-    labels = len(names)
-    weights = Weights.zeros(features.n_features, features.n_edge_features, labels)
-    old = {name: k for k, name in enumerate(start.labels)}
-    shared = [(old[name], k) for k, name in enumerate(names) if name in old]
-    if not shared:
-        raise SkipchainError("the model to start from shares no label with the training data")
-    source, target = (np.array(side) for side in zip(*shared, strict=True))
-    known = {name: k for k, name in enumerate(start.features.names())}
-    rows = [(known[n], k) for k, n in enumerate(features.names()) if n in known]
-    if rows:
-        a, b = (np.array(side) for side in zip(*rows, strict=True))
-        weights.state[np.ix_(b, target)] = start.weights.state[np.ix_(a, source)]
-    weights.transitions[np.ix_(target, target)] = start.weights.transitions[np.ix_(source, source)]
-    weights.start[target] = start.weights.start[source]
-    weights.end[target] = start.weights.end[source]
-    known = {name: k for k, name in enumerate(start.features.names(transition=True))}
-    rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
-    if rows:
-        a, b = (np.array(side) for side in zip(*rows, strict=True))
-        size = len(start.labels)
-        pairs = start.weights.edges.reshape(-1, size, size)
-        fresh = weights.edges.reshape(-1, labels, labels)
-        fresh[np.ix_(b, target, target)] = pairs[np.ix_(a, source, source)]
-    return weights
-
-
-def _copied(weights: Weights) -> Weights:
-    return Weights(
-        weights.state.copy(), weights.transitions.copy(), weights.start.copy(),
-        weights.end.copy(), weights.edges.copy(),
-    )  # fmt: skip
+            return quality(self._model(), given, label_column(given, y), workers) / 100.0
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as they can be written into a file."""
-    plain = {}
-    for name, value in settings.items():
-        if isinstance(value, Templates):
-            value = value.text
-        plain[name] = value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
-    plain.pop("functions", None)
-    return plain
+    return {
+        name: value
+        if value is None or isinstance(value, (str, int, float))
+        else getattr(value, "text", str(value))
+        for name, value in settings.items()
+        if name != "functions"
+    }

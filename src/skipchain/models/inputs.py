@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus, Sentence
+from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import CorpusError, FeatureError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
 from skipchain.features.rows import Rows
@@ -68,15 +69,13 @@ def encode(features: Features, given: Corpus | Sequence[Any]) -> tuple[Rows, NDA
 
 
 def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
-    """The labels of the input, one per token, from the corpus itself or from a list per sequence."""
+    """One label per token, from the corpus itself or from a list of labels per sequence."""
     if labels is None:
         if isinstance(given, Corpus):
             return given.labels
         raise CorpusError("labels are missing: give y, one list of labels per sequence")
     sequences = list(labels)
-    sizes = (
-        np.diff(given.sentences).tolist() if isinstance(given, Corpus) else lengths_of(given)
-    )
+    sizes = np.diff(chain_offsets(given)).tolist()
     if len(sequences) != len(sizes):
         raise CorpusError(f"{len(sizes)} sequences, but labels for {len(sequences)}")
     for number, (own, size) in enumerate(zip(sequences, sizes, strict=True)):
@@ -87,3 +86,8 @@ def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
         if not isinstance(label, str):
             raise CorpusError(f"token {position}: label {label!r} is not a string")
     return Column.encode(flat)
+
+
+def chain_offsets(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:
+    """Where the sequences of the input begin. [C + 1]"""
+    return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))

@@ -54,18 +54,17 @@ class ConditionalLikelihood:
         parts = self._workers.map(
             lambda block: self._block(weights, self._scorer.table, block), self._data.blocks()
         )
-        loss = sum(part[0] for part in parts)
-        labels = self._scorer.n_labels
-        nothing = [np.zeros((labels, labels)), np.zeros(labels), np.zeros(labels)]
-        pairs, start, end = (
-            sum((part[k] for part in parts), nothing[k - 1]) for k in (1, 2, 3)
-        )  # in the order of the blocks: the same bits whatever the number of threads
-        edges = self._edges.reshape(len(self._edges), labels * labels)
-        gradient = self._scorer.gradient(self._node, pairs, start, end, edges)
+        # summed in the order of the blocks: the same bits whatever the number of threads
+        losses, pairs, starts, ends = (np.array(part) for part in zip(*parts, strict=True))
+        edges = self._edges.reshape(len(self._edges), self._scorer.n_labels**2)
+        gradient = self._scorer.gradient(
+            self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), edges
+        )
+        loss = float(losses.sum())
         if self._l2:
             loss += self._l2 * float(vector @ vector)
             gradient += 2.0 * self._l2 * vector
-        return float(loss), gradient
+        return loss, gradient
 
     def _block(
         self, weights: Weights, table: Floats, block: tuple[int, int]

@@ -47,6 +47,11 @@ class Weights:
             np.zeros((n_edge_features, n_labels * n_labels)),
         )
 
+    def copy(self) -> Weights:
+        """The same weights in memory of their own."""
+        parts = (self.state, self.transitions, self.start, self.end, self.edges)
+        return Weights(*(part.copy() for part in parts))
+
     @property
     def active(self) -> int:
         """How many weights are not zero."""
@@ -82,15 +87,15 @@ def block_potentials(
     labels = weights.n_labels
     tokens, edges = data.rows.tokens, data.rows.edges
     node = np.empty((size, labels))
-    gather(tokens.indptr[first : last + 1], tokens.indices, tokens.values, table, node, 0, size, False)
+    gather(
+        tokens.indptr[first : last + 1], tokens.indices, tokens.values, table, node, 0, size, False
+    )
     if data.rows.n_edge_features:
-        edge = np.empty((size, labels * labels))
-        edge[:] = weights.transitions.ravel()
+        edge = np.repeat(weights.transitions[None], size, axis=0)
         gather(
             edges.indptr[first : last + 1], edges.indices, edges.values,
-            weights.edges, edge, 0, size, True,
+            weights.edges, edge.reshape(size, labels * labels), 0, size, True,
         )  # fmt: skip
-        edge = edge.reshape(size, labels, labels)
     else:
         edge = weights.transitions[None]
     potentials = Potentials(node, edge, offsets - first, first)
@@ -103,9 +108,9 @@ class LinearScorer:
     """Carries a parameter vector to weight tables, and gradients in potentials back to a vector.
 
     The vector holds the state weights, transitions, start and end scores, and edge weights, in this
-    order. With ``observed`` only the (feature, label) and (feature, label pair) weights that occur in
-    the data are parameters, the others stay zero; without ``boundaries`` there are no start and end
-    scores.
+    order. With ``observed`` only the (feature, label) and (feature, label pair) weights that occur
+    in the data are parameters, the others stay zero; without ``boundaries`` there are no start and
+    end scores.
     """
 
     def __init__(
@@ -130,7 +135,7 @@ class LinearScorer:
             self._find_support(data)
 
     def _find_support(self, data: Dataset) -> None:
-        """What occurs is what has a count; counts are a gradient with the gold labels as residuals."""
+        """What occurs has a count, and counts are a gradient with gold labels as residuals."""
         assert data.labels is not None
         gold = np.zeros((data.n_tokens, self.n_labels))
         gold[np.arange(data.n_tokens), data.labels] = 1.0
@@ -224,9 +229,7 @@ class LinearScorer:
         if self.rows.n_edge_features:
             self._sum_edges(edges)
         return self.pack(
-            Weights(
-                self._gradient[: self.rows.n_features], pairs, start, end, self._edge_gradient
-            )
+            Weights(self._gradient[: self.rows.n_features], pairs, start, end, self._edge_gradient)
         )
 
     def _sum_state(self, node: Floats) -> None:

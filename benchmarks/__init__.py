@@ -1,0 +1,1 @@
+"""Measurements of skipchain beside its peers, in one run, on the same data and features."""

@@ -1,0 +1,26 @@
+"""The same work by skipchain."""
+
+from __future__ import annotations
+
+from benchmarks.features import TEMPLATES
+from benchmarks.peer import L2
+from skipchain import CRF, load, read
+from skipchain.modelfile import save
+
+
+def train(source, target, tolerance, *, threads=None, progress=None):
+    """File to model file; returns the fitted estimator."""
+    crf = CRF(
+        TEMPLATES, l2=L2, boundaries=False, constraints="none", tolerance=tolerance, threads=threads
+    )
+    crf.fit(read(source), progress=progress)
+    save(crf.model_, target, overwrite=True)
+    return crf
+
+
+def tag(model, source, target, *, threads=None):
+    """File to tagged file; returns the number of tokens."""
+    corpus = read(source)
+    found = load(model, threads=threads).predict(corpus)
+    found.corpus.write(target, "conll", overwrite=True)
+    return corpus.n_tokens

@@ -1,0 +1,67 @@
+"""The way CRFsuite's users work: features in Python, handed over token by token."""
+
+from __future__ import annotations
+
+import gzip
+
+import pycrfsuite
+
+from benchmarks.features import sentence_features
+
+L2 = 0.1
+PARAMETERS = {
+    "c1": 0.0,
+    "c2": L2,
+    "feature.possible_transitions": True,
+    "period": 10,
+}
+
+
+def read(path):
+    """Sentences as lists of cells, from a gzipped column file."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        sentence = []
+        for line in file:
+            cells = line.split()
+            if cells and cells[0] != "-DOCSTART-":
+                sentence.append(cells)
+            elif sentence:
+                yield sentence
+                sentence = []
+        if sentence:
+            yield sentence
+
+
+def columns(sentence):
+    words, tags, _, labels = zip(*sentence, strict=True)
+    return words, tags, labels
+
+
+def train(source, target, tolerance, max_iterations=None):
+    """File to model file; returns the trainer, whose log has the times of iterations."""
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for sentence in read(source):
+        words, tags, labels = columns(sentence)
+        trainer.append(sentence_features(words, tags), labels)
+    trainer.set_params({**PARAMETERS, "delta": tolerance})
+    if max_iterations is not None:
+        trainer.set_params({"max_iterations": max_iterations})
+    trainer.train(str(target))
+    return trainer
+
+
+def tag(model, source, target):
+    """File to tagged file; returns the number of tokens."""
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(model))
+    tokens = 0
+    with open(target, "w", encoding="utf-8") as out:
+        for sentence in read(source):
+            words, tags, _ = columns(sentence)
+            for cells, label in zip(
+                sentence, tagger.tag(sentence_features(words, tags)), strict=True
+            ):
+                out.write(" ".join((*cells[:-1], label)) + "\n")
+            out.write("\n")
+            tokens += len(words)
+    return tokens

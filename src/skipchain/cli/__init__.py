@@ -1,0 +1,34 @@
+"""The command line. Heavy imports wait until a command runs: start-up time is a feature."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from skipchain.errors import SkipchainError
+
+USER_ERROR = 2
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line on stderr and exit code 2."""
+    from skipchain.cli.app import app
+
+    try:
+        app()
+    except SkipchainError as error:
+        fail(str(error), USER_ERROR)
+    except KeyboardInterrupt:
+        fail("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # the reader of our output has gone: nothing to say, nowhere to say it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except MemoryError:
+        fail("out of memory; use less data, fewer features or a higher --min-count", USER_ERROR)
+
+
+def fail(message: str, code: int) -> None:
+    """Say what is wrong in one line and leave."""
+    print(f"skipchain: {' '.join(message.split())}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,53 @@
+"""``skipchain data``: the data sets found under SKIPCHAIN_DATA."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from skipchain.cli.options import Json, print_json
+
+
+def data(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Data sets to check; all unless told."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the data sets under SKIPCHAIN_DATA and check their counts."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from skipchain.datasets import DATA_SETS, VARIABLE, check, data_set, root
+
+    chosen = tuple(map(data_set, names)) if names else DATA_SETS
+    folder = root()
+    checks = []
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("reading", total=sum(len(known.parts) for known in chosen))
+        for found in check(folder, chosen):
+            checks.append(found)
+            progress.advance(task)
+    if json:
+        print_json([asdict(found) for found in checks])
+    else:
+        from rich.table import Table
+
+        about = {known.name: known for known in chosen}
+        table = Table(box=None, pad_edge=False)
+        for heading in ("data set", "part", "state", "found", "licence"):
+            table.add_column(heading, no_wrap=heading != "found")
+        colours = {"ok": "green", "missing": "yellow", "unreadable": "red", "differs": "red"}
+        for found in checks:
+            state = f"[{colours[found.state]}]{found.state}[/]"
+            licence = about[found.data_set].licence
+            table.add_row(found.data_set, found.part, state, found.detail, licence)
+        console = Console(file=sys.stdout)
+        console.print(table)
+        console.print(f"\n{VARIABLE} = {folder}", highlight=False)
+    if any(found.state in ("unreadable", "differs") for found in checks):
+        raise typer.Exit(1)

@@ -1,0 +1,77 @@
+"""``skipchain eval``: how good a model, or a file of predictions, is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    Json,
+    Scheme,
+    Threads,
+    print_json,
+    read_corpora,
+    require_labels,
+)
+
+
+def evaluate(
+    first: Annotated[
+        str, typer.Argument(metavar="MODEL|GOLD", help="A model file, or the gold labels.")
+    ],
+    second: Annotated[
+        str,
+        typer.Argument(metavar="FILE|PREDICTED", help="The file to tag, or the predicted labels."),
+    ],
+    decoder: Annotated[str, typer.Option(help="viterbi or posterior.")] = "viterbi",
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
+    ] = False,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Show the confusion matrix too.")
+    ] = False,
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="95 % bootstrap interval of F1, over documents.")
+    ] = False,
+    format: Format = None,
+    columns: Columns = None,
+    scheme: Scheme = None,
+    threads: Threads = None,
+    json: Json = False,
+) -> None:
+    """Score a model on a labelled file, or predicted labels against gold ones."""
+    from skipchain.metrics import confusion_table, render
+    from skipchain.metrics import evaluate as measure
+    from skipchain.modelfile import is_model_file
+
+    how = {"format": format, "columns": columns, "scheme": scheme}
+    began = time.perf_counter()
+    if is_model_file(first):
+        from skipchain.tagger import load
+
+        gold = read_corpora([second], **how)  # type: ignore[arg-type]
+        require_labels(gold, second)
+        predicted = load(first, threads=threads).predict(gold, decoder=decoder).corpus
+    else:
+        gold = read_corpora([first], **how)  # type: ignore[arg-type]
+        require_labels(gold, first)
+        predicted = read_corpora([second], **how)  # type: ignore[arg-type]
+        require_labels(predicted, second)
+    evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
+    seconds = time.perf_counter() - began
+    if json:
+        print_json({**evaluation.as_dict(), "seconds": round(seconds, 4)})
+        return
+    from rich.console import Console
+
+    console = Console(file=sys.stdout)
+    console.print(render(evaluation))
+    if confusion:
+        console.print(confusion_table(evaluation.tokens))
+    console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)

@@ -1,0 +1,101 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skipchain.errors import SkipchainError
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="FORMAT",
+        help="The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); "
+        "recognised by ending and content unless told.",
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
+    ),
+]
+Scheme = Annotated[
+    str | None,
+    typer.Option(
+        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou. Inferred and said "
+        "unless told.",
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output file that exists.")]
+Threads = Annotated[
+    int | None, typer.Option(metavar="N", help="Threads to use; all cores unless told.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
+
+
+def read_corpora(
+    paths: list[str],
+    *,
+    format: str | None,
+    columns: str | None,
+    scheme: str | None,
+    quiet: bool = True,
+) -> Corpus:
+    """All files as one corpus; an inferred scheme is said on stderr."""
+    from skipchain.corpus import Corpus
+    from skipchain.io import read
+
+    names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    corpora = []
+    for path in paths:
+        corpus = read(path, format, columns=names, scheme=scheme)
+        corpora.append(corpus)
+        if not quiet:
+            say(f"{path}: {describe(corpus, told=scheme is not None)}")
+    return corpora[0] if len(corpora) == 1 else Corpus.concatenate(corpora)
+
+
+def describe(corpus: Corpus, *, told: bool) -> str:
+    """One line on a corpus, with the scheme and why it was taken."""
+    from skipchain.schemes import infer
+
+    sizes = (
+        f"{corpus.n_documents:,} documents, {len(corpus):,} sentences, {corpus.n_tokens:,} tokens; "
+        f"columns {', '.join(corpus.columns)}"
+    )
+    if not corpus.labelled:
+        return sizes
+    if told:
+        return f"{sizes}; scheme {corpus.scheme}"
+    reason = infer(corpus.labels, corpus.sentences).reason
+    return f"{sizes}; scheme {corpus.scheme or 'none'} ({reason})"
+
+
+def require_labels(corpus: Corpus, what: str) -> None:
+    """Refuse a corpus without labels."""
+    if not corpus.labelled:
+        raise SkipchainError(
+            f"{what} has no labels (its columns are {', '.join(corpus.columns)}); "
+            "name the label column with --columns, such as word,label"
+        )
+
+
+def say(message: str) -> None:
+    """A line on stderr, where it does not mix with the answer."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(value: Any) -> None:
+    """A value as JSON on stdout."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))

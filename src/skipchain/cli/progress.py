@@ -1,0 +1,94 @@
+"""Training as it goes on: a live line in a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skipchain.cli.options import say
+
+if TYPE_CHECKING:
+    from skipchain.learn.lbfgs import Minimum, Step
+    from skipchain.models.fitting import Problem
+
+PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+class TrainingDisplay:
+    """Tells the problem's size, then iteration, loss, gradient, weights, dev score and time."""
+
+    def __init__(self, tolerance: float, max_iterations: int) -> None:
+        self._tolerance = tolerance
+        self._limit = max_iterations
+        self._live: Any = None
+        self._last = -PLAIN_EVERY
+        self._improvements: list[float] = []
+
+    def begin(self, problem: Problem) -> None:
+        """Say what is about to be done and what memory it takes."""
+        say(
+            f"training: {problem.sequences:,} sequences, {problem.tokens:,} tokens, "
+            f"{problem.labels} labels, {problem.features:,} features "
+            f"({problem.active:,} active), {problem.parameters:,} weights; "
+            f"about {megabytes(problem.bytes)} of memory"
+        )
+        if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
+            self._live.start()
+
+    def step(self, step: Step, dev: float | None) -> None:
+        """Show one iteration."""
+        if step.improvement is not None:
+            self._improvements.append(step.improvement)
+        parts = [
+            f"iteration {step.iteration}",
+            f"loss {step.loss:,.1f}",
+            f"gradient {step.gradient_norm:.2g}",
+            f"weights {int(np.count_nonzero(step.vector)):,}",
+        ]
+        if dev is not None:
+            parts.append(f"dev {dev:.2f}")
+        parts.append(f"{step.seconds:.0f} s")
+        if (left := self.remaining(step)) is not None:
+            parts.append(f"about {left:.0f} s left")
+        line = "  ".join(parts)
+        if self._live is not None:
+            self._live.update(line)
+        elif time.monotonic() - self._last >= PLAIN_EVERY:
+            self._last = time.monotonic()
+            say(line)
+
+    def end(self, minimum: Minimum) -> None:
+        """Say how training ended."""
+        self.close()
+        say(
+            f"trained: {minimum.iterations} iterations, loss {minimum.loss:,.1f} ({minimum.reason})"
+        )
+
+    def close(self) -> None:
+        """Take the live line away."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def remaining(self, step: Step) -> float | None:
+        """Seconds until the loss falls slowly enough, if it goes on as in the last iterations."""
+        known = self._improvements[-8:]
+        if len(known) < 8 or known[-1] <= 0 or known[0] <= known[-1]:
+            return None
+        rate = math.log(known[0] / known[-1]) / (len(known) - 1)
+        iterations = max(0.0, math.log(known[-1] / self._tolerance)) / rate
+        iterations = min(iterations, self._limit - step.iteration)
+        return iterations * step.seconds / step.iteration
+
+
+def megabytes(count: int) -> str:
+    """``255 MB``."""
+    return f"{max(1, round(count / 1e6)):,} MB"

@@ -1,0 +1,115 @@
+"""``skipchain tag``: label text or tokens with a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skipchain.cli.options import Columns, Format, Overwrite, Scheme, Threads, read_corpora
+from skipchain.errors import SkipchainError
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+    from skipchain.tagger import Tagger
+
+FORMATS = ("conll", "jsonl", "brat", "html", "inline")
+FREE = ("_", "?")  # labels that leave a token free under --force
+
+
+def tag(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    file: Annotated[str, typer.Argument(metavar="[FILE]", help="What to tag ('-': stdin).")] = "-",
+    text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write ('-': stdout).")
+    ] = "-",
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
+        ),
+    ] = None,
+    decoder: Annotated[str, typer.Option(help="viterbi or posterior.")] = "viterbi",
+    marginals: Annotated[
+        bool,
+        typer.Option(
+            "--marginals",
+            help="Add probabilities: of the label (conll), of all labels (jsonl), of spans (html).",
+        ),
+    ] = False,
+    nbest: Annotated[
+        int, typer.Option(metavar="K", help="Add the K best labellings (conll, jsonl).")
+    ] = 0,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Keep the labels that the input has; the model fills in those written _ or ?.",
+        ),
+    ] = False,
+    format: Format = None,
+    columns: Columns = None,
+    scheme: Scheme = None,
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+) -> None:
+    """Label a file, standard input or a given text."""
+    from skipchain.cli.tagged import write_tagged
+    from skipchain.io.files import check_target
+    from skipchain.io.text import parse_plain
+    from skipchain.tagger import load
+
+    wanted = _output_format(to, output)
+    if nbest < 0:
+        raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
+    if nbest and wanted not in ("conll", "jsonl"):
+        raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
+    if output != "-" and wanted != "brat":
+        check_target(output, overwrite)
+    tagger = load(model, threads=threads)
+    if text is not None:
+        corpus = parse_plain(text, "--text")
+    else:
+        corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
+    forced = _forced(corpus, tagger, file) if force else None
+    found = tagger.predict(
+        corpus.without_labels() if corpus.labelled else corpus,
+        decoder=decoder,
+        forced=forced,
+        confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
+        probabilities=marginals and wanted in ("conll", "jsonl"),
+        nbest=nbest,
+    )
+    if found.spans is None and wanted in ("brat", "html", "inline"):
+        raise SkipchainError(
+            f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
+        )
+    write_tagged(tagger, found, output, wanted, overwrite=overwrite)
+
+
+def _output_format(told: str | None, output: str) -> str:
+    if told is not None:
+        if told not in FORMATS:
+            raise SkipchainError(f"cannot write {told!r}; the formats are {', '.join(FORMATS)}")
+        return told
+    endings = {
+        ".jsonl": "jsonl",
+        ".html": "html",
+        ".ann": "brat",
+        ".sgml": "inline",
+        ".xml": "inline",
+    }
+    bare = output.removesuffix(".gz").removesuffix(".xz")
+    return next((name for ending, name in endings.items() if bare.endswith(ending)), "conll")
+
+
+def _forced(corpus: Corpus, tagger: Tagger, file: str) -> list[str | None]:
+    """The labels that the input gives, in the model's scheme; None where it gives none."""
+    if not corpus.labelled:
+        raise SkipchainError(
+            f"--force needs labels in the input, but {file} has only {', '.join(corpus.columns)}"
+        )
+    return [None if label in FREE else label for label in corpus.labels.tolist()]

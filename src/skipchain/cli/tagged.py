@@ -1,0 +1,113 @@
+"""Predictions written in the formats of ``skipchain tag``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from skipchain.corpus import Column
+from skipchain.io.files import write_text
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+    from skipchain.tagger import Prediction, Tagger
+
+
+def write_tagged(
+    tagger: Tagger, found: Prediction, output: str, format: str, *, overwrite: bool
+) -> None:
+    """Write a prediction with whatever was asked of it."""
+    corpus = found.corpus
+    if format == "jsonl":
+        write_text(output, _jsonl(tagger, found), overwrite=overwrite)
+    elif format == "html":
+        confidences = None if found.confidences is None else found.confidences.tolist()
+        corpus.write(output, "html", confidences=confidences, overwrite=overwrite)
+    elif format == "conll":
+        _columns(tagger, found).write(output, "conll", overwrite=overwrite)
+    else:
+        corpus.write(output, format, overwrite=overwrite)
+
+
+def _columns(tagger: Tagger, found: Prediction) -> Corpus:
+    """The corpus with a column for each thing asked for beside the label.
+
+    The probabilities of n-best labellings go into a comment before each sentence.
+    """
+    corpus = found.corpus
+    if found.marginals is not None:
+        own = found.marginals[range(corpus.n_tokens), found.codes]
+        corpus = corpus.with_column("probability", Column.encode([f"{p:.4f}" for p in own]))
+    if found.ranked is not None:
+        deepest = max((len(ranked.paths) for ranked in found.ranked), default=0)
+        for rank in range(1, deepest):
+            labels = tagger.alternatives(corpus, found.ranked, rank)
+            corpus = corpus.with_column(f"label_{rank + 1}", labels)
+        notes = dict(corpus.notes)
+        for first, ranked in zip(corpus.sentences.tolist(), found.ranked, strict=False):
+            shown = " ".join(f"{p:.6f}" for p in ranked.probabilities)
+            notes[first] = (*notes.get(first, ()), f"# probabilities of labellings: {shown}")
+        corpus = replace(corpus, notes=notes)
+    return corpus
+
+
+def _jsonl(tagger: Tagger, found: Prediction) -> str:
+    """One object a sentence: tokens, labels, spans, and what else was asked for."""
+    corpus = found.corpus
+    words, labels = corpus.words.tolist(), corpus.labels.tolist()
+    spans = _spans_by_sentence(found)
+    documents = _document_of_sentence(corpus)
+    alternatives = []
+    if found.ranked is not None:
+        deepest = max((len(ranked.paths) for ranked in found.ranked), default=0)
+        alternatives = [
+            tagger.alternatives(corpus, found.ranked, rank).tolist() for rank in range(deepest)
+        ]
+    lines = []
+    for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
+        record: dict[str, Any] = {"tokens": words[first:last], "labels": labels[first:last]}
+        if found.spans is not None:
+            record["spans"] = spans[number]
+        if corpus.starts is not None and corpus.ends is not None:
+            record["starts"] = corpus.starts[first:last].tolist()
+            record["ends"] = corpus.ends[first:last].tolist()
+        if found.marginals is not None:
+            record["marginals"] = [
+                {label: round(p, 6) for label, p in zip(tagger.model.labels, row, strict=True)}
+                for row in found.marginals[first:last].tolist()
+            ]
+        if found.ranked is not None:
+            record["nbest"] = [
+                {"probability": round(float(p), 6), "labels": alternatives[rank][first:last]}
+                for rank, p in enumerate(found.ranked[number].probabilities)
+            ]
+        if documents is not None:
+            record["document"] = documents[number]
+        lines.append(json.dumps(record, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def _spans_by_sentence(found: Prediction) -> list[list[dict[str, Any]]]:
+    corpus = found.corpus
+    grouped: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
+    if found.spans is None:
+        return grouped
+    sentence = (corpus.sentences[1:].searchsorted(found.spans.starts, side="right")).tolist()
+    for k, ((start, stop, label), number) in enumerate(zip(found.spans, sentence, strict=True)):
+        first = int(corpus.sentences[number])
+        entry: dict[str, Any] = {"start": start - first, "end": stop - first, "label": label}
+        if found.confidences is not None:
+            entry["confidence"] = round(float(found.confidences[k]), 6)
+        grouped[number].append(entry)
+    return grouped
+
+
+def _document_of_sentence(corpus: Corpus) -> list[str | int] | None:
+    if corpus.n_documents < 2 and corpus.names is None:
+        return None
+    names: Sequence[str | int] = corpus.names or range(corpus.n_documents)
+    sizes = (corpus.documents[1:] - corpus.documents[:-1]).tolist()
+    return [name for name, size in zip(names, sizes, strict=True) for _ in range(size)]

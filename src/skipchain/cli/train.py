@@ -1,0 +1,146 @@
+"""``skipchain train``: learn a tagger from labelled files."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    Json,
+    Overwrite,
+    Quiet,
+    Scheme,
+    Threads,
+    print_json,
+    read_corpora,
+    require_labels,
+    say,
+)
+from skipchain.errors import SkipchainError
+
+MODELS = ("crf",)
+
+
+def train(
+    files: Annotated[
+        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
+    ],
+    dev: Annotated[
+        list[str] | None, typer.Option(metavar="DEV", help="Labelled file to score while training.")
+    ] = None,
+    model: Annotated[str, typer.Option(help=f"The kind of model: {', '.join(MODELS)}.")] = "crf",
+    features: Annotated[
+        str,
+        typer.Option(
+            help="A standard set (ner, chunk, pos, citation), or a file of templates, or of CRF++ "
+            "or Wapiti patterns."
+        ),
+    ] = "ner",
+    encoding: Annotated[
+        str | None,
+        typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
+    ] = "bioes",
+    l1: Annotated[float, typer.Option(help="Penalty on Σ|w|; makes small models.")] = 0.0,
+    l2: Annotated[float, typer.Option(help="Penalty on Σw².")] = 0.1,
+    min_count: Annotated[int, typer.Option(help="Leave out rarer features.")] = 1,
+    pairs: Annotated[
+        str, typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'.")
+    ] = "observed",
+    constraints: Annotated[
+        str,
+        typer.Option(
+            help="Exclude label sequences that the scheme forbids: decoding, training, none."
+        ),
+    ] = "decoding",
+    tolerance: Annotated[
+        float, typer.Option(help="Stop when the loss falls by less than this in ten iterations.")
+    ] = 1e-4,
+    max_iterations: Annotated[
+        int, typer.Option(help="Stop after so many iterations at the latest.")
+    ] = 1000,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            help="With --dev: stop after so many iterations without a better score on it."
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(metavar="MODEL", help="A model to begin from (warm start).")
+    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    scheme: Scheme = None,
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Learn a tagger from labelled files and write it to a model file.
+
+    Ctrl-C ends training and keeps what has been learnt.
+    """
+    from skipchain.cli.progress import TrainingDisplay
+    from skipchain.io.files import check_target
+    from skipchain.modelfile import load_model, save
+    from skipchain.models.crf import CRF
+
+    if model not in MODELS:
+        raise SkipchainError(f"there is no model {model!r}; there are {', '.join(MODELS)}")
+    if patience is not None and not dev:
+        raise SkipchainError("--patience needs --dev, the file whose score it watches")
+    check_target(output, overwrite)
+    began = time.perf_counter()
+    how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    corpus = read_corpora(files, **how)  # type: ignore[arg-type]
+    require_labels(corpus, ", ".join(files))
+    held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
+    if held_out is not None:
+        require_labels(held_out, ", ".join(dev or []))
+    estimator = CRF(
+        features,
+        encoding=None if corpus.scheme is None or encoding in (None, "none") else encoding,
+        l1=l1, l2=l2, min_count=min_count, pairs=pairs, constraints=constraints,
+        tolerance=tolerance, max_iterations=max_iterations, patience=patience, threads=threads,
+    )  # fmt: skip
+    display = None if quiet else TrainingDisplay(tolerance, max_iterations)
+    try:
+        estimator.fit(
+            corpus,
+            dev=held_out,
+            start=None if start is None else load_model(start),
+            progress=display,
+        )
+    finally:
+        if display is not None:
+            display.close()
+    save(estimator.model_, output, overwrite=overwrite)
+    fitted, minimum = estimator.model_, estimator.minimum_
+    score = None if held_out is None else 100.0 * estimator.score(held_out)
+    seconds = time.perf_counter() - began
+    if json:
+        print_json(
+            {
+                "model": output,
+                "labels": list(fitted.labels),
+                "features": fitted.features.n_features + fitted.features.n_edge_features,
+                "weights": fitted.weights.active,
+                "iterations": minimum.iterations,
+                "loss": minimum.loss,
+                "stopped": minimum.reason,
+                "dev": None if score is None else round(score, 4),
+                "seconds": round(seconds, 3),
+            }
+        )
+    elif not quiet:
+        held = "" if score is None else f"; dev {score:.2f}"
+        say(
+            f"wrote {output}: {fitted.features.n_features:,} features, "
+            f"{fitted.weights.active:,} weights{held}; {seconds:.1f} s"
+        )

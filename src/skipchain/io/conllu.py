@@ -1,0 +1,228 @@
+"""CoNLL-U: the ten columns of Universal Dependencies."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column, frozen
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
+from skipchain.errors import CorpusError, ReadError
+from skipchain.io.conll import check_sentences, find_value
+from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.lines import Cells, Lines, Plan
+from skipchain.io.scheme import settle
+
+COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+EMPTY = "_"
+DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?")
+EXTRA = re.compile(r"\d+(?:-\d+|(\.\d+))")  # a multi-word range, or an empty node
+
+
+def read_conllu(path: str | Path, *, label: str = "upos", scheme: str | None = None) -> Corpus:
+    """Read a CoNLL-U file; the column ``label`` (upos, say, or xpos) gives the labels.
+
+    Comments, multi-word ranges and empty nodes are kept in the notes; ``# newdoc`` begins a
+    document.
+    """
+    return parse_conllu(read_text(path), path, label=label, scheme=scheme)
+
+
+def parse_conllu(
+    text: str, path: object = None, *, label: str = "upos", scheme: str | None = None
+) -> Corpus:
+    """The corpus that a text in CoNLL-U holds; see `read_conllu`.
+
+    >>> corpus = parse_conllu("1\\tAda\\tAda\\tPROPN\\tNNP\\t_\\t0\\troot\\t_\\t_\\n")
+    >>> corpus.words.tolist(), corpus.labels.tolist()
+    (['Ada'], ['PROPN'])
+    """
+    if label not in COLUMNS[2:]:
+        raise CorpusError(f"label must be one of {', '.join(COLUMNS[2:])}, got {label!r}")
+    lines = Lines.of(check_text(text, path))
+    cells = Cells.of(lines, "\t")
+    remarks = lines.beginning(b"#")
+    rows = cells.counts > 0
+    rows[remarks] = False
+    check_width(cells.counts, rows, path)
+    columns = cells.columns(lines.data, rows, len(COLUMNS))
+    ranges, nodes = extra_rows(columns[0], np.flatnonzero(rows), path)
+    extra = np.isin(np.flatnonzero(rows), ranges + nodes)
+    token = rows.copy()
+    token[ranges + nodes] = False
+    plan = Plan(
+        lines,
+        token=token,
+        blank=cells.counts == 0,
+        markers=documents(lines, remarks),
+        kept=remarks + ranges + nodes,
+        tails=nodes,
+    )
+    kept = np.flatnonzero(~extra)
+    found = {
+        LABEL if name == label else name: column.take(kept).compact() if extra.any() else column
+        for name, column in zip(COLUMNS, columns, strict=True)
+    }
+    return settle(plan.corpus(found), scheme, path, np.flatnonzero(token) + 1)
+
+
+def write_conllu(
+    corpus: Corpus, path: str | Path, *, label: str | None = None, overwrite: bool = False
+) -> None:
+    """Write a CoNLL-U file; see `format_conllu`."""
+    write_text(path, format_conllu(corpus, label=label), overwrite=overwrite)
+
+
+def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
+    """The corpus in CoNLL-U; the labels go to the column ``label``, else to the first one missing.
+
+    Columns that the corpus does not have are ``_``, and tokens without an id are numbered.
+
+    >>> corpus = Corpus.of([["Ada"]], [["PROPN"]])
+    >>> format_conllu(corpus)
+    '1\\tAda\\t_\\tPROPN\\t_\\t_\\t_\\t_\\t_\\t_\\n\\n'
+    """
+    check_sentences(corpus, "a CoNLL-U file")
+    columns = arrange(corpus, label)
+    check_values(columns)
+    rows = list(map("\t".join, zip(*(column.tolist() for column in columns.values()), strict=True)))
+    notes = notes_to_write(corpus)
+    for end in corpus.sentences[1:].tolist():
+        if not closes_sentence(notes.get(end, ())):
+            rows[end - 1] += "\n"
+    last = notes.pop(len(rows), ())
+    for place, remarks in notes.items():
+        rows[place] = "\n".join((*remarks, rows[place]))
+    return "\n".join([*rows, *last, ""])
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def check_width(counts: NDArray[np.int64], rows: NDArray[np.bool_], path: object) -> None:
+    """Refuse lines that do not have ten columns."""
+    wrong = rows & (counts != len(COLUMNS))
+    if wrong.any():
+        line = int(wrong.argmax())
+        raise ReadError(
+            f"CoNLL-U has 10 columns with tabs between them, got {counts[line]}",
+            path=path,
+            line=line + 1,
+        )
+
+
+def extra_rows(ids: Column, lines: NDArray[np.int64], path: object) -> tuple[list[int], list[int]]:
+    """The lines of multi-word ranges and of empty nodes, told by their id."""
+    kinds = np.array([kind_of(value) for value in ids.values], np.int8)[ids.codes]
+    if (kinds < 0).any():
+        row = int((kinds < 0).argmax())
+        value = ids.values[ids.codes[row]]
+        raise ReadError(
+            f"the id {value!r} is not like 1, 1-2 or 1.1", path=path, line=int(lines[row]) + 1
+        )
+    return lines[kinds == 1].tolist(), lines[kinds == 2].tolist()
+
+
+def kind_of(value: str) -> int:
+    """0 for the id of a token, 1 for a range, 2 for an empty node, -1 for anything else.
+
+    >>> [kind_of(value) for value in ("1", "1-2", "1.1", "x")]
+    [0, 1, 2, -1]
+    """
+    if value.isdecimal():
+        return 0
+    match = EXTRA.fullmatch(value)
+    return -1 if match is None else 2 if match[1] else 1
+
+
+def documents(lines: Lines, remarks: list[int]) -> list[tuple[int, str | None]]:
+    """The comments that begin a document, with its name."""
+    found = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
+    return [(line, match[1]) for line, match in found if match]
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def arrange(corpus: Corpus, label: str | None) -> dict[str, Column]:
+    """The ten columns in order."""
+    strange = [name for name in corpus.columns if name not in (*COLUMNS, LABEL)]
+    if strange:
+        raise CorpusError(
+            f"CoNLL-U has no column for {', '.join(strange)}; write conll or jsonl instead"
+        )
+    columns = {name: column for name, column in corpus.columns.items() if name != LABEL}
+    if corpus.labelled:
+        target = label or next((name for name in COLUMNS[3:] if name not in columns), "upos")
+        if target not in COLUMNS[2:] or target in columns:
+            raise CorpusError(f"the labels cannot be the column {target!r}; say label= for another")
+        columns[target] = corpus.labels
+    columns.setdefault("id", number_tokens(corpus))
+    empty = Column.constant(EMPTY, corpus.n_tokens)
+    return {name: columns.get(name, empty) for name in COLUMNS}
+
+
+def number_tokens(corpus: Corpus) -> Column:
+    """1, 2, 3 and so on in each sentence."""
+    lengths = np.diff(corpus.sentences)
+    places = np.arange(corpus.n_tokens) - np.repeat(corpus.sentences[:-1], lengths)
+    names = tuple(str(k + 1) for k in range(int(lengths.max())))
+    return Column(frozen(places.astype(np.int32)), names)
+
+
+def check_values(columns: Mapping[str, Column]) -> None:
+    """Refuse what would not be read back as it is."""
+    barred = re.compile(r"[^\t\n\r\0]*[\t\n\r\0]")
+    for name, column in columns.items():
+        place = find_value(column, barred)
+        if place is not None:
+            value = column[place : place + 1].tolist()[0]
+            raise CorpusError(f"CoNLL-U cannot hold the {name} {value!r} of token {place}")
+    place = find_value(columns["id"], re.compile(r"(?!\d+\Z)"))
+    if place is not None:
+        raise CorpusError(f"the id of token {place} is not a number")
+
+
+def notes_to_write(corpus: Corpus) -> dict[int, tuple[str, ...]]:
+    """The comments, ranges and empty nodes of the notes, and a comment where a document begins."""
+    notes = {}
+    for place, lines in corpus.notes.items():
+        fit = tuple(line for line in lines if not line or line[0] == "#" or is_extra(line))
+        # At the start of a slice, what closed the sentence before it is left over.
+        if place == 0 and closes_sentence(fit):
+            fit = fit[fit.index("") + 1 :]
+        if fit:
+            notes[place] = fit
+    if corpus.n_documents > 1 or corpus.names is not None:
+        add_markers(corpus, notes)
+    return notes
+
+
+def add_markers(corpus: Corpus, notes: dict[int, tuple[str, ...]]) -> None:
+    """Begin each document with ``# newdoc`` unless its notes do."""
+    names = corpus.names or ("",) * corpus.n_documents
+    starts = corpus.sentences[corpus.documents[:-1]].tolist()
+    for place, name in zip(starts, names, strict=True):
+        lines = notes.get(place, ())
+        if any(DOCUMENT.fullmatch(line) for line in lines):
+            continue
+        if re.search(r"[\n\r\0]", name):
+            raise CorpusError(f"CoNLL-U cannot hold the document name {name!r}")
+        marker = f"# newdoc id = {name}" if name else "# newdoc"
+        cut = lines.index("") + 1 if closes_sentence(lines) else 0
+        notes[place] = (*lines[:cut], marker, *lines[cut:])
+
+
+def is_extra(line: str) -> bool:
+    """Whether a raw line is a multi-word range or an empty node."""
+    cells = line.split("\t")
+    return len(cells) == len(COLUMNS) and EXTRA.fullmatch(cells[0]) is not None
+
+
+def closes_sentence(lines: tuple[str, ...]) -> bool:
+    """Whether notes begin with empty nodes of the sentence before, and hold its blank line."""
+    return bool(lines) and is_extra(lines[0]) and "" in lines

@@ -1,0 +1,175 @@
+"""A page that shows a corpus with its spans, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+
+from skipchain.corpus.corpus import Corpus, plural
+from skipchain.errors import CorpusError
+from skipchain.io.files import write_text
+from skipchain.io.standoff import Passage, Span, passages_of
+from skipchain.schemes import Spans, encode
+
+# The golden angle keeps the hues of neighbouring types far apart, however many there are.
+GOLDEN_ANGLE = 137.508
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{title}</title>
+<style>
+:root {{ --ground: #fdfdfc; --ink: #1d1f21; --faint: #5f6670; --line: #dfe1e4; --light: 88%;
+  --edge: 45%; }}
+@media (prefers-color-scheme: dark) {{
+  :root {{ --ground: #16181b; --ink: #e6e6e3; --faint: #a0a6ae; --line: #33383e; --light: 24%;
+    --edge: 62%; }}
+}}
+body {{ background: var(--ground); color: var(--ink); max-width: 46rem; margin: 2rem auto;
+  padding: 0 1.25rem; font: 1.05rem/1.9 Georgia, "Iowan Old Style", serif; }}
+h1, h2, .legend, mark small {{ font-family: system-ui, sans-serif; }}
+h1 {{ font-size: 1.4rem; line-height: 1.3; margin: 0 0 .25rem; }}
+h2 {{ font-size: 1rem; color: var(--faint); border-top: 1px solid var(--line);
+  padding-top: 1.25rem; margin: 2rem 0 .5rem; overflow-wrap: anywhere; }}
+.about {{ color: var(--faint); font: .9rem/1.5 system-ui, sans-serif; margin: 0 0 1rem; }}
+.legend {{ display: flex; flex-wrap: wrap; gap: .5rem; list-style: none; padding: 0;
+  font-size: .85rem; }}
+.text {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; }}
+mark {{ --tint: hsl(var(--hue) 65% var(--light)); color: inherit; background: var(--tint);
+  border-bottom: 2px solid hsl(var(--hue) 60% var(--edge)); border-radius: .2rem;
+  padding: .1em .25em; box-decoration-break: clone; -webkit-box-decoration-break: clone; }}
+mark small {{ font-size: .62em; font-weight: 600; letter-spacing: .03em; margin-left: .4em;
+  opacity: .85; }}
+{hues}
+@media print {{ mark {{ border: 1px solid; }} }}
+</style>
+</head>
+<body>
+<main>
+<h1>{title}</h1>
+<p class="about">{about}</p>
+{legend}
+{documents}
+</main>
+</body>
+</html>
+"""
+
+
+def write_html(
+    corpus: Corpus,
+    path: str | Path,
+    *,
+    title: str = "Labelled text",
+    confidences: Sequence[float] | None = None,
+    overwrite: bool = False,
+) -> None:
+    """Write a page that needs no other file; see `format_html`."""
+    page = format_html(corpus, title=title, confidences=confidences)
+    write_text(path, page, overwrite=overwrite)
+
+
+def format_html(
+    corpus: Corpus, *, title: str = "Labelled text", confidences: Sequence[float] | None = None
+) -> str:
+    """The corpus as an HTML page with its spans marked, in light and dark.
+
+    ``confidences`` gives a number for each span, in order, which a tooltip shows. Labels without a
+    scheme are shown as spans of one token.
+
+    >>> corpus = Corpus.of([["Ada", "slept", "."]], [["B-PER", "O", "O"]], scheme="iob2")
+    >>> "Ada<small>PER</small></mark> slept." in format_html(corpus)
+    True
+    """
+    passages = passages_of(with_spans(corpus), sensible=True)
+    kinds = sorted({kind for passage in passages for _, _, kind in passage.spans or ()})
+    classes = {kind: f"t{number}" for number, kind in enumerate(kinds)}
+    shown = check_confidences(confidences, passages)
+    documents = []
+    for number, passage in enumerate(passages, 1):
+        count = len(passage.spans or ())
+        documents.append(section(passage, number, classes, shown[:count], len(passages) > 1))
+        shown = shown[count:]
+    sizes = (corpus.n_documents, "document"), (len(corpus), "sentence"), (corpus.n_tokens, "token")
+    return PAGE.format(
+        title=escape(title),
+        about=", ".join(plural(count, noun) for count, noun in sizes),
+        hues="\n".join(hue(name, number) for number, name in enumerate(classes.values())),
+        legend=legend(classes, passages),
+        documents="\n".join(documents),
+    )
+
+
+def with_spans(corpus: Corpus) -> Corpus:
+    """The corpus with every label as a span of its own, where the labels have no scheme."""
+    if not corpus.labelled or corpus.scheme is not None:
+        return corpus
+    labels = enumerate(corpus.labels)
+    spans = Spans.of((k, k + 1, label) for k, label in labels if label not in ("O", ""))
+    return replace(corpus.with_labels(encode(spans, corpus.sentences, "iob2")), scheme="iob2")
+
+
+def check_confidences(
+    confidences: Sequence[float] | None, passages: Sequence[Passage]
+) -> list[float | None]:
+    """A confidence, or None, for each span."""
+    count = sum(len(passage.spans or ()) for passage in passages)
+    if confidences is None:
+        return [None] * count
+    if len(confidences) != count:
+        raise CorpusError(f"{len(confidences)} confidences, but there are {count} spans")
+    return [float(value) for value in confidences]
+
+
+def section(
+    passage: Passage,
+    number: int,
+    classes: dict[str, str],
+    confidences: Sequence[float | None],
+    several: bool,
+) -> str:
+    """One document, under a heading if there are several or it has a name."""
+    name = passage.name or (f"Document {number}" if several else "")
+    heading = f"<h2>{escape(name)}</h2>\n" if name else ""
+    pieces: list[str] = []
+    at = 0
+    for span, confidence in zip(passage.spans or (), confidences, strict=True):
+        start, end, _ = span
+        pieces.append(escape(passage.text[at:start], quote=False))
+        pieces.append(marked(passage.text[start:end], span, classes, confidence))
+        at = end
+    pieces.append(escape(passage.text[at:], quote=False))
+    return f'<section>\n{heading}<p class="text">{"".join(pieces)}</p>\n</section>'
+
+
+def marked(text: str, span: Span, classes: dict[str, str], confidence: float | None) -> str:
+    """A span with its type."""
+    kind = escape(span[2])
+    tip = kind if confidence is None else f"{kind}, confidence {confidence:.0%}"
+    inside = escape(text, quote=False)
+    return f'<mark class="{classes[span[2]]}" title="{tip}">{inside}<small>{kind}</small></mark>'
+
+
+def hue(name: str, number: int) -> str:
+    """The colour of a type."""
+    return f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
+
+
+def legend(classes: dict[str, str], passages: Sequence[Passage]) -> str:
+    """The types with their colours and counts."""
+    if not classes:
+        return ""
+    counts = dict.fromkeys(classes, 0)
+    for passage in passages:
+        for _, _, kind in passage.spans or ():
+            counts[kind] += 1
+    entries = "\n".join(
+        f'<li><mark class="{name}">{escape(kind)}</mark> {counts[kind]:,}</li>'
+        for kind, name in classes.items()
+    )
+    return f'<ul class="legend" aria-label="Types">\n{entries}\n</ul>'

@@ -1,0 +1,262 @@
+"""JSON lines: one sentence, one document of sentences, or one running text an object."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.errors import CorpusError, ReadError
+from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.scheme import settle
+from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
+
+TOKENS, LABELS, TEXT, SPANS, DOCUMENT = "tokens", "labels", "text", "spans", "document"
+Record = dict[str, Any]
+
+
+def read_jsonl(path: str | Path, *, scheme: str | None = None) -> Corpus:
+    """Read JSON lines, of one of two kinds.
+
+    ``{"tokens": [...], "labels": [...]}`` is a sentence; other lists of strings are further
+    columns. With ``"document": id``, neighbours with the same id are one document, which a string
+    names; without it all sentences are one. Lists of lists are a document of sentences.
+
+    ``{"text": "...", "spans": [[start, end, "TYPE"], ...]}`` is a document of running text; a span
+    counts characters, and may be ``{"start": ..., "end": ..., "label": ...}``. Without ``"spans"``
+    there are no labels.
+    """
+    return parse_jsonl(read_text(path), path, scheme=scheme)
+
+
+def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
+    """The corpus that JSON lines hold; see `read_jsonl`.
+
+    >>> parse_jsonl('{"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}')
+    Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
+    >>> parse_jsonl('{"text": "Ada slept.", "spans": [[0, 3, "PER"]]}').labels.tolist()
+    ['B-PER', 'O', 'O']
+    """
+    lines = check_text(text, path).split("\n")
+    records = [
+        (number, read_record(line, path, number))
+        for number, line in enumerate(lines, 1)
+        if line and not line.isspace()
+    ]
+    if TEXT in records[0][1]:
+        return parse_texts(records, scheme, path)
+    table = Table()
+    for number, record in records:
+        table.add(record, path, number)
+    return settle(table.corpus(), scheme, path)
+
+
+def write_jsonl(
+    corpus: Corpus, path: str | Path, *, form: str | None = None, overwrite: bool = False
+) -> None:
+    """Write JSON lines; see `format_jsonl`."""
+    write_text(path, format_jsonl(corpus, form=form), overwrite=overwrite)
+
+
+def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
+    """The corpus as JSON lines, in the form ``tokens`` or ``text``.
+
+    The form is ``text`` if the corpus has its running text and nothing but words and spans over it.
+
+    >>> print(format_jsonl(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]])), end="")
+    {"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}
+    """
+    if form is None:
+        spanned = corpus.scheme is not None or not corpus.labelled
+        plain = set(corpus.columns) <= {WORD, LABEL}
+        form = TEXT if corpus.texts is not None and spanned and plain else TOKENS
+    if form == TEXT:
+        records = text_records(corpus)
+    elif form == TOKENS:
+        records = token_records(corpus)
+    else:
+        raise CorpusError(f"form must be 'tokens' or 'text', got {form!r}")
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def read_record(line: str, path: object, number: int) -> Record:
+    """The object on a line."""
+    try:
+        record = json.loads(line)
+        if "\\u" in line:  # an escape may spell half a character, which no file can hold
+            json.dumps(record, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ReadError("a \\u escape spells half a character", path=path, line=number) from None
+    except (ValueError, RecursionError) as error:
+        raise ReadError(f"not JSON: {error}", path=path, line=number) from None
+    if not isinstance(record, dict):
+        kind = type(record).__name__
+        raise ReadError(f"wanted a JSON object, got a {kind}", path=path, line=number)
+    if TOKENS not in record and TEXT not in record:
+        raise ReadError('the object has neither "tokens" nor "text"', path=path, line=number)
+    return record
+
+
+@dataclass(slots=True)
+class Table:
+    """What the records with tokens have added up to."""
+
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    sentences: list[int] = field(default_factory=list)  # lengths
+    documents: list[int] = field(default_factory=list)  # lengths
+    ids: list[Any] = field(default_factory=list)
+
+    def add(self, record: Record, path: object, number: int) -> None:
+        """Take in one record."""
+        if TEXT in record:
+            raise ReadError("a text among lines with tokens", path=path, line=number)
+        tokens = record[TOKENS]
+        nested = isinstance(tokens, list) and bool(tokens) and isinstance(tokens[0], list)
+        found = {
+            {TOKENS: WORD, LABELS: LABEL}.get(key, key): sentences
+            for key, value in record.items()
+            if (sentences := read_lists(key, value, nested, path, number)) is not None
+        }
+        check_same(list(self.columns or found), list(found), path, number)
+        for name, sentences in found.items():
+            if list(map(len, sentences)) != list(map(len, found[WORD])):
+                raise ReadError(f"{name} and tokens differ in length", path=path, line=number)
+            values = self.columns.setdefault(name, [])
+            for sentence in sentences:
+                values.extend(sentence)
+        self.sentences.extend(map(len, found[WORD]))
+        self.begin(record.get(DOCUMENT), nested, len(found[WORD]), path, number)
+
+    def begin(self, mark: Any, nested: bool, size: int, path: object, number: int) -> None:
+        """Count the sentences towards the same document, or a new one."""
+        if not isinstance(mark, str | int | None):
+            raise ReadError('"document" must be a string or a number', path=path, line=number)
+        if nested or not self.ids or self.ids[-1] != (mark, False):
+            self.ids.append((mark, nested))
+            self.documents.append(0)
+        self.documents[-1] += size
+
+    def corpus(self) -> Corpus:
+        """The corpus of all records."""
+        marks = [mark for mark, _ in self.ids]
+        named = any(isinstance(mark, str) for mark in marks)
+        order = [WORD, *(name for name in self.columns if name not in (WORD, LABEL)), LABEL]
+        return Corpus(
+            {name: Column.encode(self.columns[name]) for name in order if name in self.columns},
+            offsets_of(self.sentences),
+            offsets_of(self.documents),
+            names=tuple("" if mark is None else str(mark) for mark in marks) if named else None,
+        )
+
+
+def read_lists(
+    key: str, value: Any, nested: bool, path: object, number: int
+) -> list[list[str]] | None:
+    """The sentences of a column, or None where a key is not a column."""
+    sentences = value if nested else [value]
+    good = isinstance(sentences, list) and all(
+        isinstance(sentence, list) and all(isinstance(item, str) for item in sentence)
+        for sentence in sentences
+    )
+    if good:
+        return list(sentences)
+    if key in (TOKENS, LABELS):
+        wanted = "lists of strings" if nested else "a list of strings"
+        raise ReadError(f'"{key}" must be {wanted}', path=path, line=number)
+    return None
+
+
+def check_same(wanted: list[str], found: list[str], path: object, number: int) -> None:
+    """Refuse a record that does not have the columns of the first."""
+    if sorted(wanted) != sorted(found):
+        raise ReadError(
+            f"columns {', '.join(found)}, but the first line has {', '.join(wanted)}",
+            path=path,
+            line=number,
+        )
+
+
+def parse_texts(records: Sequence[tuple[int, Record]], scheme: str | None, path: object) -> Corpus:
+    """The corpus of records with running text."""
+    labelled = SPANS in records[0][1]
+    passages = []
+    for number, record in records:
+        text, mark = record.get(TEXT), record.get(DOCUMENT)
+        if not isinstance(text, str):
+            raise ReadError('"text" must be a string', path=path, line=number)
+        if (SPANS in record) != labelled:
+            fault = 'no "spans"' if labelled else '"spans"'
+            raise ReadError(f"{fault}, unlike the first line", path=path, line=number)
+        spans = read_spans(record[SPANS], path, number) if labelled else None
+        name = None if mark is None else str(mark)
+        passages.append(Passage(text, spans, name, line=number))
+    return corpus_of(passages, scheme, path)
+
+
+def read_spans(spans: Any, path: object, number: int) -> list[Span]:
+    """The spans of a record."""
+    if not isinstance(spans, list):
+        raise ReadError('"spans" must be a list', path=path, line=number)
+    found = []
+    for span in spans:
+        parts = (
+            [span.get("start"), span.get("end"), span.get("label")]
+            if isinstance(span, dict)
+            else span
+        )
+        if not isinstance(parts, list) or list(map(type, parts)) != [int, int, str]:
+            raise ReadError(
+                f'wanted a span [start, end, "TYPE"], got {json.dumps(span)[:80]}',
+                path=path,
+                line=number,
+            )
+        found.append((parts[0], parts[1], parts[2]))
+    return found
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def token_records(corpus: Corpus) -> list[Record]:
+    """One record a sentence; one a document where two neighbours have the same name."""
+    keys = {name: {WORD: TOKENS, LABEL: LABELS}.get(name, name) for name in corpus.columns}
+    taken = {TOKENS, LABELS, TEXT, DOCUMENT} & set(corpus.columns)
+    if taken:
+        raise CorpusError(f"JSONL has another use for the name {taken.pop()!r}; rename the column")
+    strings = {keys[name]: column.tolist() for name, column in corpus.columns.items()}
+    strings.setdefault(TOKENS, corpus.words.tolist())
+    bounds, documents = corpus.sentences.tolist(), corpus.documents.tolist()
+    marks: Sequence[Any] = corpus.names or range(corpus.n_documents)
+    shown = corpus.names is not None or corpus.n_documents > 1
+    nested = any(left == right for left, right in pairwise(marks))
+    records: list[Record] = []
+    for mark, first, last in zip(marks, documents, documents[1:], strict=False):
+        end: Record = {DOCUMENT: mark} if shown else {}
+        spans = list(pairwise(bounds[first : last + 1]))
+        if nested:
+            lists = {key: [v[a:b] for a, b in spans] for key, v in strings.items()}
+            records.append(lists | end)
+        else:
+            records.extend({key: v[a:b] for key, v in strings.items()} | end for a, b in spans)
+    return records
+
+
+def text_records(corpus: Corpus) -> list[Record]:
+    """One record a document."""
+    records: list[Record] = []
+    for passage in passages_of(corpus):
+        record: Record = {TEXT: passage.text}
+        if passage.spans is not None:
+            record[SPANS] = [list(span) for span in passage.spans]
+        if passage.name is not None:
+            record[DOCUMENT] = passage.name
+        records.append(record)
+    return records

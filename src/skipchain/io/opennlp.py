@@ -1,0 +1,127 @@
+"""OpenNLP name-finder files: ``<START:person> Ada Lee <END> slept .``, one sentence a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.errors import CorpusError, ReadError
+from skipchain.io.conll import check_sentences
+from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.standoff import Span, token_spans
+from skipchain.schemes import Spans, check_scheme, encode
+
+START = re.compile(r"<START(?::([^\s>]+))?>")
+END = "<END>"
+UNTYPED = "default"  # the type of <START>, as in OpenNLP
+
+
+def read_opennlp(path: str | Path, *, scheme: str | None = None) -> Corpus:
+    """Read white-space tokens with spans between ``<START:type>`` and ``<END>``.
+
+    A line is a sentence and a blank line ends a document. ``<START>`` has the type ``default``.
+    """
+    return parse_opennlp(read_text(path), path, scheme=scheme)
+
+
+def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
+    """The corpus that a text in OpenNLP's form holds; see `read_opennlp`.
+
+    >>> corpus = parse_opennlp("<START:person> Ada Lee <END> slept .")
+    >>> corpus.words.tolist(), corpus.spans().tolist()
+    (['Ada', 'Lee', 'slept', '.'], [(0, 2, 'person')])
+    """
+    words: list[str] = []
+    spans: list[Span] = []
+    sentences: list[int] = []
+    documents = [0]
+    for number, line in enumerate(check_text(text, path).replace("\r\n", "\n").split("\n"), 1):
+        found, inside = read_sentence(line, path, number)
+        if found:
+            spans.extend((len(words) + a, len(words) + b, kind) for a, b, kind in inside)
+            words.extend(found)
+            sentences.append(len(found))
+            documents[-1] += 1
+        elif documents[-1]:
+            documents.append(0)
+    if not words:
+        raise ReadError("there is not one token in the file", path=path)
+    name = check_scheme(scheme or "iob2")
+    offsets = offsets_of(sentences)
+    labels = encode(Spans.of(spans), offsets, name)
+    sizes = [size for size in documents if size]
+    return Corpus({WORD: Column.encode(words), LABEL: labels}, offsets, offsets_of(sizes), name)
+
+
+def read_sentence(line: str, path: object, number: int) -> tuple[list[str], list[Span]]:
+    """The words of a line, and its spans."""
+    words: list[str] = []
+    spans: list[Span] = []
+    kind: str | None = None
+    opened = 0
+    for token in cells(line):
+        match = START.fullmatch(token)
+        if match:
+            if kind is not None:
+                raise ReadError(f"{token} inside a span; spans cannot nest", path=path, line=number)
+            kind, opened = match[1] or UNTYPED, len(words)
+        elif token == END:
+            if kind is None:
+                raise ReadError("<END> without <START>", path=path, line=number)
+            if opened == len(words):
+                raise ReadError(f"the span of type {kind} is empty", path=path, line=number)
+            spans.append((opened, len(words), kind))
+            kind = None
+        else:
+            words.append(token)
+    if kind is not None:
+        raise ReadError("<START> without <END> on the same line", path=path, line=number)
+    return words, spans
+
+
+def cells(line: str) -> list[str]:
+    """The words between spaces and tabs."""
+    return [cell for cell in line.replace("\t", " ").split(" ") if cell]
+
+
+def write_opennlp(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the words and spans in OpenNLP's form; other columns are left out."""
+    write_text(path, format_opennlp(corpus), overwrite=overwrite)
+
+
+def format_opennlp(corpus: Corpus) -> str:
+    """The corpus in OpenNLP's form.
+
+    >>> print(format_opennlp(Corpus.of([["Ada", "slept"]], [["B-who", "O"]], scheme="iob2")))
+    <START:who> Ada <END> slept
+    """
+    check_sentences(corpus, "an OpenNLP file")
+    spans = token_spans(corpus) or []
+    words = corpus.words.tolist()
+    check_words(words, spans)
+    for start, stop, kind in spans:
+        words[start] = f"{tag(kind)} {words[start]}"
+        words[stop - 1] += f" {END}"
+    bounds = corpus.sentences.tolist()
+    lines = [" ".join(words[a:b]) for a, b in pairwise(bounds)]
+    breaks = set(corpus.documents[1:-1].tolist())
+    return "".join(f"\n{line}\n" if k in breaks else f"{line}\n" for k, line in enumerate(lines))
+
+
+def tag(kind: str) -> str:
+    """The opening tag of a type."""
+    return "<START>" if kind == UNTYPED else f"<START:{kind}>"
+
+
+def check_words(words: Iterable[str], spans: Iterable[Span]) -> None:
+    """Refuse words and types that would not be read back as they are."""
+    for token, word in enumerate(words):
+        if not word or word == END or START.fullmatch(word) or set(word) & set(" \t\n\r\0"):
+            raise CorpusError(f"an OpenNLP file cannot hold the word {word!r} of token {token}")
+    for start, _, kind in spans:
+        if not START.fullmatch(f"<START:{kind}>") or "\0" in kind:
+            raise CorpusError(f"an OpenNLP file cannot hold the type {kind!r} at token {start}")

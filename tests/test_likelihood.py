@@ -1,0 +1,186 @@
+"""The chain likelihood: against enumeration, finite differences, and python-crfsuite."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skipchain import Corpus
+from skipchain.dataset import Dataset
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.objectives.likelihood import ConditionalLikelihood
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints
+from skipchain.scorers.linear import LinearScorer
+
+WORDS = ["Ada", "Bo", "ran", "to", "York", "."]
+TEMPLATES = Templates.parse(
+    "word\nshape\nsuffix(2)\nngrams(1, 2)\nword[-1]\nword[1] & shape\nbag(word, -2..-1)\n"
+    "label[-1] & word\nlabel[-1] & shape & word[-1]"
+)
+PLAIN = Templates.parse("word\nshape\nword[-1]")
+
+
+def draw(seed, lengths, labels, templates=TEMPLATES):
+    rng = np.random.default_rng(seed)
+    sentences = [[WORDS[k] for k in rng.integers(0, len(WORDS), length)] for length in lengths]
+    corpus = Corpus.of(sentences)
+    _, rows = Vocabulary.fit(corpus, templates)
+    gold = rng.integers(0, labels, corpus.n_tokens).astype(np.int32)
+    return Dataset(rows, corpus.sentences, gold)
+
+
+def enumerated_loss(data, weights):
+    """−Σ log p(gold), summing over every label sequence, from the flat index alone."""
+    flat, edges = data.rows.flat(), data.rows.edges
+    labels = weights.n_labels
+    loss = 0.0
+    for first, last in itertools.pairwise(data.offsets.tolist()):
+        if first == last:
+            continue
+
+        def score(path, first=first, last=last):
+            total = weights.start[path[0]] + weights.end[path[-1]]
+            for t in range(first, last):
+                y = path[t - first]
+                own = flat.indices[flat.indptr[t] : flat.indptr[t + 1]]
+                total += weights.state[own, y].sum()
+                if t > first:
+                    before = path[t - first - 1]
+                    total += weights.transitions[before, y]
+                    pair = edges.indices[edges.indptr[t] : edges.indptr[t + 1]]
+                    total += weights.edges[pair, before * labels + y].sum()
+            return total
+
+        scores = [score(p) for p in itertools.product(range(labels), repeat=last - first)]
+        loss += np.logaddexp.reduce(scores) - score(data.labels[first:last])
+    return loss
+
+
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 4), min_size=1, max_size=4),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_loss_equals_enumeration(seed, lengths, labels, observed, boundaries):
+    data = draw(seed, [*lengths, 2], labels)
+    with Workers(1) as workers:
+        scorer = LinearScorer(
+            data, labels, observed=observed, boundaries=boundaries, workers=workers
+        )
+        vector = np.random.default_rng(seed).normal(size=scorer.size)
+        objective = ConditionalLikelihood(data, scorer, workers, l2=0.3)
+        loss, _ = objective(vector)
+        wanted = enumerated_loss(data, scorer.unpack(vector)) + 0.3 * vector @ vector
+    np.testing.assert_allclose(loss, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("observed", [True, False])
+@pytest.mark.parametrize("templates", [TEMPLATES, PLAIN], ids=["edges", "plain"])
+def test_gradient_equals_finite_differences(observed, templates):
+    data = draw(11, [4, 1, 3], 3, templates)
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 3, observed=observed, boundaries=True, workers=workers)
+        objective = ConditionalLikelihood(data, scorer, workers, l2=0.1)
+        vector = np.random.default_rng(0).normal(size=scorer.size)
+        _, gradient = objective(vector)
+        gradient = gradient.copy()
+        step = 1e-5
+        for k in np.random.default_rng(1).choice(scorer.size, min(80, scorer.size), False):
+            moved = vector.copy()
+            moved[k] += step
+            above, _ = objective(moved)
+            moved[k] -= 2 * step
+            below, _ = objective(moved)
+            np.testing.assert_allclose(gradient[k], (above - below) / (2 * step), atol=1e-5)
+
+
+def test_threads_do_not_change_a_bit():
+    data = draw(5, [60] * 400, 4)
+    results = []
+    for threads in (1, 2, 3):
+        with Workers(threads) as workers:
+            scorer = LinearScorer(data, 4, observed=True, boundaries=True, workers=workers)
+            objective = ConditionalLikelihood(data, scorer, workers)
+            results.append(objective(np.linspace(-1, 1, scorer.size)))
+    for loss, gradient in results[1:]:
+        assert loss == results[0][0]
+        np.testing.assert_array_equal(gradient, results[0][1])
+
+
+def test_constraints_take_forbidden_paths_out_of_the_sum():
+    data = draw(2, [3], 2, PLAIN)
+    data.labels[:] = [0, 1, 1]
+    pairs = np.array([[True, True], [False, True]])  # 1 → 0 never
+    allowed = Constraints(pairs, np.array([True, False]), np.array([True, True]))
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 2, observed=False, boundaries=False, workers=workers)
+        objective = ConditionalLikelihood(data, scorer, workers, constraints=allowed)
+        loss, _ = objective(np.zeros(scorer.size))
+    assert loss == pytest.approx(np.log(3))  # 000, 001, 011
+
+
+def test_gold_labels_outside_the_constraints_are_named():
+    data = draw(2, [3], 2, PLAIN)
+    data.labels[:] = [1, 0, 0]
+    nothing = Constraints(np.zeros((2, 2), bool), np.ones(2, bool), np.ones(2, bool))
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 2, observed=False, boundaries=False, workers=workers)
+        objective = ConditionalLikelihood(data, scorer, workers, constraints=nothing)
+        with pytest.raises(ValueError, match="sequence at token 0 break the scheme"):
+            objective(np.zeros(scorer.size))
+
+
+def test_pack_and_unpack_are_inverse():
+    data = draw(3, [5, 2], 3)
+    with Workers(1) as workers:
+        for observed in (True, False):
+            scorer = LinearScorer(data, 3, observed=observed, boundaries=True, workers=workers)
+            vector = np.random.default_rng(0).normal(size=scorer.size)
+            np.testing.assert_array_equal(scorer.pack(scorer.unpack(vector)), vector)
+
+
+def test_loss_equals_crfsuite_at_its_weights(tmp_path):
+    """Train python-crfsuite, carry its weights over, and compare the losses."""
+    pycrfsuite = pytest.importorskip("pycrfsuite")
+    rng = np.random.default_rng(9)
+    names = np.array(["A", "B", "C"])
+    sentences = [[WORDS[k] for k in rng.integers(0, len(WORDS), 6)] for _ in range(30)]
+    corpus = Corpus.of(sentences)
+    vocabulary, rows = Vocabulary.fit(corpus, PLAIN)
+    gold = rng.integers(0, 3, corpus.n_tokens).astype(np.int32)
+    data = Dataset(rows, corpus.sentences, gold)
+    feature_names = vocabulary.names()
+    flat = rows.flat()
+    tokens = [
+        [feature_names[k] for k in flat.indices[a:b]]
+        for a, b in itertools.pairwise(flat.indptr.tolist())
+    ]
+    trainer = pycrfsuite.Trainer(verbose=False)
+    for first, last in itertools.pairwise(data.offsets.tolist()):
+        trainer.append(tokens[first:last], names[gold[first:last]].tolist())
+    trainer.set_params({"c1": 0.0, "c2": 0.1, "feature.possible_transitions": True})
+    trainer.train(str(tmp_path / "peer.model"))
+    theirs = trainer.logparser.last_iteration["loss"]
+    tagger = pycrfsuite.Tagger()
+    tagger.open(str(tmp_path / "peer.model"))
+    dump = tagger.info()
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 3, observed=True, boundaries=False, workers=workers)
+        weights = scorer.unpack(np.zeros(scorer.size))
+        number = {name: k for k, name in enumerate(names)}
+        for (attribute, label), weight in dump.state_features.items():
+            weights.state[feature_names.index(attribute), number[label]] = weight
+        for (source, target), weight in dump.transitions.items():
+            weights.transitions[number[source], number[target]] = weight
+        vector = scorer.pack(weights)
+        loss, _ = ConditionalLikelihood(data, scorer, workers, l2=0.1)(vector)
+    assert loss == pytest.approx(theirs, rel=1e-5)

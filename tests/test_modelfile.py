@@ -1,0 +1,178 @@
+"""Model files: exact round trips, and a clear error for everything that can be wrong."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import load as from_bytes
+from safetensors.numpy import save as to_bytes
+
+from skipchain import CRF, Corpus, SkipchainError, load
+from skipchain.errors import ModelFileError
+from skipchain.modelfile import HEADER, checksum, is_model_file, load_model, read_arrays, save
+
+TRAIN = Corpus.of(
+    [["Ada", "Lee", "went", "to", "York"], ["Bö", "slept"], ["In", "York"]] * 4,
+    [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-PER", "O"], ["O", "B-LOC"]] * 4,
+    scheme="iob2",
+)
+TEMPLATES = "word[-1..1]\nngrams\nshape[-1] & shape\nbag(word, -2..-1)\nlabel[-1] & word"
+
+
+def assert_same_predictions(a, b, given):
+    assert a.labels == b.labels
+    np.testing.assert_array_equal(a.weights.state, b.weights.state)
+    np.testing.assert_array_equal(a.weights.edges, b.weights.edges)
+    assert a.features.names() == b.features.names()
+    assert a.features.names(transition=True) == b.features.names(transition=True)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return CRF(TEMPLATES, encoding="bioes", l2=0.01).fit(TRAIN)
+
+
+@pytest.fixture
+def path(fitted, tmp_path):
+    save(fitted.model_, tmp_path / "m.skip")
+    return tmp_path / "m.skip"
+
+
+def test_a_saved_model_is_the_same_model(fitted, path):
+    model = load_model(path)
+    assert_same_predictions(model, fitted.model_, TRAIN)
+    assert (model.kind, model.scheme, model.encoding) == ("crf", "iob2", "bioes")
+    assert model.summary["iterations"] == fitted.minimum_.iterations
+    unseen = Corpus.of([["Bö", "Lee", "in", "Rome"]])
+    assert load(path).predict(unseen).corpus.labels.tolist() == fitted.predict(unseen)[0]
+
+
+@pytest.mark.parametrize("form", ["dicts", "dense"])
+def test_models_of_direct_features_round_trip(form, tmp_path):
+    x = [[{"w": w, "n": 0.5} for w in s.words] for s in TRAIN]
+    if form == "dense":
+        x = [np.array([[len(w), w.isupper()] for w in s.words], float) for s in TRAIN]
+    crf = CRF(l2=0.1).fit(x, [s.labels for s in TRAIN])
+    save(crf.model_, tmp_path / "m.skip")
+    assert_same_predictions(load_model(tmp_path / "m.skip"), crf.model_, x)
+
+
+def test_zero_features_are_dropped_and_change_nothing(tmp_path):
+    crf = CRF(TEMPLATES, l1=0.5, l2=0.0, encoding="bioes").fit(TRAIN)
+    save(crf.model_, tmp_path / "m.skip")
+    model = load_model(tmp_path / "m.skip")
+    assert model.weights.state.any(axis=1).all()
+    assert (
+        load(tmp_path / "m.skip").predict(TRAIN).corpus.labels
+        == Corpus.of([s.words for s in TRAIN], crf.predict(TRAIN)).labels
+    )
+
+
+def test_views_of_ones_own_must_be_given_again(tmp_path):
+    functions = {"initial": lambda word: word[0]}
+    crf = CRF("initial\nword", functions=functions).fit(TRAIN)
+    save(crf.model_, tmp_path / "m.skip")
+    with pytest.raises(ModelFileError, match="functions="):
+        load_model(tmp_path / "m.skip")
+    assert load_model(tmp_path / "m.skip", functions).features.names()
+
+
+def test_an_existing_file_is_kept_unless_told(path, fitted):
+    before = path.read_bytes()
+    with pytest.raises(SkipchainError, match="exists"):
+        save(fitted.model_, path)
+    assert path.read_bytes() == before
+    save(fitted.model_, path, overwrite=True)
+
+
+def test_missing_foreign_and_empty_files_are_named(tmp_path):
+    (tmp_path / "empty.skip").write_bytes(b"")
+    (tmp_path / "text.skip").write_text("Ada slept")
+    (tmp_path / "other.skip").write_bytes(to_bytes({"a": np.zeros(3)}))
+    for name, message in [
+        ("nothing.skip", "no such file"),
+        ("empty.skip", "not a skipchain model"),
+        ("text.skip", "not a skipchain model"),
+        ("other.skip", "not a skipchain model"),
+    ]:
+        with pytest.raises(ModelFileError, match=f"{name}.*{message}"):
+            load_model(tmp_path / name)
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path)
+    assert not is_model_file(tmp_path / "nothing.skip")
+
+
+def rewritten(path, change_header=None, change_arrays=None, *, seal=True):
+    """The file with parts changed; sealed again, unless the checksum is to give it away."""
+    header, arrays = read_arrays(path)
+    if change_arrays is not None:
+        change_arrays(arrays)
+        if seal:
+            header["checksum"] = checksum(arrays)
+    if change_header is not None:
+        change_header(header)
+    path.write_bytes(to_bytes(arrays, {HEADER: json.dumps(header)}))
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "message"),
+    [
+        (lambda h: h.update(format=99), None, "format 99"),
+        (lambda h: h.pop("labels"), None, "labels"),
+        (lambda h: h.update(labels=["A"]), None, "weights are"),
+        (lambda h: h.update(scheme="xyz"), None, "xyz"),
+        (lambda h: h["features"].update(kind="strange"), None, "strange"),
+        (lambda h: h["features"].update(text="word\nnonsense("), None, "damaged"),
+        (None, lambda a: a.pop("weights.start"), "weights.start"),
+        (None, lambda a: a.update({"weights.end": np.zeros(3)}), "weights are"),
+        (None, lambda a: a["weights.transitions"].fill(np.nan), "finite"),
+        (None, lambda a: a["template.0.rows"].fill(10**6), "unknown strings"),
+        (None, lambda a: a["view.0.starts"].fill(10**6), "beyond"),
+    ],
+)
+def test_damage_is_named(path, header, arrays, message):
+    rewritten(path, header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(path)
+
+
+def test_altered_contents_fail_the_checksum(path):
+    def nudge(arrays):
+        arrays["weights.start"][0] += 1.0
+
+    rewritten(path, change_arrays=nudge, seal=False)
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_model(path)
+
+
+def test_a_header_that_is_no_object_is_named(path):
+    arrays = from_bytes(path.read_bytes())
+    path.write_bytes(to_bytes(arrays, {HEADER: "[1]"}))
+    with pytest.raises(ModelFileError, match="format"):
+        load_model(path)
+
+
+@given(st.data())
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_truncation_or_changed_byte_gives_one_kind_of_error(path, data):
+    good = path.read_bytes()
+    broken = path.with_name("broken.skip")
+    if data.draw(st.booleans()):
+        broken.write_bytes(good[: data.draw(st.integers(0, len(good) - 1))])
+    else:
+        at = data.draw(st.one_of(st.integers(0, 3000), st.integers(0, len(good) - 1)))
+        at = min(at, len(good) - 1)
+        value = data.draw(st.integers(0, 255))
+        broken.write_bytes(good[:at] + bytes([value]) + good[at + 1 :])
+    try:
+        load_model(broken)
+    except ModelFileError:
+        return
+    # a change that is not seen must leave every array as it was
+    np.testing.assert_array_equal(load_model(broken).weights.state, load_model(path).weights.state)
