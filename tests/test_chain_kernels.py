@@ -18,11 +18,11 @@ class Enumeration:
     def __init__(self, node, edge):
         length, states = node.shape
         self.paths = np.array(list(itertools.product(range(states), repeat=length)))
-        with np.errstate(invalid="ignore"):
-            self.scores = np.array([score(node, edge, path) for path in self.paths])
+        self.scores = np.array([score(node, edge, path) for path in self.paths])
         peak = self.scores.max()
         self.log_z = peak if peak == -np.inf else peak + np.log(np.exp(self.scores - peak).sum())
-        self.probabilities = np.exp(self.scores - self.log_z)
+        with np.errstate(invalid="ignore"):  # no path at all: −∞ − −∞
+            self.probabilities = np.exp(self.scores - self.log_z)
 
     def marginals(self, length, states):
         out = np.zeros((length, states))

@@ -180,7 +180,7 @@ def test_nothing_is_overwritten_by_chance(tmp_path, people):
     path = tmp_path / "a.conll"
     write(people, path)
     path.chmod(0o600)
-    with pytest.raises(SkipchainError, match=r"a.conll exists already; use --force"):
+    with pytest.raises(SkipchainError, match=r"a.conll exists already; use --overwrite"):
         write(people, path)
     write(people[:1], path, overwrite=True)
     assert len(read(path)) == 1
@@ -218,6 +218,16 @@ def test_full_disk(tmp_path):
             raise OSError(28, "No space left on device")
 
     with pytest.raises(SkipchainError, match=r"cannot write .*a: No space left.*nothing was wr"):
+        fail()
+    assert not list(tmp_path.iterdir())
+
+
+def test_broken_pipe_is_left_to_the_caller(tmp_path):
+    def fail():
+        with atomic_write(tmp_path / "a"):
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with pytest.raises(BrokenPipeError):
         fail()
     assert not list(tmp_path.iterdir())
 
@@ -332,6 +342,15 @@ def test_documents_that_begin_with_a_marker():
     assert corpus.names is None
     assert format_conll(corpus) == text
     assert format_conll(corpus.document(1)) == "d e f O\n\ng h i O\n\n"
+
+
+def test_comments_beside_markers():
+    text = "-DOCSTART- O\n\n# a b c\na O\n\n-DOCSTART- O\n\nb O\n\n"
+    corpus = parse_conll(text)
+    assert dict(corpus.notes) == {0: ("# a b c",)}
+    assert format_conll(corpus) == text
+    double = "-DOCSTART- O\n\n-DOCSTART- O\n\n" + text
+    assert format_conll(parse_conll(double)) == double
 
 
 def test_documents_that_end_with_a_marker():
@@ -589,6 +608,13 @@ def test_jsonl_columns_and_documents():
     assert corpus.names == ("d", "", "3")
 
 
+def test_spans_beside_tokens_are_no_column(people):
+    spans = '{"tokens": ["a"], "labels": ["O"], "spans": ["x"]}'
+    assert list(parse_jsonl(spans).columns) == ["word", "label"]
+    with pytest.raises(CorpusError, match="another use for the name 'spans'"):
+        format_jsonl(people.with_column("spans", people.words))
+
+
 def test_jsonl_texts():
     text = "Ada Lee slept. Bo-Li left."
     line = {"text": text, "spans": [[0, 8, "PER"], {"start": 15, "end": 17, "label": "PER"}]}
@@ -673,6 +699,12 @@ def test_inline():
     ]
     assert parse_inline(format_inline(corpus)) == corpus
     assert parse_inline("no tags at all").labels.tolist() == ["O"] * 4
+
+
+@pytest.mark.parametrize("text", ["a &lt; b", "&amp;", "<p>x</p>", "&amp;lt;", "& <"])
+def test_text_that_looks_like_markup(text):
+    corpus = parse_plain(text).with_labels(Column.constant("O", parse_plain(text).n_tokens), "iob2")
+    assert parse_inline(format_inline(corpus)).texts == (text,)
 
 
 def test_inline_tags_and_ignored_tags():
@@ -803,6 +835,8 @@ def test_brat_folder(tmp_path, people):
         write(people, tmp_path / "out", "brat")
     with pytest.raises(CorpusError, match="a brat pair holds one document, got 2; name a folder"):
         write(people, tmp_path / "x.ann")
+    with pytest.raises(CorpusError, match="brat needs two files a document"):
+        write(people, "-", "brat")
     with pytest.raises(SkipchainError, match="cannot make the folder"):
         write(people, tmp_path / "a" / "b", "brat")
     with pytest.raises(CorpusError, match="brat cannot hold the type 'a b'"):
@@ -887,6 +921,7 @@ def test_bad_crfsuite(tmp_path, text, message):
         ([[]], [[]], "sequence 0 is empty"),
         ([], [], "no sequences to write"),
         ([[{}]], [[""]], "neither label nor attributes"),
+        ([[{}]], [[" "]], "nothing but white space"),
         ([[{"": 1}]], [["O"]], "an attribute has no name"),
         ([[{"a": float("inf")}]], [["O"]], "the weight of 'a' is inf"),
         ([[{"a\tb": 1}]], [["O"]], r"cannot hold the attribute 'a\\tb'"),
@@ -1138,6 +1173,18 @@ def test_every_format_by_name(tmp_path, format, people):
 def test_corpus_writes_itself(tmp_path, people):
     people.write(tmp_path / "a.jsonl.xz")
     assert read(tmp_path / "a.jsonl.xz") == people
+
+
+@pytest.mark.parametrize("format", ["jsonl", "inline", "text", "conllu"])
+def test_odd_white_space_is_no_token(tmp_path, format):
+    (tmp_path / "a").write_text("\u3000\n")
+    with pytest.raises(ReadError, match=r"not one token|not JSON|10 columns"):
+        read(tmp_path / "a", format, **({"lines": True} if format == "inline" else {}))
+
+
+def test_odd_white_space_can_be_a_word():
+    corpus = Corpus.of([["\u3000"], ["\x0b"]])
+    assert parse_conll(format_conll(corpus)) == corpus
 
 
 def test_unknown_attribute():

@@ -78,9 +78,10 @@ class Tagger:
     """Tags text and corpora with one model.
 
     >>> from skipchain import CRF, Corpus
-    >>> corpus = Corpus.of([["Ada", "slept", "."]] * 9, [["B-PER", "O", "O"]] * 9, scheme="iob2")
+    >>> words, labels = ["Then", "Ada", "slept", "."], ["O", "B-PER", "O", "O"]
+    >>> corpus = Corpus.of([words] * 9, [labels] * 9, scheme="iob2")
     >>> tagger = Tagger(CRF("word", l2=0.01).fit(corpus).model_)
-    >>> [(entity.text, entity.label) for entity in tagger.tag("Then Ada slept.").entities]
+    >>> [(entity.text, entity.label) for entity in tagger.tag("Ada slept.").entities]
     [('Ada', 'PER')]
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 
 from skipchain.errors import SkipchainError
 
@@ -15,6 +16,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
     from skipchain.cli.app import app
 
+    warnings.showwarning = _warn
     try:
         app()
     except SkipchainError as error:
@@ -26,6 +28,11 @@ def main() -> None:
         sys.exit(1)
     except MemoryError:
         fail("out of memory; use less data, fewer features or a higher --min-count", USER_ERROR)
+
+
+def _warn(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as one line, without the place in our code that gave it."""
+    print(f"skipchain: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def fail(message: str, code: int) -> None:

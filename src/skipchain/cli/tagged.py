@@ -28,6 +28,9 @@ def write_tagged(
         corpus.write(output, "html", confidences=confidences, overwrite=overwrite)
     elif format == "conll":
         _columns(tagger, found).write(output, "conll", overwrite=overwrite)
+    elif format == "inline":
+        lines = corpus.n_documents > 1  # several documents in one file: one a line
+        corpus.write(output, "inline", lines=lines, overwrite=overwrite)
     else:
         corpus.write(output, format, overwrite=overwrite)
 

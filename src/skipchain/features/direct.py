@@ -1,8 +1,9 @@
-"""Features given directly: dicts, lists of strings, sparse matrices and dense arrays per sequence."""
+"""Features given directly: dicts, lists of strings, sparse matrices or dense arrays a sequence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,12 @@ class NamedFeatures:
     """A vocabulary of feature names, for sequences of dicts or of lists of strings.
 
     The conventions are python-crfsuite's: a number is a weight, True is 1 and False nothing,
-    ``{"key": "text"}`` is the feature ``key=text``, and a nested dict or list puts ``key:`` before its
-    own names.
+    ``{"key": "text"}`` is the feature ``key:text``, and a nested dict or list puts ``key:`` before
+    its own names. A weight of zero is no feature.
 
     >>> features, rows, offsets = NamedFeatures.fit([[{"w": "Ada", "caps": True}, {"w": "slept"}]])
     >>> features.names()
-    ['w=Ada', 'caps', 'w=slept']
+    ['w:Ada', 'caps', 'w:slept']
     """
 
     strings: Strings
@@ -90,7 +91,7 @@ class NamedFeatures:
 
 def _tokens(sequences: Sequence[Any]) -> Iterator[tuple[int, list[tuple[str, float]]]]:
     for number, sequence in enumerate(sequences):
-        if isinstance(sequence, (str, bytes, Mapping)):
+        if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Collection):
             raise FeatureError(
                 f"sequence {number} is a {type(sequence).__name__}; a sequence is a list with one "
                 "dict or list of features per token"
@@ -105,26 +106,13 @@ def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
             if not isinstance(key, str):
                 raise FeatureError(f"{where}: feature name {key!r} is not a string")
             if isinstance(value, str):
-                yield f"{prefix}{key}={value}", 1.0
-            elif isinstance(value, (bool, np.bool_)):
-                if value:
-                    yield prefix + key, 1.0
-            elif isinstance(value, (int, float, np.integer, np.floating)):
-                if not np.isfinite(value):
-                    raise FeatureError(
-                        f"{where}: feature {prefix + key!r} has the value {value}; "
-                        "remove it or put a number in its place"
-                    )
-                yield prefix + key, float(value)
+                yield f"{prefix}{key}:{value}", 1.0
             elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
                 yield from _items(value, f"{prefix}{key}:", where)
-            else:
-                raise FeatureError(
-                    f"{where}: feature {prefix + key!r} has a value of type "
-                    f"{type(value).__name__}; wanted a number, a bool, a string, a dict or a list"
-                )
+            elif weight := _weight(prefix + key, value, where):
+                yield prefix + key, weight
     elif isinstance(token, (list, tuple, set, frozenset)):
-        for name in sorted(token) if isinstance(token, (set, frozenset)) else token:
+        for name in sorted(token, key=str) if isinstance(token, (set, frozenset)) else token:
             if not isinstance(name, str):
                 raise FeatureError(f"{where}: feature {name!r} is not a string")
             yield prefix + name, 1.0
@@ -132,6 +120,24 @@ def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
         raise FeatureError(
             f"{where}: a token is a dict or a list of features, got {type(token).__name__}"
         )
+
+
+def _weight(name: str, value: Any, where: str) -> float:
+    if not isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
+        raise FeatureError(
+            f"{where}: feature {name!r} has a value of type {type(value).__name__}; "
+            "wanted a number, a bool, a string, a dict or a list"
+        )
+    try:
+        weight = float(value)
+    except OverflowError:
+        weight = math.inf
+    if not math.isfinite(weight):
+        raise FeatureError(
+            f"{where}: feature {name!r} has the value {weight}; "
+            "remove it or put a number in its place"
+        )
+    return weight
 
 
 @dataclass(slots=True)
@@ -151,7 +157,9 @@ class NumberedFeatures:
         cls, matrices: Sequence[Any], min_count: int = 1
     ) -> tuple[NumberedFeatures, Rows, NDArray[np.int64]]:
         """Take the number of columns from the matrices, and encode them."""
-        width = int(matrices[0].shape[1])
+        if not len(matrices):
+            raise FeatureError("there is no matrix to take the number of features from")
+        _, width = _sparse(matrices[0], 0)
         features = cls(np.arange(width), width)
         if min_count > 1:
             index, _ = features._stacked(matrices)
@@ -177,21 +185,24 @@ class NumberedFeatures:
         return rows, offsets
 
     def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, NDArray[np.int64]]:
-        indptr, indices, values = [np.zeros(1, np.int64)], [], []
+        empty = Sparse.empty(0)
+        indptr, indices, values = [empty.indptr], [empty.indices], [empty.values]
         filled = 0
+        lengths = []
         for number, matrix in enumerate(matrices):
-            part = _sparse(matrix, number)
-            if matrix.shape[1] != self.width:
+            part, width = _sparse(matrix, number)
+            if width != self.width:
                 raise FeatureError(
-                    f"sequence {number} has {matrix.shape[1]} columns, but the first has {self.width}"
+                    f"sequence {number} has {width} columns, but {self.width} are wanted"
                 )
             indptr.append(part.indptr[1:] + filled)
             indices.append(part.indices)
             values.append(part.values)
             filled += len(part.indices)
+            lengths.append(part.n_rows)
         return (
             Sparse(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
-            offsets_of(matrix.shape[0] for matrix in matrices),
+            offsets_of(lengths),
         )
 
     @property
@@ -213,21 +224,27 @@ class NumberedFeatures:
         return NumberedFeatures(self.columns[state], self.width)
 
 
-def _sparse(matrix: Any, number: int) -> Sparse:
-    if hasattr(matrix, "tocsr"):
-        csr = matrix.tocsr()
-        return Sparse(
-            csr.indptr.astype(np.int64), csr.indices.astype(np.int32), csr.data.astype(np.float64)
-        )
-    dense = np.asarray(matrix, np.float64)
-    if dense.ndim != 2:
+def _sparse(matrix: Any, number: int) -> tuple[Sparse, int]:
+    """A matrix as an index, each (row, column) once, no zeros; and its number of columns."""
+    matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix)
+    if len(matrix.shape) != 2 or matrix.dtype.kind not in "buif":
         raise FeatureError(
-            f"sequence {number} has shape {dense.shape}; wanted one row per token, one column "
-            "per feature"
+            f"sequence {number} has shape {matrix.shape} and type {matrix.dtype}; "
+            "wanted numbers, one row per token, one column per feature"
         )
-    rows, columns = np.nonzero(dense)
-    counts = np.bincount(rows, minlength=len(dense))
-    return Sparse(offsets_of(counts), columns.astype(np.int32), dense[rows, columns])
+    rows, width = matrix.shape
+    if isinstance(matrix, np.ndarray):
+        owner, columns = np.nonzero(matrix)
+        indptr = offsets_of(np.bincount(owner, minlength=rows))
+        values = matrix[owner, columns]
+    else:
+        if not matrix.has_canonical_format or not matrix.data.all():
+            matrix = matrix.copy()
+            matrix.sum_duplicates()
+            matrix.eliminate_zeros()
+        indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
+    index = Sparse(indptr.astype(np.int64), columns.astype(np.int32), values.astype(np.float64))
+    return index, width
 
 
 def is_matrix(sequence: Any) -> bool:

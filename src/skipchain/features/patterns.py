@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from skipchain.errors import TemplateError
-from skipchain.features.template import Atom, Template, View
+from skipchain.features.template import Atom, Template, View, check_offset
 
-LINE = re.compile(r"^\s*[UuBb*][^:%\s]*(:.*)?$")
+MACRO_LINE = re.compile(r'[UuBb*][^"#]*%')
+COMMENT = re.compile(r'(^|\s)#[^"]*$')
 MACRO = re.compile(
     r"%(?P<kind>[xXtTmM])\s*\[\s*(?P<row>@?[+-]?\d+)\s*,\s*(?P<column>\d+)\s*"
     r'(?:,\s*"(?P<pattern>(?:[^"\\]|\\.)*)"\s*)?\]'
@@ -17,39 +18,43 @@ STATE, TRANSITION, BOTH = "U", "B", "*"
 
 
 def is_pattern_text(text: str) -> bool:
-    """Whether every line has the form of a CRF++ or Wapiti pattern, and one has a macro or is B."""
-    lines = [line for line in map(str.strip, text.splitlines()) if line and line[0] != "#"]
-    return (
-        bool(lines)
-        and all(map(LINE.match, lines))
-        and any("%" in line or line.upper() in (STATE, TRANSITION, BOTH) for line in lines)
+    """Whether the text is of CRF++ or Wapiti patterns: a line has a macro, or each is U, B or *.
+
+    Templates have no ``%`` but in strings and comments.
+    """
+    lines = [line for line in map(_bare, text.split("\n")) if line]
+    return any(map(MACRO_LINE.match, lines)) or (
+        bool(lines) and all(line in (STATE, TRANSITION, BOTH) for line in lines)
     )
+
+
+def _bare(line: str) -> str:
+    return COMMENT.sub("", line).strip()
 
 
 def parse_patterns(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
     """Read patterns; column numbers refer to ``columns``.
 
-    ``U`` patterns give state features, ``B`` features of the label pair, ``*`` (Wapiti) both. A bare
-    ``B`` asks for plain transitions, which are always there. ``%x`` is a cell, ``%X`` the cell in lower
-    case, ``%t`` a test and ``%m`` a match of a regular expression; the case of the letter ``u``/``U`` is
-    Wapiti's and changes nothing here.
+    ``U`` patterns give state features, ``B`` features of the label pair, ``*`` (Wapiti) both. A
+    bare ``B`` asks for plain transitions, which are always there. ``%x`` is a cell, ``%t`` a test
+    and ``%m`` a match of a regular expression; a capital (``%X``, ``%M``) puts the result in lower
+    case. The case of the letter ``u``/``U`` is Wapiti's and changes nothing here.
+
+    Where a test fails, or nothing matches, there is no feature (Wapiti has one that says so); and
+    all places before a sentence are one value, as are those after it.
 
     >>> [str(t) for t in parse_patterns("U01:%x[-1,0]/%x[0,1]\\nB", ["word", "pos"])]
     ['word[-1] & pos']
     """
     found: dict[Template, None] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        pattern = line.strip()
-        if not pattern or pattern[0] == "#":
+    for number, line in enumerate(text.split("\n"), 1):
+        pattern = _bare(line)
+        if not pattern:
             continue
-        if not LINE.match(pattern):
-            raise TemplateError(
-                f"pattern line {number}: {pattern!r} begins with none of U, B and *"
-            )
-        body = pattern.partition(":")[2]
-        atoms = tuple(_atom(macro, columns, number) for macro in MACRO.finditer(body))
-        if "%" in MACRO.sub("", body):
-            raise TemplateError(f"pattern line {number}: cannot read a macro in {pattern!r}")
+        try:
+            atoms = _atoms(pattern, columns)
+        except TemplateError as error:
+            raise TemplateError(f"pattern line {number}: {error}") from None
         if not atoms:
             continue  # a bias: transitions and label biases are learnt anyway
         kind = pattern[0].upper()
@@ -62,30 +67,68 @@ def parse_patterns(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
     return tuple(found)
 
 
-def _atom(macro: re.Match[str], columns: Sequence[str], number: int) -> Atom:
+def _atoms(pattern: str, columns: Sequence[str]) -> tuple[Atom, ...]:
+    if pattern[0].upper() not in (STATE, TRANSITION, BOTH):
+        raise TemplateError(f"{pattern!r} begins with none of U, B and *")
+    if "%" in MACRO.sub("", pattern):
+        raise TemplateError(f"cannot read a macro in {pattern!r}; one looks like %x[-1,0]")
+    return tuple(_atom(macro, columns) for macro in MACRO.finditer(pattern))
+
+
+def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
     row, index = macro["row"], int(macro["column"])
     if row.startswith("@"):
-        raise TemplateError(f"pattern line {number}: absolute rows ({row}) are not supported")
+        raise TemplateError(f"absolute rows ({row}) are not supported")
+    check_offset(int(row))
     if index >= len(columns):
         raise TemplateError(
-            f"pattern line {number}: column {index} is asked for, but there are "
-            f"{len(columns)} ({', '.join(columns)})"
+            f"column {index} is asked for, but there are {len(columns)} ({', '.join(columns)})"
         )
     view = View(columns[index])
     kind = macro["kind"]
-    if kind.isupper():
-        view = View(view.column, "lower", view)
     if kind in "tTmM":
         if macro["pattern"] is None:
-            raise TemplateError(f"pattern line {number}: %{kind} needs a regular expression")
-        # Wapiti's own small expression language agrees with Python's for the common classes;
-        # \u (upper), \l (lower) and \p (punctuation) are its own.
-        expression = _python_expression(macro["pattern"])
+            raise TemplateError(f'%{kind} needs a regular expression, as in %{kind}[0,0,"^\\u"]')
         name = "match" if kind in "tT" else "find"
-        view = View(view.column, name, view, (expression,))
+        view = View(view.column, name, view, (python_expression(macro["pattern"]),))
+    if kind in "XM":
+        view = View(view.column, "lower", view)
     return Atom(view, (int(row),))
 
 
-def _python_expression(pattern: str) -> str:
-    own = {"u": "[A-Z]", "l": "[a-z]", "p": r"[^\w\s]", "a": "[A-Za-z]"}
-    return re.sub(r"\\(.)", lambda m: own.get(m[1], m[0]), pattern)
+CLASSES = {
+    "a": "A-Za-z",
+    "d": "0-9",
+    "l": "a-z",
+    "p": r"!-/:-@\[-`{-~",
+    "s": r"\t-\r ",
+    "u": "A-Z",
+    "w": "A-Za-z0-9",
+}
+
+
+def python_expression(pattern: str) -> str:
+    r"""Wapiti's small expression language in Python's: classes, ``.``, ``*``, ``?`` and anchors.
+
+    Capital letters are the complements of classes, and ``*`` takes as little as it can.
+
+    >>> python_expression(r"^\u.*+\D$")
+    '^[A-Z].*?\\+[^0-9]\\Z'
+    """
+    parts = re.findall(r"\\.|.", pattern)
+    written = []
+    for part in parts:
+        letter = part[-1]
+        if part in (".", "?"):
+            written.append(part)
+        elif part == "*":
+            written.append("*?")
+        elif len(part) == 2 and letter.lower() in CLASSES:
+            written.append(f"[{'^' if letter.isupper() else ''}{CLASSES[letter.lower()]}]")
+        else:
+            written.append(re.escape(letter))
+    if parts[:1] == ["^"]:
+        written[0] = "^"
+    if parts[-1:] == ["$"]:
+        written[-1] = r"\Z"
+    return "".join(written)

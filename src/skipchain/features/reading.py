@@ -112,12 +112,21 @@ class Reading:
             raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
         return source  # type: ignore[return-value]
 
-    def _learn_ngrams(self, view: View) -> tuple[Strings, ViewValues]:
-        """Each string's set of n-grams, with ``<`` and ``>`` around the string."""
+    def _ngram_text(self, view: View) -> tuple[str, NDArray[np.int64], int, int]:
+        """All strings with ``<`` and ``>`` around each, their offsets, the lengths of n-grams."""
         words = ["" if value is None else f"<{value}>" for value in self._source(view)]
-        text, offsets = "".join(words), offsets_of(map(len, words))
-        lengths_told = view.arguments or (1, LONGEST_NGRAM)
-        shortest, longest = (min(int(length), len(text) + 1) for length in lengths_told)
+        text = "".join(words)
+        shortest, longest = view.arguments or (1, LONGEST_NGRAM)
+        beyond = len(text) + 1
+        return (
+            text,
+            offsets_of(map(len, words)),
+            min(int(shortest), beyond),
+            min(int(longest), beyond),
+        )
+
+    def _learn_ngrams(self, view: View) -> tuple[Strings, ViewValues]:
+        text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
         starts, lengths, indptr, numbers = intern.number_ngrams(
             code_points(text), offsets, shortest, longest, total, intern.empty_slots(total)
@@ -125,22 +134,20 @@ class Reading:
         return Strings(text, starts, lengths), _several(indptr, numbers, len(starts))
 
     def _find_ngrams(self, view: View, strings: Strings) -> ViewValues:
-        own, values = self._learn_ngrams(view)
-        assert values.indptr is not None
+        text, offsets, shortest, longest = self._ngram_text(view)
         points = code_points(strings.text)
-        numbers = intern.find_ngrams(
-            code_points(own.text), own.starts, own.lengths,
+        total = intern.count_ngrams(offsets, shortest, longest)
+        indptr, numbers, size = intern.find_ngrams(
+            code_points(text), offsets, shortest, longest, total,
             points, strings.starts, strings.lengths, strings.slots(points),
+            intern.empty_slots(total),
         )  # fmt: skip
-        unknown = numbers < 0
-        numbers[unknown] = len(strings) + np.arange(unknown.sum())
-        codes = numbers[values.codes[:-RESERVED] - RESERVED]
-        return _several(values.indptr[:-RESERVED], codes, len(strings) + int(unknown.sum()))
+        return _several(indptr, numbers, size)
 
     # Columns of tokens -------------------------------------------------------------------------
 
     def column(self, name: str) -> Column:
-        """The corpus' column, without values that no token has: a slice keeps those of the whole."""
+        """The corpus' column without values that no token has, which a slice keeps."""
         if name not in self._columns:
             column = self.corpus.column(name)
             used = np.bincount(column.codes, minlength=len(column.values)) > 0
@@ -270,9 +277,7 @@ def _values(found: Sequence[Value], flat: Sequence[str | None], strings: Strings
     return _several(offsets_of(lengths), numbers, size)
 
 
-def _several(
-    indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int
-) -> ViewValues:
+def _several(indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int) -> ViewValues:
     end = indptr[-1]
     both = np.array([BEFORE, AFTER], np.int32)
     codes = np.append(numbers + np.int32(RESERVED), both)

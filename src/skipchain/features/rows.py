@@ -173,18 +173,13 @@ def _merged(group: list[ViewValues]) -> Sparse:
     """All features of each value: the parts side by side."""
     rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
     columns = [v.codes for v in group if v.indptr is None]
-    several = [v for v in group if v.indptr is not None]
-    extra = Sparse.empty(rows)
-    if len(several) == 1:
-        assert several[0].indptr is not None
-        extra = Sparse(several[0].indptr, several[0].codes)
-    elif several:
-        owner = np.concatenate(
-            [np.repeat(np.arange(rows), np.diff(v.indptr)) for v in several]  # type: ignore[arg-type]
-        )
+    several = [Sparse(v.indptr, v.codes) for v in group if v.indptr is not None]
+    extra = several[0] if several else Sparse.empty(rows)
+    if len(several) > 1:
+        owner = np.concatenate([np.repeat(np.arange(rows), np.diff(v.indptr)) for v in several])
         order = np.argsort(owner, kind="stable")
         indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows)))
-        extra = Sparse(indptr, np.concatenate([v.codes for v in several])[order])
+        extra = Sparse(indptr, np.concatenate([v.indices for v in several])[order])
     stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int32)
     return Sparse(*compress(stacked, extra.indptr, extra.indices))
 

@@ -60,7 +60,7 @@ class Strings:
         return [numbers.get(value, unknown) for value in values]
 
     def slots(self, points: NDArray[np.uint32]) -> NDArray[np.int32]:
-        """A hash table of the strings for compiled look-up; ``points`` are the text's code points."""
+        """A hash table of the strings for compiled look-up; ``points`` is the text as numbers."""
         if self._slots is None:
             slots = empty_slots(len(self))
             index_ngrams(points, self.starts, self.lengths, slots)
@@ -75,11 +75,10 @@ class Strings:
         np.add.at(spans, self.starts[kept], 1)
         np.add.at(spans, self.starts[kept] + self.lengths[kept], -1)
         used = np.cumsum(spans)[:-1] > 0
-        place = np.cumsum(used) - used  # where a used character moves to
-        place = np.append(place, used.sum())
-        letters = np.frombuffer(self.text.encode("utf-32-le"), np.uint32)[used]
+        place = np.append(0, np.cumsum(used))  # where a used character moves to
+        letters = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)[used]
         return Strings(
-            letters.tobytes().decode("utf-32-le"),
+            letters.tobytes().decode("utf-32-le", "surrogatepass"),
             place[self.starts[kept]].astype(np.int32),
             self.lengths[kept],
         )

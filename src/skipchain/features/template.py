@@ -1,11 +1,12 @@
 """The template language: which features a token has, as text that can be printed and stored.
 
-One template a line. A *view* looks at a token: a column by its name (``word``, ``pos``), or a function
-of one (``lower``, ``suffix(3)``, ``shape(lemma)``; without a column it looks at ``word``; views nest:
-``suffix(lower, 3)``). ``[k]`` looks k tokens away, ``[a..b]`` stands for one template per offset, ``&``
-joins views into one feature, ``bag(view, a..b)`` is the set of values within a window. A template that
-begins with ``label[-1] &`` is scored for each pair of labels instead of each label. ``?`` after a column
-leaves the template out where the corpus has no such column; ``#`` begins a comment.
+One template a line. A *view* looks at a token: a column by its name (``word``, ``pos``), or a
+function of one (``lower``, ``suffix(3)``, ``shape(lemma)``; without a column it looks at ``word``;
+views nest: ``suffix(lower, 3)``). ``[k]`` looks k tokens away, ``[a..b]`` stands for one template
+per offset, ``&`` joins views into one feature, ``bag(view, a..b)`` is the set of values within a
+window. A template that begins with ``label[-1] &`` is scored for each pair of labels instead of
+each label. ``?`` after a column leaves the template out where the corpus has no such column; ``#``
+begins a comment. Strings are written as in JSON, so a backslash is written twice.
 """
 
 from __future__ import annotations
@@ -75,9 +76,10 @@ class Template:
         return {atom.view.column for atom in self.atoms}
 
     @property
-    def optional(self) -> bool:
-        """Whether the template may be left out where a column is missing."""
-        return any(view.optional for atom in self.atoms for view in chain_of(atom.view))
+    def optional(self) -> set[str]:
+        """The columns without which the template is left out."""
+        views = (view for atom in self.atoms for view in chain_of(atom.view))
+        return {view.column for view in views if view.optional}
 
     def required(self) -> Template:
         """The same template without the mark that lets it be left out."""
@@ -90,6 +92,8 @@ class Template:
         >>> parse_template("pos[-1] & pos")[0].format(["DT", "NN"])
         'pos[-1] & pos=DT|NN'
         """
+        if len(self.atoms) > 1:  # no two features may have one name
+            values = (value.replace("\\", r"\\").replace("|", r"\|") for value in values)
         return f"{self}={'|'.join(values)}"
 
 
@@ -116,7 +120,7 @@ def parse_templates(text: str, functions: frozenset[str]) -> tuple[Template, ...
     ['word[-1]', 'word', 'word[1]', 'suffix(3) & pos']
     """
     found: dict[Template, None] = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # splitlines() cuts strings at U+2028
         try:
             for template in parse_template(line, functions):
                 found[template] = None
@@ -145,15 +149,18 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
         raise parser.error("'&' or the end of the line")
     if not terms:
         raise TemplateError(
-            f"{line.strip()!r} has only the previous label; plain label transitions are always there"
+            f"{line.strip()!r} has only the previous label; "
+            "plain label transitions are always there"
         )
     return [Template(atoms, transition) for atoms in itertools.product(*terms)]
 
 
+NAME = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
-    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d+)|(?P<name>[^\W\d]\w*)'
+    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d+)|(?P<name>' + NAME.pattern + ")"
     r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"
 )
+FARTHEST = 10_000  # tokens that an offset can look away
 
 
 class _Parser:
@@ -197,8 +204,11 @@ class _Parser:
         if not self.take(text):
             raise self.error(repr(text))
 
+    def comes(self, kind: str) -> bool:
+        return not self.at_end() and self.tokens[self.here][0] == kind
+
     def kind(self, kind: str, wanted: str) -> str:
-        if self.at_end() or self.tokens[self.here][0] != kind:
+        if not self.comes(kind):
             raise self.error(wanted)
         self.here += 1
         return self.tokens[self.here - 1][1]
@@ -223,6 +233,8 @@ class _Parser:
         last = int(self.kind("number", "the window's last offset")) if self.take("..") else first
         if last < first:
             raise TemplateError(f"window {first}..{last} runs backwards in {self.line.strip()!r}")
+        check_offset(first)
+        check_offset(last)
         return list(range(first, last + 1))
 
     def view(self) -> View:
@@ -236,15 +248,28 @@ class _Parser:
         source = View(WORD)
         arguments: list[int | str] = []
         if self.take("("):
-            while True:
-                kind = "" if self.at_end() else self.tokens[self.here][0]
-                if kind == "name" and not arguments:
-                    source = self.view()
-                elif kind == "string":
-                    arguments.append(json.loads(self.kind("string", "a string")))
-                else:
-                    arguments.append(int(self.kind("number", "a view, a number or a string")))
-                if not self.take(","):
-                    break
+            if self.comes("name"):
+                source = self.view()
+            else:
+                arguments.append(self.argument("a view, a number or a string"))
+            while self.take(","):
+                arguments.append(self.argument("a number or a string"))
             self.expect(")")
         return View(source.column, name, source, tuple(arguments))
+
+    def argument(self, wanted: str) -> int | str:
+        if not self.comes("string"):
+            return int(self.kind("number", wanted))
+        text = self.kind("string", wanted)
+        try:
+            return str(json.loads(text, strict=False))
+        except json.JSONDecodeError as error:
+            raise TemplateError(
+                f"cannot read the string {text}: {error.msg}; write a backslash twice"
+            ) from None
+
+
+def check_offset(offset: int) -> None:
+    """Refuse offsets that no sentence needs."""
+    if abs(offset) > FARTHEST:
+        raise TemplateError(f"offset {offset} is too far; wanted at most {FARTHEST} tokens")

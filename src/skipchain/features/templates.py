@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from skipchain.corpus import Corpus
+from skipchain.corpus.corpus import LABEL, WORD
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
 from skipchain.features.sets import SETS
-from skipchain.features.template import Template, chain_of, parse_templates
+from skipchain.features.template import NAME, Template, View, chain_of, parse_templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView, check_arguments
+
+VIEW_NAMES = frozenset(FUNCTIONS) | {NGRAMS}
+RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +36,35 @@ class Templates:
 
     def __post_init__(self) -> None:
         for name in self.functions:
-            if name in FUNCTIONS or name == NGRAMS or not name.isidentifier():
+            if name in RESERVED_NAMES or not NAME.fullmatch(name):
                 raise TemplateError(f"{name!r} cannot name a view of your own; choose another name")
         for template in self.templates:
             for atom in template.atoms:
                 for view in chain_of(atom.view):
-                    if view.function is not None and view.function not in self.functions:
-                        check_arguments(view.function, view.arguments)
-                    if view.source is not None and view.source.function == NGRAMS:
-                        raise TemplateError(
-                            f"{view}: n-grams are several values, use them directly"
-                        )
+                    self._check(view)
+
+    def _check(self, view: View) -> None:
+        if view.source is not None and view.source.function == NGRAMS:
+            raise TemplateError(f"{view}: n-grams are several values, use them directly")
+        if view.function is None:
+            if view.column == LABEL:
+                raise TemplateError(
+                    f"{LABEL!r} is what is to be predicted; templates can read it only as "
+                    f"'{LABEL}[-1] & …', the previous label"
+                )
+            if not NAME.fullmatch(view.column) or view.column in VIEW_NAMES | set(self.functions):
+                raise TemplateError(
+                    f"templates cannot name column {view.column!r}; rename it to a word of letters "
+                    "and digits that is no view"
+                )
+        elif view.function not in self.functions:
+            check_arguments(view.function, view.arguments)
 
     @classmethod
     def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
         """Read template text."""
         own = dict(functions or {})
-        return cls(parse_templates(text, frozenset(FUNCTIONS) | {NGRAMS} | frozenset(own)), own)
+        return cls(parse_templates(text, VIEW_NAMES | frozenset(own)), own)
 
     @classmethod
     def of(
@@ -63,12 +80,12 @@ class Templates:
         """
         if isinstance(features, Templates):
             return features
+        if features in SETS:
+            return cls.parse(SETS[str(features)], functions)
         text = str(features)
-        if text in SETS:
-            return cls.parse(SETS[text], functions)
-        if isinstance(features, Path) or ("\n" not in text and Path(text).is_file()):
+        if isinstance(features, Path) or ("\n" not in text and os.path.isfile(text)):
             try:
-                text = Path(features).read_text(encoding="utf-8")
+                text = Path(features).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
         if is_pattern_text(text):
@@ -88,15 +105,15 @@ class Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
         kept = []
         for template in self.templates:
-            missing = sorted(template.columns - set(corpus.columns))
-            if not missing:
-                kept.append(template.required())
-            elif not template.optional:
+            missing = sorted(template.columns - set(corpus.columns) - template.optional)
+            if missing:
                 raise TemplateError(
                     f"template '{template}' reads column {missing[0]!r}, but the corpus has "
                     f"{', '.join(corpus.columns)}; name the columns when reading, or write "
                     f"'{missing[0]}?' to leave such templates out"
                 )
+            if template.columns <= set(corpus.columns):
+                kept.append(template.required())
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return Templates(tuple(kept), self.functions)
+        return Templates(tuple(dict.fromkeys(kept)), self.functions)

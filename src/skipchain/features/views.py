@@ -1,7 +1,7 @@
 """Views: functions from a string to a string, to nothing, or to several strings.
 
-A view is computed once for each distinct string of a column, never per token. The built-in ones work
-on whole lists, so that most of their time is spent in the interpreter's own C loops.
+A view is computed once for each distinct string of a column, never per token. The built-in ones
+work on whole lists, so that most of their time is spent in the interpreter's own C loops.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ def _checked(name: str, value: object, given: str) -> Value:
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
         return sorted(value) if isinstance(value, (set, frozenset)) else list(dict.fromkeys(value))
     raise TemplateError(
-        f"view {name!r} of {given!r} gave {value!r}; it must give a string, None or a list of strings"
+        f"view {name!r} of {given!r} gave {value!r}; "
+        "it must give a string, None or a list of strings"
     )
 
 

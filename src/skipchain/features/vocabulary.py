@@ -1,8 +1,8 @@
 """The vocabulary: templates with the features they were seen to give, frozen after fitting.
 
-Features are integers throughout. A view turns the distinct strings of a column into numbers, once; an
-offset is a shifted column; a conjunction is a tuple of numbers. Feature k of a template is a row of view
-numbers, one per atom, so that its name can be written out when somebody asks.
+Features are integers throughout. A view turns the distinct strings of a column into numbers, once;
+an offset is a shifted column; a conjunction is a tuple of numbers. Feature k of a template is a row
+of view numbers, one per atom, so that its name can be written out when somebody asks.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
-from skipchain.features.reading import AFTER, BEFORE, RESERVED, Reading
+from skipchain.features.reading import RESERVED, Reading
 from skipchain.features.rows import Rows, RowsBuilder
 from skipchain.features.strings import Strings
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
 
-BOUNDARIES = {BEFORE: "<s>", AFTER: "</s>"}
+BOUNDARIES = ("<s>", "</s>")  # the names of the places BEFORE and AFTER a sentence
 
 
 @dataclass(slots=True)
 class Vocabulary:
     """Templates, the strings of their views, and the features kept of each template.
 
-    ``rows[k]`` is ``int32 [F_k, atoms]``: the view numbers of each feature of template k. State features
-    are numbered template by template; the features of transition templates have numbers of their own.
+    ``rows[k]`` is ``int32 [F_k, atoms]``: the view numbers of each feature of template k. State
+    features are numbered template by template; the features of transition templates have numbers of
+    their own.
 
     >>> corpus = Corpus.of([["Ada", "saw", "Bo"]])
     >>> vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word\\nword[-1] & word"))
@@ -89,7 +90,7 @@ class Vocabulary:
         return sum(len(rows) for template, rows in self._pairs() if template.transition)
 
     def names(self, *, transition: bool = False) -> list[str]:
-        """Every feature's name, in the order of their numbers."""
+        """Every feature's name, in the order of their numbers; no two are the same."""
         return list(self._names(transition))
 
     def _names(self, transition: bool) -> Iterator[str]:
@@ -99,9 +100,7 @@ class Vocabulary:
                 continue
             for atom in template.atoms:
                 if atom.view not in strings:
-                    strings[atom.view] = [
-                        BOUNDARIES[BEFORE], BOUNDARIES[AFTER], *self.views[atom.view].tolist()
-                    ]  # fmt: skip
+                    strings[atom.view] = [*BOUNDARIES, *map(_word, self.views[atom.view].tolist())]
             tables = [strings[atom.view] for atom in template.atoms]
             for row in rows.tolist():
                 yield template.format(table[code] for table, code in zip(tables, row, strict=True))
@@ -186,7 +185,8 @@ class Vocabulary:
         """Everything but the template text, as arrays for a model file."""
         arrays: dict[str, NDArray[Any]] = {}
         for k, strings in enumerate(self.views.values()):
-            arrays[f"view.{k}.text"] = np.frombuffer(strings.text.encode(), np.uint8)
+            text = strings.text.encode("utf-8", "surrogatepass")
+            arrays[f"view.{k}.text"] = np.frombuffer(text, np.uint8)
             arrays[f"view.{k}.starts"] = strings.starts
             arrays[f"view.{k}.lengths"] = strings.lengths
         for k, rows in enumerate(self.rows):
@@ -199,12 +199,12 @@ class Vocabulary:
         order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
         views = {}
         for k, view in enumerate(order):
-            text = arrays[f"view.{k}.text"].tobytes().decode()
+            text = arrays[f"view.{k}.text"].tobytes().decode("utf-8", "surrogatepass")
             starts, lengths = arrays[f"view.{k}.starts"], arrays[f"view.{k}.lengths"]
-            if len(starts) != len(lengths) or (
-                len(starts)
-                and (min(starts.min(), lengths.min()) < 0 or (starts + lengths).max() > len(text))
-            ):
+            if not _is_table(starts, 1) or not _is_table(lengths, 1) or len(starts) != len(lengths):
+                raise ValueError(f"strings of view '{view}' are not two lists of equal length")
+            ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
+            if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
                 raise ValueError(f"strings of view '{view}' reach beyond their text")
             views[view] = Strings(text, starts, lengths)
         rows = []
@@ -212,13 +212,22 @@ class Vocabulary:
             table = arrays[f"template.{k}.rows"]
             sizes = [len(views[atom.view]) + RESERVED for atom in template.atoms]
             if (
-                table.ndim != 2
+                not _is_table(table, 2)
                 or table.shape[1] != len(sizes)
                 or (len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any()))
             ):
                 raise ValueError(f"features of template '{template}' name unknown strings")
             rows.append(table)
         return cls(templates, views, tuple(rows))
+
+
+def _word(value: str) -> str:
+    """A string as names show it: one that looks like a boundary is marked by a backslash."""
+    return "\\" + value if value in BOUNDARIES or value.startswith("\\") else value
+
+
+def _is_table(array: NDArray[Any], dimensions: int) -> bool:
+    return array.dtype == np.int32 and array.ndim == dimensions
 
 
 def _features(template: Template, reading: Reading, min_count: int) -> NDArray[np.int32]:

@@ -32,8 +32,9 @@ def allowed_labels(
 
     Returns [N, L]; a token given None may have any label.
 
-    >>> allowed_labels(["B-PER", None], "iob2", ["B-PER", "E-PER", "O", "S-PER"],
-    "bioes").astype(int) array([[1, 0, 0, 1],
+    >>> labels = ["B-PER", "E-PER", "O", "S-PER"]
+    >>> allowed_labels(["B-PER", None], "iob2", labels, "bioes").astype(int)
+    array([[1, 0, 0, 1],
            [1, 1, 1, 1]])
     """
     rows = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError, SkipchainError
-from skipchain.io.files import read_text, write_text
+from skipchain.io.files import STANDARD, read_text, write_text
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 BOUND = re.compile(r"(T\S*)\t(\S+) (\d{1,12}) (\d{1,12})(?:\t(.*))?")
@@ -47,6 +47,8 @@ def write_brat(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> 
     A path that ends in .txt or .ann is a pair, and then there must be one document; any other is a
     folder, which is made if need be. Documents without a name are numbered.
     """
+    if str(path) == STANDARD:
+        raise CorpusError("brat needs two files a document; name a folder, or a file x.ann")
     target = Path(path)
     passages = passages_of(corpus)
     if target.suffix in (".txt", ".ann"):

@@ -60,7 +60,7 @@ def parse_conllu(
         blank=cells.counts == 0,
         markers=documents(lines, remarks),
         kept=remarks + ranges + nodes,
-        tails=nodes,
+        tails=ranges + nodes,
     )
     kept = np.flatnonzero(~extra)
     found = {
@@ -193,7 +193,7 @@ def notes_to_write(corpus: Corpus) -> dict[int, tuple[str, ...]]:
     for place, lines in corpus.notes.items():
         fit = tuple(line for line in lines if not line or line[0] == "#" or is_extra(line))
         # At the start of a slice, what closed the sentence before it is left over.
-        if place == 0 and closes_sentence(fit):
+        while place == 0 and closes_sentence(fit):
             fit = fit[fit.index("") + 1 :]
         if fit:
             notes[place] = fit

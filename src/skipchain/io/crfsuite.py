@@ -61,7 +61,10 @@ def write_crfsuite(
         blocks.append("\n".join(lines) + "\n\n")
     if not blocks:
         raise CorpusError("there are no sequences to write")
-    write_text(path, "".join(blocks), overwrite=overwrite)
+    text = "".join(blocks)
+    if text.isspace():
+        raise CorpusError("the labels are nothing but white space, so the file would look empty")
+    write_text(path, text, overwrite=overwrite)
 
 
 def read_item(cells: Iterable[str], path: object, number: int) -> Item:

@@ -69,8 +69,8 @@ def decode_text(data: bytes, path: object) -> str:
 
 
 def check_text(text: str, path: object) -> str:
-    """The text, unless there is nothing in it."""
-    if not text or text.isspace():
+    """The text, unless there is nothing in it but spaces, tabs and line ends."""
+    if not text.strip(" \t\r\n"):
         detail = ": it holds only white space" if text else ""
         raise ReadError(f"the file is empty{detail}", path=path)
     return text
@@ -189,7 +189,9 @@ def check_target(path: str | Path, overwrite: bool) -> None:
     if stat.S_ISDIR(mode):
         raise SkipchainError(f"cannot write {path}: it is a folder; name a file in it")
     if stat.S_ISREG(mode) and not overwrite:
-        raise SkipchainError(f"{path} exists already; use --force (overwrite=True) to replace it")
+        raise SkipchainError(
+            f"{path} exists already; use --overwrite (overwrite=True) to replace it"
+        )
 
 
 def open_packed(temporary: str, name: str, binary: bool) -> IO[Any]:

@@ -46,7 +46,7 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
     records = [
         (number, read_record(line, path, number))
         for number, line in enumerate(lines, 1)
-        if line and not line.isspace()
+        if line.strip(" \t\r")
     ]
     if TEXT in records[0][1]:
         return parse_texts(records, scheme, path)
@@ -123,7 +123,8 @@ class Table:
         found = {
             {TOKENS: WORD, LABELS: LABEL}.get(key, key): sentences
             for key, value in record.items()
-            if (sentences := read_lists(key, value, nested, path, number)) is not None
+            if key != SPANS
+            and (sentences := read_lists(key, value, nested, path, number)) is not None
         }
         check_same(list(self.columns or found), list(found), path, number)
         for name, sentences in found.items():
@@ -228,7 +229,7 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
 def token_records(corpus: Corpus) -> list[Record]:
     """One record a sentence; one a document where two neighbours have the same name."""
     keys = {name: {WORD: TOKENS, LABEL: LABELS}.get(name, name) for name in corpus.columns}
-    taken = {TOKENS, LABELS, TEXT, DOCUMENT} & set(corpus.columns)
+    taken = {TOKENS, LABELS, TEXT, SPANS, DOCUMENT} & set(corpus.columns)
     if taken:
         raise CorpusError(f"JSONL has another use for the name {taken.pop()!r}; rename the column")
     strings = {keys[name]: column.tolist() for name, column in corpus.columns.items()}

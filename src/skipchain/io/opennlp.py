@@ -48,8 +48,6 @@ def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) 
             documents[-1] += 1
         elif documents[-1]:
             documents.append(0)
-    if not words:
-        raise ReadError("there is not one token in the file", path=path)
     name = check_scheme(scheme or "iob2")
     offsets = offsets_of(sentences)
     labels = encode(Spans.of(spans), offsets, name)

@@ -48,6 +48,8 @@ def corpus_of(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada', 'slept', '.'], ['B-PER', 'O', 'O'])
     """
+    if not passages:
+        raise ReadError("there is not one token in the file", path=path)
     labelled = any(passage.spans is not None for passage in passages)
     name = check_scheme(scheme or "iob2")
     laid = [lay(passage, path) for passage in passages]

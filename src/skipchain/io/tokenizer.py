@@ -62,6 +62,8 @@ def tokenize(text: str, cuts: Iterable[int] = ()) -> Tokens:
 
 def cut_at(tokens: Tokens, cuts: list[int]) -> Tokens:
     """Cut the tokens in two at the character offsets that fall inside one."""
+    if not cuts or not len(tokens.starts):
+        return tokens
     places = np.array(cuts, np.int32)
     owner = np.searchsorted(tokens.starts, places, side="right") - 1
     inside = (owner >= 0) & (places > tokens.starts[owner]) & (places < tokens.ends[owner])

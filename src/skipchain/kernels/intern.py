@@ -168,13 +168,42 @@ def index_ngrams(points, starts, lengths, slots):
 
 
 @njit(nogil=True, cache=True)
-def find_ngrams(text, firsts, sizes, points, starts, lengths, slots):
-    """The number of each n-gram text[firsts[k] : firsts[k] + sizes[k]], −1 where unknown. [K]"""
-    numbers = np.empty(firsts.shape[0], np.int32)
-    for k in range(firsts.shape[0]):
-        h = BASIS
-        for m in range(sizes[k]):
-            h = (h ^ np.uint64(text[firsts[k] + m])) * PRIME
-        at = _ngram_slot(slots, points, starts, lengths, text, firsts[k], sizes[k], h)
-        numbers[k] = slots[at]
-    return numbers
+def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots):
+    """Each word's set of n-grams as indptr [W + 1], numbers; and how many numbers are in use.
+
+    The known n-grams are starts [D] and lengths [D] in ``points``, with their table ``slots``; the
+    others are numbered from D, by ``new_slots`` with room for ``total`` keys.
+    """
+    words = offsets.shape[0] - 1
+    known = starts.shape[0]
+    new_starts = np.empty(total, np.int32)
+    new_lengths = np.empty(total, np.int32)
+    seen = np.full(known + total, -1, np.int32)
+    indptr = np.zeros(words + 1, np.int64)
+    numbers = np.empty(total, np.int32)
+    count = 0
+    filled = 0
+    for w in range(words):
+        for first in range(offsets[w], offsets[w + 1]):
+            h = BASIS
+            for length in range(1, min(longest, offsets[w + 1] - first) + 1):
+                h = (h ^ np.uint64(text[first + length - 1])) * PRIME
+                if length < shortest:
+                    continue
+                number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
+                if number < 0:
+                    at = _ngram_slot(
+                        new_slots, text, new_starts, new_lengths, text, first, length, h
+                    )
+                    if new_slots[at] < 0:
+                        new_slots[at] = count
+                        new_starts[count] = first
+                        new_lengths[count] = length
+                        count += 1
+                    number = known + new_slots[at]
+                if seen[number] != w:
+                    seen[number] = w
+                    numbers[filled] = number
+                    filled += 1
+        indptr[w + 1] = filled
+    return indptr, numbers[:filled].copy(), known + count

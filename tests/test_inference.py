@@ -1,0 +1,212 @@
+"""Span confidences, allowed labels and block-wise decoding, against enumeration."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from skipchain import Column, Corpus, SkipchainError
+from skipchain.errors import CorpusError
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.inference import chains
+from skipchain.inference.allowed import allowed_labels
+from skipchain.models.chain import ChainModel
+from skipchain.parallel import Workers, blocks
+from skipchain.potentials import Constraints
+from skipchain.schemes import SCHEMES, Spans, convert, decode, transitions, validate
+from skipchain.scorers.linear import Weights
+
+PREFIXES = {
+    "io": "I", "iob1": "BI", "iob2": "BI", "ioe1": "EI", "ioe2": "EI", "bioes": "BIES",
+    "bilou": "BILU",
+}  # fmt: skip
+
+
+def model_of(scheme, types=("X", "Y"), seed=0, constrained=True):
+    """A model with random weights over three words."""
+    rng = np.random.default_rng(seed)
+    labels = ("O", *(f"{prefix}-{kind}" for kind in types for prefix in PREFIXES[scheme]))
+    corpus = Corpus.of([["a", "b", "c"]])
+    vocabulary, _ = Vocabulary.fit(corpus, Templates.parse("word\nlabel[-1] & word"))
+    size = len(labels)
+    weights = Weights(
+        rng.normal(size=(vocabulary.n_features, size)),
+        rng.normal(size=(size, size)),
+        rng.normal(size=size),
+        rng.normal(size=size),
+        rng.normal(size=(vocabulary.n_edge_features, size * size)),
+    )
+    return ChainModel("crf", labels, vocabulary, weights, scheme, scheme, constrained)
+
+
+def enumerated(scores, block=(0, 1)):
+    """All paths of the first chain with their probabilities."""
+    p = scores.potentials(block)
+    last = int(p.offsets[1])
+    paths = list(itertools.product(range(p.node.shape[1]), repeat=last))
+    values = []
+    for path in paths:
+        value = sum(p.node[t, y] for t, y in enumerate(path))
+        value += sum(p.edge[t, path[t - 1], path[t]] for t in range(1, last))
+        values.append(value)
+    values = np.array(values)
+    weights = np.exp(values - values.max())
+    return paths, weights / weights.sum()
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("words", [["a"], ["b", "a"], ["a", "c", "b"]])
+def test_the_confidence_of_a_span_is_the_share_of_labellings_that_have_it(scheme, words):
+    model = model_of(scheme, types=("X", "Y") if len(words) < 3 else ("X",))
+    sentence = Corpus.of([words])
+    with Workers(1) as workers:
+        scores = model.scores(sentence, workers)
+        paths, probabilities = enumerated(scores)
+        shares = {}
+        for path, p in zip(paths, probabilities, strict=True):
+            column = Column.encode([model.labels[k] for k in path])
+            for span in decode(column, sentence.sentences, scheme).tolist():
+                shares[span] = shares.get(span, 0.0) + p
+        spans = Spans.of(sorted(shares))
+        overlapping = [Spans.of([span]) for span in spans.tolist()]
+        found = [model.confidences(scores, span, workers)[0] for span in overlapping]
+    np.testing.assert_allclose(found, [shares[s] for s in spans.tolist()], atol=1e-9)
+
+
+def test_confidences_of_many_spans_in_many_blocks():
+    model = model_of("iob2")
+    rng = np.random.default_rng(1)
+    corpus = Corpus.of([list(rng.choice(["a", "b", "c"], 7)) for _ in range(2000)])
+    with Workers(2) as workers:
+        scores = model.scores(corpus, workers)
+        assert len(scores.data.blocks()) > 2
+        labels = model.decode(scores, workers)
+        spans = model.spans(labels, corpus.sentences)
+        found = model.confidences(scores, spans, workers)
+        assert len(found) == len(spans) > 100
+        for sentence in (0, 700, 1999):
+            own = corpus[sentence : sentence + 1]
+            alone = model.scores(own, workers)
+            there = (spans.starts >= corpus.sentences[sentence]) & (
+                spans.starts < corpus.sentences[sentence + 1]
+            )
+            again = model.spans(model.decode(alone, workers), own.sentences)
+            np.testing.assert_allclose(
+                found[there], model.confidences(alone, again, workers), atol=1e-12
+            )
+
+
+@pytest.mark.parametrize(("scheme", "encoding"), [*itertools.product(SCHEMES, SCHEMES)])
+def test_given_labels_allow_exactly_the_encodings_that_can_follow_from_them(scheme, encoding):
+    """Over all sentences of three tokens: every re-encoding is allowed, label by label."""
+    labels = ["O", *(f"{prefix}-X" for prefix in PREFIXES[encoding])]
+    offsets = np.array([0, 3])
+    for path in itertools.product(["O", *(f"{p}-X" for p in PREFIXES[scheme])], repeat=3):
+        given = Column.encode(path)
+        if validate(given, offsets, scheme):
+            continue
+        wanted = convert(given, offsets, scheme, encoding, lossy=True).tolist()
+        allowed = allowed_labels(path, scheme, labels, encoding)
+        assert all(allowed[t, labels.index(label)] for t, label in enumerate(wanted))
+        for t, label in enumerate(path):
+            assert allowed[t, 0] == (label == "O")
+
+
+def test_allowed_labels_without_schemes_are_the_labels_themselves():
+    found = allowed_labels(["NN", None], None, ["NN", "VB"], None)
+    np.testing.assert_array_equal(found, [[True, False], [True, True]])
+    with pytest.raises(SkipchainError, match=r"token 1: label 'XX' is unknown.*NN, VB"):
+        allowed_labels(["NN", "XX"], None, ["NN", "VB"], None)
+
+
+def test_forced_decoding_is_the_best_path_that_agrees():
+    model = model_of("iob2", seed=3)
+    sentence = Corpus.of([["a", "b", "c", "a"]])
+    with Workers(1) as workers:
+        free = model.scores(sentence, workers)
+        forced = model.scores(sentence, workers, [None, "B-Y", None, "O"])
+        paths, probabilities = enumerated(free)
+        fits = [
+            p if model.labels[path[1]] == "B-Y" and model.labels[path[3]] == "O" else 0.0
+            for path, p in zip(paths, probabilities, strict=True)
+        ]
+        best = [model.labels[k] for k in paths[int(np.argmax(fits))]]
+        assert model.decode(forced, workers).tolist() == best
+        with pytest.raises(SkipchainError, match="2 forced labels"):
+            model.scores(sentence, workers, ["O", "O"])
+
+
+def test_contradictions_are_named():
+    model = model_of("iob2")
+    corpus = Corpus.of([["a"], ["a", "b"]])
+    with Workers(1) as workers:
+        scores = model.scores(corpus, workers, [None, "O", "I-X"])
+        for decoder in (chains.viterbi, chains.marginals):
+            with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
+                decoder(scores, workers)
+        with pytest.raises(CorpusError, match="no possible labelling"):
+            chains.nbest(scores, 2, workers)
+
+
+def test_all_decoders_give_the_same_in_one_block_and_in_many():
+    model = model_of("bioes")
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(0, 9, 3000)
+    corpus = Corpus.of([list(rng.choice(["a", "b", "c"], n)) for n in lengths])
+    with Workers(2) as workers:
+        scores = model.scores(corpus, workers)
+        path, marginals = chains.viterbi(scores, workers), chains.marginals(scores, workers)
+        ranked = chains.nbest(scores, 2, workers)
+        assert len(ranked) == len(corpus)
+        for k in (0, 1500, 2999):
+            alone = model.scores(corpus[k : k + 1], workers)
+            tokens = corpus[k].tokens
+            np.testing.assert_array_equal(path[tokens], chains.viterbi(alone, workers))
+            np.testing.assert_allclose(marginals[tokens], chains.marginals(alone, workers))
+            if len(corpus[k]):
+                np.testing.assert_array_equal(ranked[k].paths[0], path[tokens])
+
+
+def test_models_without_spans_say_so():
+    model = model_of("iob2")
+    plain = ChainModel("crf", model.labels, model.features, model.weights)
+    with Workers(1) as workers:
+        scores = plain.scores(Corpus.of([["a"]]), workers)
+        with pytest.raises(SkipchainError, match="no spans"):
+            plain.confidences(scores, Spans.of([(0, 1, "X")]), workers)
+        with pytest.raises(SkipchainError, match="no spans"):
+            plain.spans(Column.encode(["O"]), np.array([0, 1]))
+
+
+def test_scores_of_an_empty_dataset():
+    model = model_of("iob2")
+    with Workers(2) as workers:
+        scores = model.scores(Corpus.of([]), workers)
+        assert len(chains.viterbi(scores, workers)) == 0
+        assert chains.nbest(scores, 1, workers) == []
+
+
+def test_blocks_cover_all_rows_once():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        offsets = np.concatenate([[0], np.cumsum(rng.integers(0, 30, rng.integers(0, 40)))])
+        found = blocks(offsets, 50)
+        rows = [row for first, last in found for row in range(first, last)]
+        assert rows == list(range(len(offsets) - 1))
+
+
+def test_constraints_keep_every_decoder_inside_the_scheme():
+    model = model_of("bioes", seed=8)
+    free = model_of("bioes", seed=8, constrained=False)
+    assert free.constraints is None
+    corpus = Corpus.of([["a", "b", "c"] * 20] * 20)
+    allowed = Constraints(*transitions(model.labels, "bioes"))
+    with Workers(1) as workers:
+        path = chains.viterbi(model.scores(corpus, workers), workers)
+        loose = chains.viterbi(free.scores(corpus, workers), workers)
+    inner = np.setdiff1d(np.arange(1, len(path)), corpus.sentences)
+    assert allowed.pairs[path[inner - 1], path[inner]].all()
+    assert not allowed.pairs[loose[inner - 1], loose[inner]].all()
