@@ -1,5 +1,6 @@
 """Settings of the documentation; built with ``make docs``."""
 
+import re
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
 
 from skipchain import __version__
@@ -24,7 +25,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
-autodoc_preserve_defaults = True
+python_maximum_signature_line_length = 100
 napoleon_google_docstring = False
 
 # Every example of the pages runs: sphinx-build -b doctest docs docs/_build/doctest
@@ -38,3 +39,22 @@ os.chdir(tempfile.mkdtemp())
 html_theme = "furo"
 html_title = f"skipchain {__version__}"
 html_copy_source = False
+
+
+def escape_bars(app, what, name, obj, options, lines):
+    """Docstrings write |x| for a magnitude, which reStructuredText would read as a substitution."""
+    lines[:] = [line if "``" in line else line.replace("|", r"\|") for line in lines]
+
+
+def shorten_types(app, what, name, obj, options, signature, returns):
+    """Arrays and defaults of signatures as a reader would write them."""
+    if signature is None:
+        return None
+    array = r"~?numpy\.ndarray\[tuple\[~?typing\.Any, \.\.\.\], ~?numpy\.dtype\[~?numpy\.(\w+)\]\]"
+    texts = [signature.replace("<factory>", "{}"), returns]
+    return tuple(text and re.sub(array, r"NDArray[\1]", text) for text in texts)
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", shorten_types)
+    app.connect("autodoc-process-docstring", escape_bars)

@@ -123,7 +123,8 @@ def rewritten(path, change_header=None, change_arrays=None, *, seal=True):
     [
         (lambda h: h.update(format=99), None, "format 99"),
         (lambda h: h.pop("labels"), None, "labels"),
-        (lambda h: h.update(labels=["A"]), None, "weights are"),
+        (lambda h: h.update(labels=["A"]), None, "outside a table"),
+        (lambda h: h["labels"].append("A"), None, "weights are"),
         (lambda h: h.update(scheme="xyz"), None, "xyz"),
         (lambda h: h["features"].update(kind="strange"), None, "strange"),
         (lambda h: h["features"].update(text="word\nnonsense("), None, "damaged"),

@@ -40,11 +40,11 @@ def save(model: ChainModel, path: str | Path, *, overwrite: bool = False) -> Non
 
     model = model.pruned()
     arrays: Arrays = {
-        "weights.state": model.weights.state,
         "weights.transitions": model.weights.transitions,
         "weights.start": model.weights.start,
         "weights.end": model.weights.end,
-        "weights.edges": model.weights.edges,
+        **_sparse("weights.state", model.weights.state),
+        **_sparse("weights.edges", model.weights.edges),
     }
     recipe, own = _recipe(model.features)
     arrays |= own
@@ -78,13 +78,15 @@ def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None
     try:
         features = _features(header["features"], arrays, functions or {}, path)
         labels = tuple(header["labels"])
+        size = len(labels)
         weights = Weights(
-            *(
-                arrays[f"weights.{part}"]
-                for part in ("state", "transitions", "start", "end", "edges")
-            )
+            _dense("weights.state", arrays, (features.n_features, size)),
+            arrays["weights.transitions"],
+            arrays["weights.start"],
+            arrays["weights.end"],
+            _dense("weights.edges", arrays, (features.n_edge_features, size * size)),
         )
-        _check_shapes(weights, features, len(labels))
+        _check_shapes(weights, features, size)
         for scheme in (header["scheme"], header["encoding"]):
             if scheme is not None:
                 check_scheme(scheme)
@@ -153,6 +155,23 @@ def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
         total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
     return f"{total:08x}"
+
+
+def _sparse(name: str, table: NDArray[np.float64]) -> Arrays:
+    """A table by its numbers that are not zero: most (feature, label) pairs have no weight."""
+    flat = table.ravel()
+    at = np.flatnonzero(flat)
+    return {f"{name}.at": at, f"{name}.values": flat[at]}
+
+
+def _dense(name: str, arrays: Arrays, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """The inverse of `_sparse`."""
+    at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
+    table = np.zeros(shape)
+    if at.shape != values.shape or (len(at) and (at.min() < 0 or at.max() >= table.size)):
+        raise ValueError(f"{name} lie outside a table of {shape[0]} features")
+    table.reshape(-1)[at] = values
+    return table
 
 
 def _recipe(features: Features) -> tuple[dict[str, Any], Arrays]:
