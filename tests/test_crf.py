@@ -187,7 +187,7 @@ def test_the_display_is_told_size_steps_and_end():
     told = Told()
     CRF("word", max_iterations=25).fit(corpus(30), dev=corpus(10, seed=2), progress=told)
     assert told.problem.tokens == corpus(30).n_tokens
-    assert told.problem.labels == 4
+    assert told.problem.labels == 5  # O, B-PER, E-PER, S-PER, S-LOC
     assert told.problem.parameters > 0
     assert told.problem.bytes > 0
     assert [iteration for iteration, _ in told.steps] == list(range(1, len(told.steps) + 1))
@@ -219,7 +219,7 @@ def test_an_interrupt_leaves_a_model():
 
 
 def test_nbest_begins_with_viterbi_and_its_probabilities_fall():
-    crf = CRF("word", l2=0.5).fit(corpus(40))
+    crf = CRF("word", l2=0.5, encoding=None).fit(corpus(40))
     test = corpus(5, seed=2)
     for ranked, best in zip(crf.predict_nbest(test, 4), crf.predict(test), strict=True):
         assert [crf.classes_[k] for k in ranked.paths[0]] == best
@@ -228,7 +228,7 @@ def test_nbest_begins_with_viterbi_and_its_probabilities_fall():
 
 
 def test_posterior_decoding_takes_the_largest_marginals():
-    crf = CRF("word", l2=0.5).fit(corpus(40))
+    crf = CRF("word", l2=0.5, encoding=None).fit(corpus(40))
     test = corpus(5, seed=2)
     marginals = crf.predict_marginals(test)
     found = crf.predict(test, decoder="posterior")
@@ -237,7 +237,7 @@ def test_posterior_decoding_takes_the_largest_marginals():
 
 def test_extreme_sequences():
     data = corpus(30)
-    crf = CRF("word\nword[-1..1]").fit(data)
+    crf = CRF("word\nword[-1..1]", l2=0.01, encoding=None).fit(data)
     long = Corpus.of([["Ada", "Lee", "went"] * 3334, ["York"]])
     assert [len(p) for p in crf.predict(long)] == [10002, 1]
     assert crf.predict(Corpus.of([[], ["Ada"], []])) == [[], ["B-PER"], []]
@@ -275,7 +275,12 @@ def test_unseen_words_are_dropped_and_counted():
         (lambda: CRF().fit([[{"a": 1}]], [["A", "B"]]), CorpusError, "1 tokens, but 2 labels"),
         (lambda: CRF().fit([[{"a": 1}]], [[3]]), CorpusError, "label 3 is not a string"),
         (lambda: CRF().fit([[{"a": float("nan")}]], [["A"]]), FeatureError, "nan"),
-        (lambda: CRF(encoding="bioes").fit([[{"a": 1}]], [["A"]]), CorpusError, "without a scheme"),
+        (lambda: CRF(scheme="iob2").fit([[{"a": 1}]], [["A"]]), CorpusError, "'A'"),
+        (
+            lambda: CRF(encoding=None, scheme="iob2").fit([[{"a": 1}]], [["I-A"]]),
+            CorpusError,
+            "token 0: label 'I-A' breaks the scheme",
+        ),
         (lambda: CRF("word").fit(corpus(3)).predict([[{"a": 1}]]), FeatureError, "Corpus"),
         (lambda: CRF().fit([[{"a": 1}]], [["A"]]).predict(corpus(1)), FeatureError, "directly"),
         (

@@ -109,12 +109,14 @@ def test_missing_foreign_and_empty_files_are_named(tmp_path):
 def rewritten(path, change_header=None, change_arrays=None, *, seal=True):
     """The file with parts changed; sealed again, unless the checksum is to give it away."""
     header, arrays = read_arrays(path)
+    sealed = checksum(header, arrays)
     if change_arrays is not None:
         change_arrays(arrays)
-        if seal:
-            header["checksum"] = checksum(arrays)
     if change_header is not None:
         change_header(header)
+    if seal:
+        sealed = checksum(header, arrays)
+    header["checksum"] = sealed
     path.write_bytes(to_bytes(arrays, {HEADER: json.dumps(header)}))
 
 
@@ -148,6 +150,17 @@ def test_altered_contents_fail_the_checksum(path):
     rewritten(path, change_arrays=nudge, seal=False)
     with pytest.raises(ModelFileError, match="checksum"):
         load_model(path)
+
+
+def test_an_altered_header_fails_the_checksum(path):
+    rewritten(path, change_header=lambda h: h["labels"].reverse(), seal=False)
+    with pytest.raises(ModelFileError, match="checksum"):
+        load_model(path)
+
+
+def test_packed_names_are_refused(fitted, tmp_path):
+    with pytest.raises(SkipchainError, match="not packed"):
+        save(fitted, tmp_path / "m.skip.gz")
 
 
 def test_a_header_that_is_no_object_is_named(path):

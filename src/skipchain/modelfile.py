@@ -11,7 +11,7 @@ import platform
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,21 +23,31 @@ from skipchain.features.strings import Strings
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.io.files import atomic_write
+from skipchain.io.files import PACKED, atomic_write
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import Features
 from skipchain.schemes import check_scheme
 from skipchain.scorers.linear import Weights
+
+if TYPE_CHECKING:
+    from skipchain.models.crf import CRF
 
 FORMAT = 1
 HEADER = "skipchain"
 Arrays = dict[str, NDArray[Any]]
 
 
-def save(model: ChainModel, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write a model file; a file that is there already is kept unless ``overwrite``."""
+def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the model file of a fitted estimator or of a model.
+
+    A file that is there already is kept unless ``overwrite``.
+    """
     from safetensors.numpy import save as to_bytes
 
+    if str(path).endswith(PACKED):
+        raise SkipchainError(f"{path}: model files are not packed; leave out the last ending")
+    if not isinstance(model, ChainModel):
+        model = model.fitted
     model = model.pruned()
     arrays: Arrays = {
         "weights.transitions": model.weights.transitions,
@@ -63,8 +73,8 @@ def save(model: ChainModel, path: str | Path, *, overwrite: bool = False) -> Non
             "numpy": np.__version__,
             "python": platform.python_version(),
         },
-        "checksum": checksum(arrays),
     }
+    header["checksum"] = checksum(header, arrays)
     with atomic_write(path, binary=True, overwrite=overwrite) as file:
         file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
 
@@ -130,7 +140,8 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
             f"{path}: model format {found}, but this version reads {FORMAT}; "
             "load it with the version that wrote it, or train it again"
         )
-    if header.get("checksum") != checksum(arrays):
+    sealed = header.pop("checksum", None)
+    if sealed != checksum(header, arrays):
         raise ModelFileError(
             f"{path}: the checksum does not match; the file was altered or damaged"
         )
@@ -147,9 +158,9 @@ def is_model_file(path: str | Path) -> bool:
     return str(path).endswith(".skip") or (start[8:] == b"{" and start[5:8] == b"\0\0\0")
 
 
-def checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """A checksum over names, types, shapes and contents."""
-    total = 0
+def checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """A checksum over the header and the arrays' names, types, shapes and contents."""
+    total = zlib.crc32(json.dumps(header, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]
         total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)

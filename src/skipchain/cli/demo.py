@@ -54,7 +54,7 @@ def demo(
         f"({train.n_tokens:,} tokens); {test.n_documents} more are held out."
     )
     began = time.perf_counter()
-    crf = CRF("ner", encoding="bioes", l2=0.1, tolerance=1e-4, threads=threads).fit(train)
+    crf = CRF("ner", threads=threads).fit(train)
     console.print(
         f"   {crf.model_.features.n_features:,} features, {crf.minimum_.iterations} iterations, "
         f"{time.perf_counter() - began:.1f} s (the first run also compiles the kernels)\n"

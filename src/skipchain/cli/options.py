@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,8 +33,7 @@ Columns = Annotated[
 Scheme = Annotated[
     str | None,
     typer.Option(
-        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou. Inferred and said "
-        "unless told.",
+        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told.",
     ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output file that exists.")]
@@ -53,7 +53,6 @@ def read_corpora(
     quiet: bool = True,
 ) -> Corpus:
     """All files as one corpus; an inferred scheme is said on stderr."""
-    from skipchain.corpus import Corpus
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
@@ -63,17 +62,34 @@ def read_corpora(
         corpora.append(corpus)
         if not quiet:
             say(f"{path}: {describe(corpus, told=scheme is not None)}")
-    return corpora[0] if len(corpora) == 1 else Corpus.concatenate(corpora)
+    return corpora[0] if len(corpora) == 1 else joined(corpora, paths)
+
+
+def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
+    """One corpus of all; where the files alone suggest different schemes, they tell together."""
+    from skipchain.corpus import Corpus
+    from skipchain.schemes import infer
+
+    schemes = [corpus.scheme for corpus in corpora]
+    if len(set(schemes)) > 1:
+        plain = [replace(corpus, scheme=None) for corpus in corpora]
+        corpus = Corpus.concatenate(plain)
+        found = infer(corpus.labels, corpus.sentences).scheme
+        if found is None:
+            told = ", ".join(f"{p} ({s or 'none'})" for p, s in zip(paths, schemes, strict=True))
+            raise SkipchainError(f"the files' labels follow no common scheme: {told}; use --scheme")
+        return replace(corpus, scheme=found)
+    return Corpus.concatenate(corpora)
 
 
 def describe(corpus: Corpus, *, told: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
+    from skipchain.corpus.corpus import plural
     from skipchain.schemes import infer
 
-    sizes = (
-        f"{corpus.n_documents:,} documents, {len(corpus):,} sentences, {corpus.n_tokens:,} tokens; "
-        f"columns {', '.join(corpus.columns)}"
-    )
+    counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
+    sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))
+    sizes += f"; columns {', '.join(corpus.columns)}"
     if not corpus.labelled:
         return sizes
     if told:

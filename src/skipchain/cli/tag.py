@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Overwrite, Scheme, Threads, read_corpora
+from skipchain.cli.options import Columns, Format, Overwrite, Scheme, Threads, read_corpora, say
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -71,8 +72,12 @@ def tag(
         check_target(output, overwrite)
     tagger = load(model, threads=threads)
     if text is not None:
-        corpus = parse_plain(text, "--text")
+        if not text.strip():
+            raise SkipchainError("--text is empty; there is nothing to tag")
+        corpus = parse_plain(text)
     else:
+        if file == "-" and sys.stdin.isatty():
+            say("reading from the terminal; end with Ctrl-D")
         corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
     forced = _forced(corpus, tagger, file) if force else None
     found = tagger.predict(

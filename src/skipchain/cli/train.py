@@ -48,7 +48,7 @@ def train(
         typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
     ] = "bioes",
     l1: Annotated[float, typer.Option(help="Penalty on Σ|w|; makes small models.")] = 0.0,
-    l2: Annotated[float, typer.Option(help="Penalty on Σw².")] = 0.1,
+    l2: Annotated[float, typer.Option(help="Penalty on Σw².")] = 0.3,
     min_count: Annotated[int, typer.Option(help="Leave out rarer features.")] = 1,
     pairs: Annotated[
         str, typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'.")
@@ -105,7 +105,7 @@ def train(
         require_labels(held_out, ", ".join(dev or []))
     estimator = CRF(
         features,
-        encoding=None if corpus.scheme is None or encoding in (None, "none") else encoding,
+        encoding=None if encoding == "none" else encoding,
         l1=l1, l2=l2, min_count=min_count, pairs=pairs, constraints=constraints,
         tolerance=tolerance, max_iterations=max_iterations, patience=patience, threads=threads,
     )  # fmt: skip
@@ -122,7 +122,7 @@ def train(
             display.close()
     save(estimator.model_, output, overwrite=overwrite)
     fitted, minimum = estimator.model_, estimator.minimum_
-    score = None if held_out is None else 100.0 * estimator.score(held_out)
+    score = fitted.summary["dev"]
     seconds = time.perf_counter() - began
     if json:
         print_json(
@@ -144,3 +144,6 @@ def train(
             f"wrote {output}: {fitted.features.n_features:,} features, "
             f"{fitted.weights.active:,} weights{held}; {seconds:.1f} s"
         )
+        read = {name for t in fitted.features.templates.templates for name in t.columns}  # type: ignore[union-attr]
+        if read != {"word"}:
+            say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")

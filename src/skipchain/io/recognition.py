@@ -29,7 +29,7 @@ SAMPLE = 50_000  # characters
 ROWS = 500
 SPANS = re.compile(r"(?:O|[BIESLU]-\S+)")
 SENTENCE_END = re.compile(r".*\w[.?!,;:]")
-ADVICE = "say which with format= (--format)"
+ADVICE = "say which with format= (on the command line, --from or --to)"
 
 
 def by_ending(path: str | Path) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -30,7 +31,14 @@ def settle(
             raise ReadError(f"there are no labels to read as {check_scheme(scheme)}", path=path)
         return corpus
     if scheme is None:
-        return replace(corpus, scheme=infer(corpus.labels, corpus.sentences).scheme)
+        found = infer(corpus.labels, corpus.sentences)
+        if found.scheme is None and found.spanlike:
+            warnings.warn(
+                f"{'labels' if path is None else path}: {found.reason}; taken as labels without "
+                "spans. Name the scheme to have them read as spans",
+                stacklevel=2,
+            )
+        return replace(corpus, scheme=found.scheme)
     name = check_scheme(scheme)
     try:
         decode(corpus.labels, corpus.sentences, name)

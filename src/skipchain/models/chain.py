@@ -62,8 +62,7 @@ class ChainModel:
 
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
-        rows, offsets = encode(self.features, given)
-        data = Dataset(rows, offsets)
+        data = Dataset(*encode(self.features, given))
         allowed = None
         if forced is not None:
             if len(forced) != data.n_tokens:
@@ -71,6 +70,12 @@ class ChainModel:
                     f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
                 )
             allowed = allowed_labels(forced, self.scheme, self.labels, self.encoding)
+        return self.scored(data, workers, allowed)
+
+    def scored(
+        self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
+    ) -> Scores:
+        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return Scores.of(data, self.weights, workers, self.constraints, allowed)
 
     def decode(self, scores: Scores, workers: Workers, decoder: str = "viterbi") -> Column:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
@@ -11,24 +12,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import LABEL
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.chains import Ranked
-from skipchain.learn.lbfgs import minimize
+from skipchain.learn.lbfgs import Minimum, minimize
 from skipchain.models.chain import ChainModel
 from skipchain.models.estimator import Estimator
-from skipchain.models.fitting import Progress, Watch, carried, problem_of, quality
+from skipchain.models.fitting import (
+    HeldOut,
+    Progress,
+    Watch,
+    carried,
+    problem_of,
+    require_allowed,
+)
 from skipchain.models.inputs import as_input, chain_offsets, fit_features, label_column
 from skipchain.objectives.likelihood import ConditionalLikelihood
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
-from skipchain.schemes import check_scheme, convert, transitions
+from skipchain.schemes import check_scheme, convert, decode, transitions
 from skipchain.scorers.linear import LinearScorer, Weights
 
 PAIRS = ("observed", "all")
 CONSTRAINTS = ("decoding", "training", "none")
+MEMORY = 6  # pairs of steps and gradient changes that L-BFGS keeps
 
 
 class CRF(Estimator):
@@ -40,8 +50,9 @@ class CRF(Estimator):
         A standard set's name (``ner``, ``chunk``, ``pos``, ``citation``), template text, a template
         file, or `Templates`. Used for a corpus; features given directly need none.
     encoding
-        The scheme in which spans are learnt (``iob2``, ``bioes`` …); None learns the labels as they
-        are. Predictions come back in the scheme of the training data.
+        The scheme in which spans are learnt (``bioes``, ``iob2`` …); None learns the labels as they
+        are, and so does any where the labels have no scheme. Predictions come back in the scheme of
+        the training data.
     l1, l2
         The penalty ``l1 · Σ|w| + l2 · Σw²``, as CRFsuite's c1 and c2.
     min_count
@@ -81,14 +92,14 @@ class CRF(Estimator):
         self,
         features: str | Path | Templates = "ner",
         *,
-        encoding: str | None = None,
+        encoding: str | None = "bioes",
         l1: float = 0.0,
-        l2: float = 1.0,
+        l2: float = 0.3,
         min_count: int = 1,
         pairs: str = "observed",
         boundaries: bool = True,
         constraints: str = "decoding",
-        tolerance: float = 1e-5,
+        tolerance: float = 1e-4,
         period: int = 10,
         max_iterations: int = 1000,
         patience: int | None = None,
@@ -131,11 +142,7 @@ class CRF(Estimator):
         self._check()
         given = as_input(X)
         labels, scheme, encoding = self._labels(given, y)
-        templates = None
-        if isinstance(given, Corpus):
-            columns = tuple(name for name in given.columns if name != "label")
-            templates = Templates.of(self.features, self.functions, columns)
-        features, rows, offsets = fit_features(given, templates, self.min_count)
+        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
         if rows.tokens.n_rows == 0:
             raise CorpusError("there is no token to learn from")
         names = tuple(sorted(set(labels.tolist())))
@@ -143,42 +150,21 @@ class CRF(Estimator):
         codes = np.array([number.get(value, -1) for value in labels.values], np.int32)
         data = Dataset(rows, offsets, codes[labels.codes])
         allowed = None
-        if encoding is not None and self.constraints == "training":
+        if encoding is not None and self.constraints != "none":
             allowed = Constraints(*transitions(names, encoding))
+            require_allowed(data, allowed, names)
+        blank = ChainModel(
+            "crf", names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
+            self.constraints != "none",
+        )  # fmt: skip
+        held_out = None if dev is None else HeldOut(features, dev, dev_y)
+        first = None if start is None else carried(start, features, names)
         with Workers(self.threads) as workers:
-            scorer = LinearScorer(
-                data, len(names), observed=self.pairs == "observed",
-                boundaries=self.boundaries, workers=workers,
-            )  # fmt: skip
-            objective = ConditionalLikelihood(
-                data, scorer, workers, l2=self.l2, constraints=allowed
+            minimum, weights, size = self._minimise(
+                data, allowed, blank, held_out, first, workers, progress
             )
-            memory = 6
-            if progress is not None:
-                progress.begin(problem_of(data, scorer, objective, memory))
-
-            def model_of(weights: Weights, summary: Mapping[str, Any]) -> ChainModel:
-                return ChainModel(
-                    "crf", names, features, weights, scheme, encoding,
-                    self.constraints != "none", summary,
-                )  # fmt: skip
-
-            watch = Watch(
-                lambda vector: model_of(scorer.unpack(vector), {}),
-                None if dev is None else as_input(dev),
-                dev_y, self.patience, workers, progress,
-            )  # fmt: skip
-            first = np.zeros(scorer.size)
-            if start is not None:
-                first = scorer.pack(carried(start, features, names))
-            minimum = minimize(
-                objective, first, l1=self.l1, memory=memory, max_iterations=self.max_iterations,
-                tolerance=self.tolerance, period=self.period, callback=watch,
-            )  # fmt: skip
-            vector = minimum.vector if watch.best is None else watch.best
-            weights = scorer.unpack(vector)
-        if progress is not None:
-            progress.end(minimum)
+            model = replace(blank, weights=weights)
+            dev_score = None if held_out is None else held_out.score(model, workers)
         summary = {
             "tokens": data.n_tokens,
             "sequences": len(offsets) - 1,
@@ -186,13 +172,55 @@ class CRF(Estimator):
             "iterations": minimum.iterations,
             "evaluations": minimum.evaluations,
             "stopped": minimum.reason,
-            "parameters": scorer.size,
-            "dev": watch.latest,
+            "parameters": size,
+            "dev": dev_score,
             "settings": _plain(self.get_params()),
         }
-        self.model_ = model_of(weights.copy(), summary).pruned()
+        self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum
         return self
+
+    def _minimise(
+        self,
+        data: Dataset,
+        allowed: Constraints | None,
+        blank: ChainModel,
+        held_out: HeldOut | None,
+        first: Weights | None,
+        workers: Workers,
+        progress: Progress | None,
+    ) -> tuple[Minimum, Weights, int]:
+        """Where minimisation ended (at the best held-out score, with patience), and its weights."""
+        scorer = LinearScorer(
+            data, len(blank.labels), observed=self.pairs == "observed",
+            boundaries=self.boundaries, workers=workers,
+        )  # fmt: skip
+        objective = ConditionalLikelihood(
+            data, scorer, workers, l2=self.l2,
+            constraints=allowed if self.constraints == "training" else None,
+        )  # fmt: skip
+        if progress is not None:
+            progress.begin(problem_of(data, scorer, objective, MEMORY))
+        watch = Watch(
+            lambda vector: replace(blank, weights=scorer.unpack(vector)),
+            held_out, self.patience, workers, progress,
+        )  # fmt: skip
+        minimum = minimize(
+            objective, np.zeros(scorer.size) if first is None else scorer.pack(first),
+            l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
+            tolerance=self.tolerance, period=self.period, callback=watch,
+        )  # fmt: skip
+        if watch.best is not None:
+            minimum = replace(minimum, vector=watch.best.vector, loss=watch.best.loss)
+        if progress is not None:
+            progress.end(minimum)
+        return minimum, scorer.unpack(minimum.vector).copy(), scorer.size
+
+    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        if not isinstance(given, Corpus):
+            return None
+        columns = tuple(name for name in given.columns if name != LABEL)
+        return Templates.of(self.features, self.functions, columns)
 
     def _check(self) -> None:
         for name in ("l1", "l2", "tolerance"):
@@ -217,13 +245,13 @@ class CRF(Estimator):
         if scheme is None and isinstance(given, Corpus) and y is None:
             scheme = given.scheme
         scheme = None if scheme is None else check_scheme(scheme)
-        encoding = scheme if self.encoding is None else check_scheme(self.encoding)
+        wanted = None if self.encoding is None else check_scheme(self.encoding)
+        if scheme is None:
+            return labels, None, None
+        encoding = wanted or scheme
         if encoding != scheme:
-            if scheme is None:
-                raise CorpusError(
-                    f"labels without a scheme cannot be learnt as {encoding}; name their scheme"
-                )
-            labels = convert(labels, chain_offsets(given), scheme, str(encoding))
+            return convert(labels, chain_offsets(given), scheme, encoding), scheme, encoding
+        decode(labels, chain_offsets(given), scheme)  # refuses labels of another form
         return labels, scheme, encoding
 
     # Predicting --------------------------------------------------------------------------------
@@ -231,9 +259,11 @@ class CRF(Estimator):
     @property
     def classes_(self) -> list[str]:
         """The labels learnt, in the order of the marginals' columns."""
-        return list(self._model().labels)
+        return list(self.fitted.labels)
 
-    def _model(self) -> ChainModel:
+    @property
+    def fitted(self) -> ChainModel:
+        """What fitting has left; an error where the estimator is not fitted yet."""
         if not hasattr(self, "model_"):
             raise NotFittedError("this CRF is not fitted yet; call fit first")
         return self.model_
@@ -242,7 +272,7 @@ class CRF(Estimator):
         """The labels of each sequence, in the scheme of the training data."""
         given = as_input(X)
         with Workers(self.threads) as workers:
-            model = self._model()
+            model = self.fitted
             scores = model.scores(given, workers)
             labels = model.decode(scores, workers, decoder)
         flat = model.outward(labels, scores.data.offsets).tolist()
@@ -258,21 +288,20 @@ class CRF(Estimator):
         from skipchain.inference.chains import marginals
 
         with Workers(self.threads) as workers:
-            scores = self._model().scores(as_input(X), workers)
+            scores = self.fitted.scores(as_input(X), workers)
             found = marginals(scores, workers)
-        return np.split(found, scores.data.offsets[1:-1])
+        return [found[a:b] for a, b in pairwise(scores.data.offsets.tolist())]
 
     def predict_nbest(self, X: Any, k: int) -> list[Ranked]:
         """The k best label sequences of each sequence, as numbers of `classes_`."""
         with Workers(self.threads) as workers:
-            model = self._model()
+            model = self.fitted
             return model.nbest(model.scores(as_input(X), workers), k, workers)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
-        given = as_input(X)
         with Workers(self.threads) as workers:
-            return quality(self._model(), given, label_column(given, y), workers) / 100.0
+            return HeldOut(self.fitted.features, X, y).score(self.fitted, workers) / 100.0
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

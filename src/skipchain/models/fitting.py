@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.corpus import Column, Corpus
+from skipchain.corpus import Corpus
 from skipchain.dataset import Dataset
-from skipchain.errors import SkipchainError
+from skipchain.errors import SchemeError, SkipchainError
 from skipchain.learn.lbfgs import Minimum, Step
 from skipchain.metrics import entity_scores, token_scores
 from skipchain.models.chain import ChainModel
-from skipchain.models.inputs import Features, label_column
+from skipchain.models.inputs import Features, as_input, encode, label_column
 from skipchain.objectives.likelihood import ConditionalLikelihood
 from skipchain.parallel import Workers
+from skipchain.potentials import Constraints
 from skipchain.schemes import decode
 from skipchain.scorers.linear import LinearScorer, Weights
+
+DEV_PERIOD = 10  # iterations between two scores on held-out data that is only watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,59 +51,80 @@ class Progress(Protocol):
         """After the last."""
 
 
+class HeldOut:
+    """Labelled data that training does not see, encoded once, to be scored again and again."""
+
+    def __init__(self, features: Features, given: Any, labels: Any) -> None:
+        held = as_input(given)
+        self._gold = label_column(held, labels)
+        self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
+        self._data = Dataset(*encode(features, held))
+
+    def score(self, model: ChainModel, workers: Workers) -> float:
+        """Entity F1 in percent, or token accuracy where the labels have no scheme."""
+        offsets = self._data.offsets
+        found = model.decode(model.scored(self._data, workers), workers)
+        if model.encoding is None or model.scheme is None:
+            return token_scores(self._gold, found, offsets).accuracy
+        gold = decode(self._gold, offsets, self._scheme or model.scheme)
+        return entity_scores(gold, model.spans(found, offsets)).micro.f1
+
+
 class Watch:
     """Called after each iteration: scores held-out data, keeps the best, tells the display."""
 
     def __init__(
         self,
         model: Callable[[NDArray[np.float64]], ChainModel],
-        dev: Corpus | Sequence[Any] | None,
-        dev_labels: Any,
+        held_out: HeldOut | None,
         patience: int | None,
         workers: Workers,
         progress: Progress | None,
     ) -> None:
-        self.best: NDArray[np.float64] | None = None
-        self.latest: float | None = None
+        self.best: Step | None = None
         self._model = model
-        self._dev = dev
-        self._gold = None if dev is None else label_column(dev, dev_labels)
+        self._held_out = held_out
         self._patience = patience
         self._workers = workers
         self._progress = progress
+        self._latest: float | None = None
         self._top = -1.0
-        self._since = 0
 
     def __call__(self, step: Step) -> bool:
         """Whether to stop."""
         stop = False
-        if self._dev is not None and self._gold is not None and self._due(step):
-            model = self._model(step.vector)
-            self.latest = quality(model, self._dev, self._gold, self._workers)
+        if self._held_out is not None and self._due(step):
+            self._latest = self._held_out.score(self._model(step.vector), self._workers)
             if self._patience is not None:
-                if self.latest > self._top:
-                    self._top, self._since = self.latest, step.iteration
-                    self.best = step.vector.copy()
-                stop = step.iteration - self._since >= self._patience
+                if self._latest > self._top:
+                    self._top = self._latest
+                    self.best = replace(step, vector=step.vector.copy())
+                since = step.iteration - (self.best.iteration if self.best else 0)
+                stop = since >= self._patience
         if self._progress is not None:
-            self._progress.step(step, self.latest)
+            self._progress.step(step, self._latest)
         return stop
 
     def _due(self, step: Step) -> bool:
-        return self._patience is not None or step.iteration % 10 == 0
+        return self._patience is not None or step.iteration % DEV_PERIOD == 0
 
 
-def quality(
-    model: ChainModel, given: Corpus | Sequence[Any], gold: Column, workers: Workers
-) -> float:
-    """Entity F1 in percent, or token accuracy where labels have no scheme."""
-    scores = model.scores(given, workers)
-    found = model.decode(scores, workers)
-    offsets = scores.data.offsets
-    if model.encoding is None or model.scheme is None:
-        return token_scores(gold, found, offsets).accuracy
-    scheme = given.scheme if isinstance(given, Corpus) and given.scheme else model.scheme
-    return entity_scores(decode(gold, offsets, scheme), model.spans(found, offsets)).micro.f1
+def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -> None:
+    """Refuse gold labels that decoding could never give back, naming the first."""
+    assert data.labels is not None
+    labels, offsets = data.labels, data.offsets
+    filled = np.diff(offsets) > 0
+    heads, tails = offsets[:-1][filled], offsets[1:][filled] - 1
+    good = np.ones(len(labels), np.bool_)
+    good[1:] = allowed.pairs[labels[:-1], labels[1:]]
+    good[heads] = allowed.start[labels[heads]]
+    good[tails] &= allowed.end[labels[tails]]
+    if not good.all():
+        token = int(np.flatnonzero(~good)[0])
+        raise SchemeError(
+            f"token {token}: label {names[labels[token]]!r} breaks the scheme where it stands; "
+            "repair the labels first (skipchain convert --repair), or use constraints='none'"
+        )
 
 
 def problem_of(

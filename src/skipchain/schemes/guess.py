@@ -29,6 +29,8 @@ class Inference:
     scheme: str | None
     candidates: tuple[str, ...]
     reason: str
+    spanlike: bool = True
+    """Whether every label is ``O`` or ``PREFIX-TYPE``, as labels of spans are."""
 
 
 def infer(column: Column, offsets: NDArray[np.int64]) -> Inference:
@@ -48,7 +50,7 @@ def infer(column: Column, offsets: NDArray[np.int64]) -> Inference:
     for label in labels:
         if not split(label)[0]:
             reason = f"label {label!r} is neither O nor PREFIX-TYPE: the labels mark no spans"
-            return Inference(None, (), reason)
+            return Inference(None, (), reason, spanlike=False)
     if not labels:
         return Inference(PREFERENCE[0], SCHEMES, "there is no label but O: every scheme fits")
     letters = {split(label)[0] for label in labels}
