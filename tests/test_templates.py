@@ -374,6 +374,23 @@ def test_every_built_in_view_takes_a_list_of_nothing():
         assert list(function([], *({int: 1, str: "x"}[kind] for kind in kinds))) == []
 
 
+@pytest.mark.parametrize(
+    ("view", "word", "wanted"),
+    [
+        ("lower", "ÀB", "àb"), ("lower", "İ", "i̇"), ("shape", "Éß٣²-語", "Xxdd-語"),
+        ("shape", "", ""), ("shortshape", "AAbb11--", "Xxd-"), ("digits", "٣a²1", "0a00"),
+        ("prefix(2)", "ab", "ab"), ("prefix(3)", "ab", None), ("suffix(1)", "ab", "b"),
+        ("suffix(2)", "ab", "ab"), ("suffix(3)", "ab", None), ('match("^$")', "", "yes"),
+        ('match("b")', "abc", "yes"), ('match("^b")', "abc", None), ('find("x*")', "ab", ""),
+        ('find("b.")', "abcbd", "bc"), ('find("z")', "ab", None),
+    ],
+)  # fmt: skip
+def test_values_of_built_in_views(view, word, wanted):
+    vocabulary, rows = Vocabulary.fit(Corpus.of([[word]]), Templates.parse(view))
+    assert vocabulary.names() == ([] if wanted is None else [f"{view}={wanted}"])
+    assert rows.n_active == (wanted is not None)
+
+
 # CRF++ and Wapiti ------------------------------------------------------------------------------
 
 CRFPP = """\

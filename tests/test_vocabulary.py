@@ -292,8 +292,9 @@ def test_keep_leaves_the_chosen_features(before, after, templates, random):
             assert read(pruned, transition) == kept
     for sentences in (before, after):
         agrees(pruned, pruned.encode(corpus_of(sentences)), sentences)
-    for strings in pruned.views.values():
-        assert len(strings.text) <= strings.lengths.sum() or share == 1.0
+    for view, strings in pruned.views.items():  # the text shrinks with the strings
+        if len(strings) < len(vocabulary.views[view]):
+            assert len(strings.text) <= strings.lengths.sum()
 
 
 @QUICK

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from skipchain.features.templates import Templates
     from skipchain.io import read
     from skipchain.metrics import evaluate
+    from skipchain.modelfile import save
     from skipchain.models.crf import CRF
     from skipchain.tagger import Tagger, load
 
@@ -32,6 +33,7 @@ _WHERE = {
     "evaluate": "skipchain.metrics",
     "load": "skipchain.tagger",
     "read": "skipchain.io",
+    "save": "skipchain.modelfile",
 }
 
 __all__ = [
@@ -44,6 +46,7 @@ __all__ = [
     "evaluate",
     "load",
     "read",
+    "save",
 ]
 
 

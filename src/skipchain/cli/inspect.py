@@ -10,6 +10,8 @@ import typer
 from skipchain.cli.options import Json, print_json
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from skipchain.models.chain import ChainModel
 
 
@@ -49,34 +51,45 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
         f"[bold]{summary['kind']}[/bold], {len(model.labels)} labels, "
         f"{size['features']:,} features, {size['weights']:,} weights that are not zero"
     )
+    told = (f"{key} {_short(value)}" for key, value in summary["training"].items())
     console.print(
         f"scheme {summary['scheme'] or 'none'}, learnt as {summary['encoding'] or 'they are'}; "
-        + ", ".join(f"{key} {value}" for key, value in summary["training"].items())
+        + ", ".join(told)
     )
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
     for name in labels:
-        table = Table(title=f"Features of {name}", title_justify="left", box=None, pad_edge=False)
-        table.add_column("weight", justify="right")
-        table.add_column("feature", overflow="fold")
-        for feature in summary["labels"][name]["features"]:
-            table.add_row(f"{feature['weight']:+.3f}", _plain(feature["name"]))
-        console.print()
-        console.print(table)
-    console.print()
-    table = Table(title="Transitions (from row to column)", title_justify="left", box=None)
+        _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
+    pairs = [
+        {**pair, "name": f"{pair['previous']} → {pair['label']}  {pair['name']}"}
+        for pair in summary["pairs"]
+    ]
+    if pairs:
+        _print_features(console, "Features of label pairs", pairs)
+    console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
+    table = Table(box=None)
     table.add_column("")
     for name in labels:
         table.add_column(name, justify="right")
-    for source in ["<start>", *labels]:
-        table.add_row(
-            source, *(f"{summary['transitions'][source][target]:+.2f}" for target in labels)
-        )
+    for source in ["<start>", *labels, "<end>"]:
+        row = summary["transitions"][source]
+        table.add_row(source, *(f"{row[target]:+.2f}" for target in labels))
     console.print(table)
 
 
-def _plain(text: str) -> Any:
+def _print_features(console: Console, title: str, features: list[dict[str, Any]]) -> None:
+    from rich.table import Table
     from rich.text import Text
 
-    return Text(text)
+    console.print(f"\n[bold]{title}[/bold]")
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right")
+    table.add_column(overflow="fold")
+    for feature in features:
+        table.add_row(f"{feature['weight']:+.3f}", Text(feature["name"]))
+    console.print(table)
+
+
+def _short(value: Any) -> str:
+    return f"{value:,.2f}" if isinstance(value, float) else str(value)

@@ -14,7 +14,11 @@ from skipchain.models.chain import ChainModel
 def summarise(
     model: ChainModel, *, top: int = 10, labels: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """The ``top`` features of each label by the size of their weight, transitions, and sizes."""
+    """The ``top`` features of each label by the size of their weight, transitions, and sizes.
+
+    ``pairs`` are the strongest features of label pairs; the entries ``<start>`` and ``<end>`` of
+    the transitions are the scores of first and last labels.
+    """
     names = model.features.names()
     weights = model.weights
     chosen = list(model.labels) if labels is None else list(labels)
@@ -24,8 +28,6 @@ def summarise(
         column = weights.state[:, number[label]]
         order = np.argsort(-np.abs(column), kind="stable")[:top]
         by_label[label] = {
-            "start": float(weights.start[number[label]]),
-            "end": float(weights.end[number[label]]),
             "features": [
                 {"name": names[k], "weight": float(column[k])} for k in order if column[k]
             ],
@@ -37,9 +39,8 @@ def summarise(
         }
         for source in model.labels
     }
-    transitions["<start>"] = {
-        target: float(weights.start[number[target]]) for target in model.labels
-    }
+    transitions["<start>"] = dict(zip(model.labels, weights.start.tolist(), strict=True))
+    transitions["<end>"] = dict(zip(model.labels, weights.end.tolist(), strict=True))
     told = ("tokens", "sequences", "iterations", "loss", "stopped", "dev")
     return {
         "kind": model.kind,
@@ -55,5 +56,27 @@ def summarise(
         },
         "training": {key: model.summary[key] for key in told if model.summary.get(key) is not None},
         "labels": by_label,
+        "pairs": _pair_features(model, top),
         "transitions": transitions,
     }
+
+
+def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:
+    """The strongest features that go with two labels."""
+    names = model.features.names(transition=True)
+    flat = model.weights.edges.ravel()
+    size = len(model.labels)
+    found = []
+    for k in np.argsort(-np.abs(flat), kind="stable")[:top].tolist():
+        feature, pair = divmod(k, size * size)
+        before, after = divmod(pair, size)
+        if flat[k]:
+            found.append(
+                {
+                    "name": names[feature],
+                    "previous": model.labels[before],
+                    "label": model.labels[after],
+                    "weight": float(flat[k]),
+                }
+            )
+    return found
