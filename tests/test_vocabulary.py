@@ -345,16 +345,33 @@ def test_the_numbering_of_values_does_not_matter(sentences, templates, random):
 
 
 def test_units_are_written_out_whatever_the_grouping():
-    text = "word\nlower\nngrams\nword[1]\nbag(word, -1..1)\nword & pos\nlabel[-1] & ngrams(1, 2)"
-    sentences = [
-        [{"word": w, "pos": "N"} for w in ("Ada", "saw", "Bo", "Ada")],
-        [],
-        [{"word": "", "pos": "V"}],
-    ]
-    vocabulary, rows = Vocabulary.fit(corpus_of(sentences), Templates.parse(text))
-    assert rows.units.n_rows > 0
-    assert (rows.tokens.indices >= rows.n_features).any()
+    text = """
+        word
+        lower
+        ngrams
+        ngrams(2, 3)
+        several
+        word[1]
+        prefix(2)[-1]
+        suffix(2)[-1]
+        bag(word, -1..1)
+        word & pos
+        label[-1] & ngrams(1, 2)
+        label[-1] & several
+    """
+    words = [["Ada", "saw", "Bo", "Ada"], [], [""]]
+    sentences = [[{"word": word, "pos": "N"} for word in sentence] for sentence in words]
+    vocabulary, rows = Vocabulary.fit(corpus_of(sentences), Templates.parse(text, OWN))
     agrees(vocabulary, rows, sentences)
+    units = rows.tokens.indices[rows.tokens.indices >= rows.n_features] - rows.n_features
+    assert len(units) > 0
+    pruned = vocabulary.keep(
+        np.arange(rows.n_features) % 7 == 0, np.ones(rows.n_edge_features, np.bool_)
+    )
+    rows = pruned.encode(corpus_of(sentences))
+    agrees(pruned, rows, sentences)
+    units = rows.tokens.indices[rows.tokens.indices >= rows.n_features] - rows.n_features
+    assert (np.diff(rows.units.indptr)[units] > 0).all()  # a unit of nothing is not referred to
 
 
 def test_boundaries_have_names_of_their_own():
