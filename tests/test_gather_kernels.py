@@ -43,11 +43,12 @@ def test_gather_is_a_matrix_product(index, width, add, data):
     matrix = dense(*index, columns=6)
     rows = len(matrix)
     table = np.random.default_rng(rows).normal(size=(6, width))
+    split = data.draw(st.integers(0, 6))  # one table, or two that serve as one
     first = data.draw(st.integers(0, rows))
     last = data.draw(st.integers(first, rows))
     before = np.full((rows, width), 7.0)
     out = before.copy()
-    gather(*index, table, out, first, last, add)
+    gather(*index, table[:split], table[split:], out, first, last, add)
     wanted = before.copy()
     wanted[first:last] = (matrix @ table)[first:last] + (7.0 if add else 0.0)
     np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12)

@@ -7,20 +7,25 @@ from types import MappingProxyType
 
 SETS: Mapping[str, str] = MappingProxyType(
     {
-        # The local features of Finkel, Grenager and Manning (2005), Table 2, column NER.
+        # The families of Finkel, Grenager and Manning (2005), Table 2, column NER: words, n-grams,
+        # parts of speech, shapes, and the presence of words on either side. Which conjunctions of
+        # them are taken, and where case is folded, was chosen on CoNLL-2003's development set.
         "ner": """
-            word[-1..1]
+            word
+            lower[-1..1]
             ngrams
             pos?
             pos?[-1] & pos?
             pos? & pos?[1]
-            pos?[-1] & pos? & pos?[1]
+            pos?[-1] & pos?[1]
             shape
-            shape[-1] & shape
-            shape & shape[1]
-            shape[-1] & shape & shape[1]
-            bag(word, -4..-1)
-            bag(word, 1..4)
+            shortshape
+            shortshape[-1] & shortshape
+            shortshape & shortshape[1]
+            shortshape[-1] & shortshape[1]
+            shortshape[-1] & shortshape & shortshape[1]
+            bag(lower, -4..-1)
+            bag(lower, 1..4)
         """,
         # Words and parts of speech in a window of five, after CRF++'s and CRFsuite's examples.
         "chunk": """

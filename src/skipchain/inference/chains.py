@@ -14,7 +14,7 @@ from skipchain.inference.windows import Windows
 from skipchain.kernels import chain
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints, Potentials, require_paths
-from skipchain.scorers.linear import Weights, block_potentials, unit_table
+from skipchain.scorers.linear import Weights, block_potentials, unit_sums
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -29,7 +29,7 @@ class Scores:
 
     data: Dataset
     weights: Weights
-    table: Floats
+    units: Floats  # [U, L]
     constraints: Constraints | None = None
     allowed: NDArray[np.bool_] | None = None
 
@@ -43,12 +43,12 @@ class Scores:
         allowed: NDArray[np.bool_] | None = None,
     ) -> Scores:
         """Scores of a dataset under weights."""
-        table = unit_table(data.rows, weights.state, workers)
-        return cls(data, weights, table, constraints, allowed)
+        units = unit_sums(data.rows, weights.state, workers)
+        return cls(data, weights, units, constraints, allowed)
 
     def potentials(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block."""
-        potentials = block_potentials(self.data, self.weights, self.table, block)
+        potentials = block_potentials(self.data, self.weights, self.units, block)
         if self.constraints is not None:
             potentials = potentials.constrained(self.constraints)
         if self.allowed is not None:

@@ -14,13 +14,14 @@ from numba import njit
 
 
 @njit(nogil=True, cache=True)
-def gather(indptr, indices, values, table, out, first, last, add):
+def gather(indptr, indices, values, table, more, out, first, last, add):
     """Write rows ``first … last − 1`` of ``out``; ``values`` of length 0 means ones.
 
-    indptr [R + 1], indices [K], values [K] or [0], table [·, L], out [R, L]. With ``add`` the sums
-    are added to what ``out`` holds.
+    indptr [R + 1], indices [K], values [K] or [0], table [A, L], out [R, L]. Entry A + b means row
+    b of ``more`` [B, L], so that two tables serve as one without being copied together. With
+    ``add`` the sums are added to what ``out`` holds.
     """
-    width = table.shape[1]
+    split, width = table.shape
     weighted = values.shape[0] > 0
     for r in range(first, last):
         if not add:
@@ -28,13 +29,13 @@ def gather(indptr, indices, values, table, out, first, last, add):
                 out[r, j] = 0.0
         for k in range(indptr[r], indptr[r + 1]):
             source = indices[k]
-            if weighted:
-                v = values[k]
+            v = values[k] if weighted else 1.0
+            if source < split:
                 for j in range(width):
                     out[r, j] += v * table[source, j]
             else:
                 for j in range(width):
-                    out[r, j] += table[source, j]
+                    out[r, j] += v * more[source - split, j]
 
 
 @njit(nogil=True, cache=True)

@@ -10,7 +10,7 @@ from skipchain.errors import CorpusError
 from skipchain.kernels.chain import forward_backward, path_score, subtract_path
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
-from skipchain.scorers.linear import LinearScorer, Weights, block_potentials
+from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
 
 Floats = NDArray[np.float64]
 
@@ -51,8 +51,9 @@ class ConditionalLikelihood:
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         weights = self._scorer.unpack(vector)
+        units = unit_sums(self._data.rows, weights.state, self._workers)
         parts = self._workers.map(
-            lambda block: self._block(weights, self._scorer.table, block), self._data.blocks()
+            lambda block: self._block(weights, units, block), self._data.blocks()
         )
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends = (np.array(part) for part in zip(*parts, strict=True))
@@ -67,9 +68,9 @@ class ConditionalLikelihood:
         return loss, gradient
 
     def _block(
-        self, weights: Weights, table: Floats, block: tuple[int, int]
+        self, weights: Weights, units: Floats, block: tuple[int, int]
     ) -> tuple[float, Floats, Floats, Floats]:
-        potentials = block_potentials(self._data, weights, table, block)
+        potentials = block_potentials(self._data, weights, units, block)
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
         tokens, offsets = potentials.tokens, potentials.offsets

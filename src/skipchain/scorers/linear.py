@@ -59,28 +59,23 @@ class Weights:
         return sum(int(np.count_nonzero(part)) for part in parts)
 
 
-def unit_table(rows: Rows, state: Floats, workers: Workers) -> Floats:
-    """The weight rows of all features, followed by the summed rows of all units. [F + U, L]"""
-    table = np.empty((rows.n_features + rows.units.n_rows, state.shape[1]))
-    table[: rows.n_features] = state
-    sum_units(rows, table, workers)
-    return table
-
-
-def sum_units(rows: Rows, table: Floats, workers: Workers) -> None:
-    """Fill the rows of the units from those of the features. table [F + U, L]"""
+def unit_sums(rows: Rows, state: Floats, workers: Workers) -> Floats:
+    """The summed weight rows of every unit. [U, L]"""
     units = rows.units
-    state, summed = table[: rows.n_features], table[rows.n_features :]
+    sums = np.empty((units.n_rows, state.shape[1]))
     workers.map(
-        lambda b: gather(units.indptr, units.indices, units.values, state, summed, *b, False),
+        lambda b: gather(
+            units.indptr, units.indices, units.values, state, state[:0], sums, *b, False
+        ),
         blocks(units.indptr, GRADIENT_ENTRIES),
     )
+    return sums
 
 
 def block_potentials(
-    data: Dataset, weights: Weights, table: Floats, block: tuple[int, int]
+    data: Dataset, weights: Weights, units: Floats, block: tuple[int, int]
 ) -> Potentials:
-    """The potentials of the chains in one block; ``table`` as from `unit_table`."""
+    """The potentials of the chains in one block; ``units`` as from `unit_sums`."""
     offsets = data.offsets[block[0] : block[1] + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     size = last - first
@@ -88,13 +83,14 @@ def block_potentials(
     tokens, edges = data.rows.tokens, data.rows.edges
     node = np.empty((size, labels))
     gather(
-        tokens.indptr[first : last + 1], tokens.indices, tokens.values, table, node, 0, size, False
-    )
+        tokens.indptr[first : last + 1], tokens.indices, tokens.values,
+        weights.state, units, node, 0, size, False,
+    )  # fmt: skip
     if data.rows.n_edge_features:
         edge = np.repeat(weights.transitions[None], size, axis=0)
         gather(
             edges.indptr[first : last + 1], edges.indices, edges.values,
-            weights.edges, edge.reshape(size, labels * labels), 0, size, True,
+            weights.edges, weights.edges[:0], edge.reshape(size, labels * labels), 0, size, True,
         )  # fmt: skip
     else:
         edge = weights.transitions[None]
@@ -124,8 +120,8 @@ class LinearScorer:
         self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
         self._by_unit = turned(rows.units, rows.n_features)
         self._by_edge = turned(rows.edges, rows.n_edge_features)
-        self.table = np.zeros((rows.n_features + rows.units.n_rows, n_labels))
-        self._gradient = np.empty_like(self.table)
+        self._state = np.zeros((rows.n_features, n_labels))
+        self._gradient = np.empty((rows.n_features + rows.units.n_rows, n_labels))
         shape = (rows.n_edge_features, n_labels * n_labels)
         self._edges = np.zeros(shape)
         self._edge_gradient = np.empty(shape)
@@ -177,7 +173,7 @@ class LinearScorer:
         """Bytes held for indexes and tables."""
         indexes = (self._by_row, self._by_unit, self._by_edge)
         held = sum(index.nbytes for index in indexes)
-        return held + 2 * self.table.nbytes + 2 * self._edges.nbytes
+        return held + 2 * self._gradient.nbytes + 2 * self._edges.nbytes
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
@@ -185,17 +181,16 @@ class LinearScorer:
         state, transitions, start, end, edges = np.split(vector, cuts)
         labels, features = self.n_labels, self.rows.n_features
         if self._state_support is None:
-            self.table[:features] = state.reshape(features, labels)
+            self._state[:] = state.reshape(features, labels)
         else:
-            self.table.reshape(-1)[self._state_support] = state
+            self._state.reshape(-1)[self._state_support] = state
         if self._edge_support is None:
             self._edges[:] = edges.reshape(self._edges.shape)
         else:
             self._edges.reshape(-1)[self._edge_support] = edges
-        sum_units(self.rows, self.table, self._workers)
         nothing = np.zeros(labels)
         return Weights(
-            self.table[:features],
+            self._state,
             transitions.reshape(labels, labels),
             start if self.boundaries else nothing,
             end if self.boundaries else nothing,
@@ -242,7 +237,9 @@ class LinearScorer:
 
     def _sum(self, index: Sparse, source: Floats, out: Floats, *, add: bool) -> None:
         self._workers.map(
-            lambda b: gather(index.indptr, index.indices, index.values, source, out, *b, add),
+            lambda b: gather(
+                index.indptr, index.indices, index.values, source, source[:0], out, *b, add
+            ),
             blocks(index.indptr, GRADIENT_ENTRIES),
         )
 
