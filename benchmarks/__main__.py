@@ -21,6 +21,7 @@ from benchmarks import ours, peer
 from benchmarks.features import TEMPLATES
 from skipchain.dataset import Dataset
 from skipchain.datasets import data_set, root
+from skipchain.errors import SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.io.files import write_text
@@ -132,7 +133,8 @@ def peer_weights(model, scorer, vocabulary, names):
     dump = tagger.info()
     weights = scorer.unpack(np.zeros(scorer.size))
     number = {name: k for k, name in enumerate(names)}
-    feature = {name: k for k, name in enumerate(vocabulary.names())}
+    # our names mark a sign that belongs to a value, such as the | of the tag NN|SYM
+    feature = {name.replace("\\", ""): k for k, name in enumerate(vocabulary.names())}
     for (attribute, label), weight in dump.state_features.items():
         weights.state[feature[attribute], number[label]] = weight
     for (source, target), weight in dump.transitions.items():
@@ -271,4 +273,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except SkipchainError as error:
+        sys.exit(f"benchmarks: {error}")

@@ -9,7 +9,7 @@ import re
 
 TEMPLATES = """
 word[-2..2]
-lower
+lower[-1..1]
 prefix(1)
 prefix(2)
 prefix(3)
@@ -18,8 +18,10 @@ suffix(1)
 suffix(2)
 suffix(3)
 suffix(4)
+suffix(3)[-1]
+suffix(3)[1]
 shape[-1..1]
-shortshape
+shortshape[-1..1]
 pos[-2..2]
 pos[-1] & pos
 pos & pos[1]
@@ -42,8 +44,10 @@ def shape(word):
 
 def sentence_features(words, tags):
     """A list of feature strings per token."""
+    lowered = [word.lower() for word in words]
     shapes = [shape(word) for word in words]
-    return [token_features(words, tags, shapes, i) for i in range(len(words))]
+    short = [RUN.sub(FIRST, each) for each in shapes]
+    return [token_features(words, tags, lowered, shapes, short, i) for i in range(len(words))]
 
 
 def at(values, i):
@@ -54,7 +58,7 @@ def at(values, i):
     return values[i]
 
 
-def token_features(words, tags, shapes, i):
+def token_features(words, tags, lowered, shapes, short, i):
     word, tag = words[i], tags[i]
     features = [
         f"word[-2]={at(words, i - 2)}",
@@ -62,11 +66,15 @@ def token_features(words, tags, shapes, i):
         f"word={word}",
         f"word[1]={at(words, i + 1)}",
         f"word[2]={at(words, i + 2)}",
-        f"lower={word.lower()}",
+        f"lower[-1]={at(lowered, i - 1)}",
+        f"lower={lowered[i]}",
+        f"lower[1]={at(lowered, i + 1)}",
         f"shape[-1]={at(shapes, i - 1)}",
         f"shape={shapes[i]}",
         f"shape[1]={at(shapes, i + 1)}",
-        f"shortshape={RUN.sub(FIRST, shapes[i])}",
+        f"shortshape[-1]={at(short, i - 1)}",
+        f"shortshape={short[i]}",
+        f"shortshape[1]={at(short, i + 1)}",
         f"pos[-2]={at(tags, i - 2)}",
         f"pos[-1]={at(tags, i - 1)}",
         f"pos={tag}",
@@ -77,6 +85,11 @@ def token_features(words, tags, shapes, i):
         f"word[-1] & word={at(words, i - 1)}|{word}",
         f"word & word[1]={word}|{at(words, i + 1)}",
     ]
+    for k in (-1, 1):
+        neighbour = at(words, i + k)
+        if not 0 <= i + k < len(words) or len(neighbour) >= 3:
+            ending = neighbour[-3:] if 0 <= i + k < len(words) else neighbour
+            features.append(f"suffix(3)[{k}]={ending}")
     for length in range(1, 5):
         if len(word) >= length:
             features.append(f"prefix({length})={word[:length]}")

@@ -38,11 +38,15 @@ def columns(sentence):
 
 
 def train(source, target, tolerance, max_iterations=None):
-    """File to model file; returns the trainer, whose log has the times of iterations."""
+    """File to model file, in the steps of python-crfsuite's tutorial.
+
+    Returns the trainer, whose log has the times of iterations.
+    """
+    sentences = [columns(sentence) for sentence in read(source)]
+    features = [sentence_features(words, tags) for words, tags, _ in sentences]
     trainer = pycrfsuite.Trainer(verbose=False)
-    for sentence in read(source):
-        words, tags, labels = columns(sentence)
-        trainer.append(sentence_features(words, tags), labels)
+    for tokens, (_, _, labels) in zip(features, sentences, strict=True):
+        trainer.append(tokens, labels)
     trainer.set_params({**PARAMETERS, "delta": tolerance})
     if max_iterations is not None:
         trainer.set_params({"max_iterations": max_iterations})

@@ -15,7 +15,6 @@ SMALLEST_SUM = 1e-280
 LARGEST_DRIFT = 1e-6
 
 
-@njit(nogil=True, cache=True)
 def forward_backward(node, edge, offsets, marginals, pairs, log_z):
     """Log-partition, node marginals and pair marginals of every chain.
 
@@ -28,6 +27,26 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
     shape [N, S, S] gets the pair marginals of every position (zeros where a chain begins); of shape
     [1, S, S], with E = 1, their sum is *added*; of shape [0, S, S] they are not wanted.
     """
+    peaks = np.empty(node.shape[0])
+    _row_peaks(node, peaks)
+    # numpy's exponential works on many numbers at once, the compiled one on one at a time
+    psi = np.exp(node - peaks[:, None])
+    _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z)
+
+
+@njit(nogil=True, cache=True)
+def _row_peaks(node, peaks):
+    """The maximum of each row; 0 where it is not finite."""
+    for t in range(node.shape[0]):
+        peak = node[t, 0]
+        for j in range(1, node.shape[1]):
+            peak = max(peak, node[t, j])
+        peaks[t] = peak if np.isfinite(peak) else 0.0
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
+    """Both passes over every chain; ``psi`` [N, S] ends as ψ_t β_t / s_t."""
     states = node.shape[1]
     varying = edge.shape[0] > 1
     summed = pairs.shape[0] == 1 and not varying
@@ -36,7 +55,6 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
     for c in range(offsets.shape[0] - 1):
         longest = max(longest, offsets[c + 1] - offsets[c])
     alpha = np.empty((longest, states))
-    psi = np.empty((longest, states))  # after the backward pass: ψ_t β_t / s_t
     scale = np.empty(longest)
     beta = np.empty(states)
     factor = np.empty((states, states))
@@ -52,20 +70,13 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
         total = 0.0
         good = True
         for t in range(length):
-            peak = node[first + t, 0]
-            for j in range(1, states):
-                peak = max(peak, node[first + t, j])
-            if not np.isfinite(peak):
-                good = False
-                break
-            for j in range(states):
-                psi[t, j] = np.exp(node[first + t, j] - peak)
+            here = first + t
             if t == 0:
                 for j in range(states):
-                    alpha[0, j] = psi[0, j]
+                    alpha[0, j] = psi[here, j]
             else:
                 if varying:
-                    shift = _exponential(edge[first + t], factor, turned)
+                    shift = _exponential(edge[here], factor, turned)
                 for j in range(states):
                     alpha[t, j] = 0.0
                 for i in range(states):
@@ -73,7 +84,7 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
                     for j in range(states):
                         alpha[t, j] += a * factor[i, j]
                 for j in range(states):
-                    alpha[t, j] *= psi[t, j]
+                    alpha[t, j] *= psi[here, j]
                 total += shift
             s = 0.0
             for j in range(states):
@@ -81,29 +92,30 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
             if not (s > SMALLEST_SUM and s < np.inf):
                 good = False
                 break
-            scale[t] = s
-            total += np.log(s) + peak
+            scale[t] = 1.0 / s
+            total += np.log(s) + peaks[here]
             for j in range(states):
-                alpha[t, j] /= s
+                alpha[t, j] *= scale[t]
         if good:
             for j in range(states):
                 beta[j] = 1.0
             for t in range(length - 1, -1, -1):
+                here = first + t
                 s = 0.0
                 for j in range(states):
-                    marginals[first + t, j] = alpha[t, j] * beta[j]
-                    s += marginals[first + t, j]
+                    marginals[here, j] = alpha[t, j] * beta[j]
+                    s += marginals[here, j]
                 if not abs(s - 1.0) < LARGEST_DRIFT:
                     good = False
                     break
                 if t > 0:
                     if varying:
-                        _exponential(edge[first + t], factor, turned)
+                        _exponential(edge[here], factor, turned)
                     for j in range(states):
-                        psi[t, j] *= beta[j] / scale[t]
+                        psi[here, j] *= beta[j] * scale[t]
                         beta[j] = 0.0
                     for j in range(states):
-                        w = psi[t, j]
+                        w = psi[here, j]
                         for i in range(states):
                             beta[i] += w * turned[j, i]
         if not good:
@@ -113,17 +125,18 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
                 for i in range(states):
                     a = alpha[t - 1, i]
                     for j in range(states):
-                        outer[i, j] += a * psi[t, j]
+                        outer[i, j] += a * psi[first + t, j]
         elif listed:
             if length > 0:
                 pairs[first] = 0.0
             for t in range(1, length):
+                here = first + t
                 if varying:
-                    _exponential(edge[first + t], factor, turned)
+                    _exponential(edge[here], factor, turned)
                 for i in range(states):
                     a = alpha[t - 1, i]
                     for j in range(states):
-                        pairs[first + t, i, j] = a * factor[i, j] * psi[t, j]
+                        pairs[here, i, j] = a * factor[i, j] * psi[here, j]
         log_z[c] = total
     if summed:
         for i in range(states):

@@ -39,7 +39,8 @@ class ConditionalLikelihood:
         self._l2 = l2
         self._constraints = constraints
         labels = scorer.n_labels
-        self._node = np.empty((data.n_tokens, labels))
+        # single precision halves what the transposed sums read; they are added up in double
+        self._node = np.empty((data.n_tokens, labels), np.float32)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = np.zeros((listed, labels, labels))
 
