@@ -11,7 +11,13 @@ from skipchain.modelfile import save
 def train(source, target, tolerance, *, threads=None, progress=None):
     """File to model file; returns the fitted estimator."""
     crf = CRF(
-        TEMPLATES, l2=L2, boundaries=False, constraints="none", tolerance=tolerance, threads=threads
+        TEMPLATES,
+        l2=L2,
+        encoding=None,
+        boundaries=False,
+        constraints="none",
+        tolerance=tolerance,
+        threads=threads,
     )
     crf.fit(read(source), progress=progress)
     save(crf.model_, target, overwrite=True)

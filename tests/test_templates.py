@@ -545,4 +545,4 @@ def test_columns_may_have_any_letters():
     column = Column.encode(["x"] * CORPUS.n_tokens)
     corpus = CORPUS.with_column("größe", column).with_column("語", column)
     vocabulary, _ = Vocabulary.fit(corpus, Templates.parse("größe & 語[-1]\nlower(語)"))
-    assert vocabulary.names() == ["größe & 語[-1]=x|<s>", "größe & 語[-1]=x|x", "lower(語)=x"]
+    assert vocabulary.names() == ["größe & 語[-1]=x|x", "größe & 語[-1]=x|<s>", "lower(語)=x"]

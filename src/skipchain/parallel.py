@@ -16,7 +16,7 @@ from skipchain.errors import SkipchainError
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-BLOCK_TOKENS = 4096
+BLOCK_TOKENS = 8192
 
 
 class Workers:

@@ -80,9 +80,10 @@ class Reading:
             strings, self.values[view] = self._learn_ngrams(view)
             return strings
         found = self._evaluate(view)
-        flat = _flat(found)
-        numbers = dict.fromkeys(value for value in flat if value is not None)
-        strings = Strings.of(list(numbers))
+        flat = self._flat(view, found)
+        numbers = dict.fromkeys(flat)
+        numbers.pop(None, None)
+        strings = Strings.of(list(numbers))  # type: ignore[arg-type]
         self.values[view] = _values(found, flat, strings)
         return strings
 
@@ -92,23 +93,35 @@ class Reading:
             self.values[view] = self._find_ngrams(view, strings)
         else:
             found = self._evaluate(view)
-            self.values[view] = _values(found, _flat(found), strings)
+            self.values[view] = _values(found, self._flat(view, found), strings)
 
     def _evaluate(self, view: View) -> Sequence[Value]:
         if view.function is None:
             return self.column(view.column).values
         source = self._source(view)
-        present = [value for value in source if isinstance(value, str)]
-        found = evaluate(view.function, view.arguments, present, self.functions)
+        present = [value for value in source if value is not None] if None in source else source
+        found = evaluate(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
         if len(present) == len(source):
             return found
         rest = iter(found)
         return [None if value is None else next(rest) for value in source]
 
+    def _flat(self, view: View, found: Sequence[Value]) -> Sequence[str | None]:
+        """All strings one after the other, where a value may be a list, as in users' views."""
+        if view.function not in self.functions or not any(isinstance(v, list) for v in found):
+            return found  # type: ignore[return-value]
+        flat: list[str | None] = []
+        for value in found:
+            if isinstance(value, list):
+                flat.extend(value)
+            elif value is not None:
+                flat.append(value)
+        return flat
+
     def _source(self, view: View) -> Sequence[str | None]:
         assert view.source is not None
         source = self._evaluate(view.source)
-        if any(isinstance(value, list) for value in source):
+        if self._flat(view.source, source) is not source:
             raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
         return source  # type: ignore[return-value]
 
@@ -249,18 +262,6 @@ def expand(
 def code_points(text: str) -> NDArray[np.uint32]:
     """The code points of a text."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _flat(found: Sequence[Value]) -> Sequence[str | None]:
-    if not any(isinstance(value, list) for value in found):
-        return found  # type: ignore[return-value]
-    flat: list[str | None] = []
-    for value in found:
-        if isinstance(value, list):
-            flat.extend(value)
-        elif value is not None:
-            flat.append(value)
-    return flat
 
 
 def _values(found: Sequence[Value], flat: Sequence[str | None], strings: Strings) -> ViewValues:

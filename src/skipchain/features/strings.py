@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,11 +54,9 @@ class Strings:
     def find(self, values: Sequence[str | None]) -> list[int]:
         """The number of each string: −2 where it is unknown, −1 for None."""
         if self._numbers is None:
-            self._numbers = {value: k for k, value in enumerate(self.tolist())}
+            self._numbers = dict(zip(self.tolist(), range(len(self)), strict=True))
             self._numbers[None] = self.ABSENT
-        numbers = self._numbers
-        unknown = self.UNKNOWN
-        return [numbers.get(value, unknown) for value in values]
+        return list(map(self._numbers.get, values, repeat(self.UNKNOWN)))
 
     def slots(self, points: NDArray[np.uint32]) -> NDArray[np.int32]:
         """A hash table of the strings for compiled look-up; ``points`` is the text as numbers."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.learn.vectors import dot, norm
+
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats]]
 
@@ -74,17 +76,17 @@ def minimize(
     try:
         while iteration < max_iterations:
             slope = _pseudo_gradient(x, gradient, l1) if l1 else gradient
-            norm = float(np.linalg.norm(slope))
-            if norm <= 1e-10 * max(1.0, float(np.linalg.norm(x))):
+            steepness = norm(slope)
+            if steepness <= 1e-10 * max(1.0, norm(x)):
                 reason = "the gradient vanished"
                 break
             direction = _direction(slope, history)
             if l1:
                 direction[direction * slope >= 0.0] = 0.0
-            if float(direction @ slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
+            if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
                 history.clear()
                 direction = -slope
-            first = 1.0 if history else 1.0 / norm
+            first = 1.0 if history else 1.0 / steepness
             found = search(function, x, loss, gradient, slope, direction, first, l1)
             evaluations += found.trials
             if not found.accepted:
@@ -94,14 +96,14 @@ def minimize(
                 history.clear()
                 continue
             step, change = found.vector - x, found.gradient - gradient
-            curvature = float(step @ change)
-            if curvature > 1e-10 * float(change @ change):
+            curvature = dot(step, change)
+            if curvature > 1e-10 * dot(change, change):
                 history.append((step, change, curvature))
             x, loss, gradient = found.vector, found.loss, found.gradient
             iteration += 1
             past.append(loss)
             improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
-            report = Step(iteration, x, loss, norm, time.perf_counter() - began, improvement)
+            report = Step(iteration, x, loss, steepness, time.perf_counter() - began, improvement)
             if callback is not None and callback(report):
                 reason = "stopped early"
                 break
@@ -121,13 +123,13 @@ def _direction(slope: Floats, history: deque[tuple[Floats, Floats, float]]) -> F
     scratch = np.empty_like(d)
     factors = []
     for step, change, curvature in reversed(history):
-        factor = float(step @ d) / curvature
+        factor = dot(step, d) / curvature
         d -= np.multiply(change, factor, out=scratch)
         factors.append(factor)
     _, change, curvature = history[-1]
-    d *= curvature / float(change @ change)
+    d *= curvature / dot(change, change)
     for (step, change, curvature), factor in zip(history, reversed(factors), strict=True):
-        d += np.multiply(step, factor - float(change @ d) / curvature, out=scratch)
+        d += np.multiply(step, factor - dot(change, d) / curvature, out=scratch)
     return d
 
 
@@ -151,14 +153,14 @@ def _wolfe_search(
     l1: float,
 ) -> _Found:
     """A step that satisfies the weak Wolfe conditions, by bisection (Lewis and Overton 2013)."""
-    fall = float(direction @ slope)
+    fall = dot(direction, slope)
     low, high = 0.0, np.inf
     for trial in range(1, MAX_TRIALS + 1):
         point = x + size * direction
         value, grad = function(point)
         if not value <= loss + ARMIJO * size * fall:
             high = size
-        elif float(grad @ direction) < WOLFE * fall:
+        elif dot(grad, direction) < WOLFE * fall:
             low = size
         else:
             return _Found(point, value, grad, trial, True)
@@ -183,7 +185,7 @@ def _orthant_search(
         point[point * orthant <= 0.0] = 0.0
         value, grad = function(point)
         value += l1 * float(np.abs(point).sum())
-        if value <= loss + ARMIJO * float(slope @ (point - x)):
+        if value <= loss + ARMIJO * dot(slope, point - x):
             return _Found(point, value, grad, trial, True)
         size /= 2.0
     return _Found(point, value, grad, MAX_TRIALS, False)

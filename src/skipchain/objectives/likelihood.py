@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError
 from skipchain.kernels.chain import forward_backward, path_score, subtract_path
+from skipchain.learn.vectors import dot
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
@@ -64,7 +65,7 @@ class ConditionalLikelihood:
         )
         loss = float(losses.sum())
         if self._l2:
-            loss += self._l2 * float(vector @ vector)
+            loss += self._l2 * dot(vector, vector)
             gradient += 2.0 * self._l2 * vector
         return loss, gradient
 

@@ -14,6 +14,7 @@ from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Potentials
 
 Floats = NDArray[np.float64]
+Residuals = NDArray[np.float32] | NDArray[np.float64]
 
 GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
 
@@ -213,7 +214,7 @@ class LinearScorer:
     # The gradient ------------------------------------------------------------------------------
 
     def gradient(
-        self, node: Floats, pairs: Floats, start: Floats, end: Floats, edges: Floats
+        self, node: Residuals, pairs: Floats, start: Floats, end: Floats, edges: Floats
     ) -> Floats:
         """The gradient in the vector, from that in potentials.
 
@@ -227,7 +228,7 @@ class LinearScorer:
             Weights(self._gradient[: self.rows.n_features], pairs, start, end, self._edge_gradient)
         )
 
-    def _sum_state(self, node: Floats) -> None:
+    def _sum_state(self, node: Residuals) -> None:
         self._sum(self._by_row, node, self._gradient, add=False)
         features = self.rows.n_features
         self._sum(self._by_unit, self._gradient[features:], self._gradient[:features], add=True)
@@ -235,7 +236,7 @@ class LinearScorer:
     def _sum_edges(self, edges: Floats) -> None:
         self._sum(self._by_edge, edges, self._edge_gradient, add=False)
 
-    def _sum(self, index: Sparse, source: Floats, out: Floats, *, add: bool) -> None:
+    def _sum(self, index: Sparse, source: Residuals, out: Floats, *, add: bool) -> None:
         self._workers.map(
             lambda b: gather(
                 index.indptr, index.indices, index.values, source, source[:0], out, *b, add
