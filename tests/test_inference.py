@@ -79,7 +79,7 @@ def test_the_confidence_of_a_span_is_the_share_of_labellings_that_have_it(scheme
 def test_confidences_of_many_spans_in_many_blocks():
     model = model_of("iob2")
     rng = np.random.default_rng(1)
-    corpus = Corpus.of([list(rng.choice(["a", "b", "c"], 7)) for _ in range(2000)])
+    corpus = Corpus.of([list(rng.choice(["a", "b", "c"], 7)) for _ in range(4000)])
     with Workers(2) as workers:
         scores = model.scores(corpus, workers)
         assert len(scores.data.blocks()) > 2
@@ -87,7 +87,7 @@ def test_confidences_of_many_spans_in_many_blocks():
         spans = model.spans(labels, corpus.sentences)
         found = model.confidences(scores, spans, workers)
         assert len(found) == len(spans) > 100
-        for sentence in (0, 700, 1999):
+        for sentence in (0, 1700, 3999):
             own = corpus[sentence : sentence + 1]
             alone = model.scores(own, workers)
             there = (spans.starts >= corpus.sentences[sentence]) & (

@@ -41,7 +41,7 @@ def infer(column: Column, offsets: NDArray[np.int64]) -> Inference:
 
     >>> infer(Column.encode(["O", "I-PER", "B-PER"]), np.array([0, 3]))
     Inference(scheme='iob1', candidates=('iob1',),
-              reason='I- opens spans and B- splits neighbours: iob1')
+              reason='I- opens spans and B- splits neighbours: iob1', spanlike=True)
     >>> infer(Column.encode(["DT", "NN"]), np.array([0, 2])).reason
     "label 'DT' is neither O nor PREFIX-TYPE: the labels mark no spans"
     """
