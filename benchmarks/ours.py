@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.features import TEMPLATES
 from benchmarks.peer import L2
-from skipchain import CRF, load, read
+from skipchain import CRF, read
 from skipchain.modelfile import save
 
 
@@ -24,9 +24,9 @@ def train(source, target, tolerance, *, threads=None, progress=None):
     return crf
 
 
-def tag(model, source, target, *, threads=None):
+def tag(tagger, source, target):
     """File to tagged file; returns the number of tokens."""
     corpus = read(source)
-    found = load(model, threads=threads).predict(corpus)
+    found = tagger.predict(corpus)
     found.corpus.write(target, "conll", overwrite=True)
     return corpus.n_tokens

@@ -54,10 +54,15 @@ def train(source, target, tolerance, max_iterations=None):
     return trainer
 
 
-def tag(model, source, target):
-    """File to tagged file; returns the number of tokens."""
+def load(model):
+    """A tagger."""
     tagger = pycrfsuite.Tagger()
     tagger.open(str(model))
+    return tagger
+
+
+def tag(tagger, source, target):
+    """File to tagged file; returns the number of tokens."""
     tokens = 0
     with open(target, "w", encoding="utf-8") as out:
         for sentence in read(source):

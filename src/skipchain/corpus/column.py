@@ -69,7 +69,8 @@ class Column:
 
     def tolist(self) -> list[str]:
         """The strings, one per token."""
-        return list(map(self.values.__getitem__, self.codes.tolist()))
+        strings: list[str] = np.array([*self.values, ""], object)[self.codes].tolist()
+        return strings
 
     def take(self, tokens: NDArray[np.int64]) -> Column:
         """The column of the chosen tokens, in the order given."""

@@ -13,13 +13,16 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import TemplateError
-from skipchain.features.strings import Strings
+from skipchain.features.strings import Slices, Strings, code_points
 from skipchain.features.template import Atom, View
 from skipchain.features.views import LONGEST_NGRAM, NGRAMS, UserView, Value, evaluate
 from skipchain.kernels import intern
 
 BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
 ABSENT = -1
+
+# Views that are a piece of the value itself: found without making a string of each.
+AFFIXES = {"prefix": Slices.prefixes, "suffix": Slices.suffixes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ class Reading:
         self.functions = functions
         self.values: dict[View, ViewValues] = {}
         self._columns: dict[str, Column] = {}
+        self._texts: dict[str, Slices] = {}
         self._shifted: dict[tuple[str, int], NDArray[np.int32]] = {}
         lengths = np.diff(corpus.sentences)
         self._first = np.repeat(corpus.sentences[:-1], lengths)
@@ -84,16 +88,45 @@ class Reading:
         numbers = dict.fromkeys(flat)
         numbers.pop(None, None)
         strings = Strings.of(list(numbers))  # type: ignore[arg-type]
-        self.values[view] = _values(found, flat, strings)
+        self._keep(view, Slices.of(flat), strings, None if flat is found else found)
         return strings
 
     def find(self, view: View, strings: Strings) -> None:
         """Keep the view's values under numbers learnt before."""
         if view.function == NGRAMS:
             self.values[view] = self._find_ngrams(view, strings)
+        elif view.function is None:
+            self._keep(view, self._slices(view.column), strings)
+        elif view.function in AFFIXES and view.source == View(view.column):
+            whole = self._slices(view.column)
+            self._keep(view, AFFIXES[view.function](whole, int(view.arguments[0])), strings)
         else:
             found = self._evaluate(view)
-            self.values[view] = _values(found, self._flat(view, found), strings)
+            flat = self._flat(view, found)
+            self._keep(view, Slices.of(flat), strings, None if flat is found else found)
+
+    def _keep(
+        self,
+        view: View,
+        slices: Slices,
+        strings: Strings,
+        lists: Sequence[Value] | None = None,
+    ) -> None:
+        """Number the slices: one per distinct value, or as many as each of ``lists`` has."""
+        numbers, size = strings.number(slices)
+        if lists is not None:
+            lengths = [len(v) if isinstance(v, list) else int(v is not None) for v in lists]
+            self.values[view] = _several(offsets_of(lengths), numbers, size)
+            return
+        codes = np.append(numbers + np.int32(RESERVED), np.array([BEFORE, AFTER], np.int32))
+        codes[:-RESERVED][numbers < 0] = ABSENT
+        self.values[view] = ViewValues(codes, None, size + RESERVED)
+
+    def _slices(self, column: str) -> Slices:
+        """The distinct values of a column."""
+        if column not in self._texts:
+            self._texts[column] = Slices.of(self.column(column).values)
+        return self._texts[column]
 
     def _evaluate(self, view: View) -> Sequence[Value]:
         if view.function is None:
@@ -148,11 +181,10 @@ class Reading:
 
     def _find_ngrams(self, view: View, strings: Strings) -> ViewValues:
         text, offsets, shortest, longest = self._ngram_text(view)
-        points = code_points(strings.text)
         total = intern.count_ngrams(offsets, shortest, longest)
         indptr, numbers, size = intern.find_ngrams(
             code_points(text), offsets, shortest, longest, total,
-            points, strings.starts, strings.lengths, strings.slots(points),
+            strings.points, strings.starts, strings.lengths, strings.slots,
             intern.empty_slots(total),
         )  # fmt: skip
         return _several(indptr, numbers, size)
@@ -257,25 +289,6 @@ def expand(
     owner = np.repeat(np.arange(len(chosen)), lengths)
     first = indptr[:-1][chosen] - (np.cumsum(lengths) - lengths)
     return owner, np.arange(len(owner)) + np.repeat(first, lengths)
-
-
-def code_points(text: str) -> NDArray[np.uint32]:
-    """The code points of a text."""
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _values(found: Sequence[Value], flat: Sequence[str | None], strings: Strings) -> ViewValues:
-    numbers = np.array(strings.find(flat), np.int32)
-    unknown: dict[str | None, int] = {}
-    for k in np.flatnonzero(numbers == Strings.UNKNOWN).tolist():
-        numbers[k] = unknown.setdefault(flat[k], len(strings) + len(unknown))
-    size = len(strings) + len(unknown)
-    if flat is found:
-        codes = np.where(numbers >= 0, numbers + RESERVED, ABSENT).astype(np.int32)
-        both = np.array([BEFORE, AFTER], np.int32)
-        return ViewValues(np.append(codes, both), None, size + RESERVED)
-    lengths = [len(v) if isinstance(v, list) else int(v is not None) for v in found]
-    return _several(offsets_of(lengths), numbers, size)
 
 
 def _several(indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int) -> ViewValues:

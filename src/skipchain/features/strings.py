@@ -4,11 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import repeat
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.intern import empty_slots, index_ngrams
+from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
+
+
+class Slices(NamedTuple):
+    """Pieces ``points[starts[k] : starts[k] + lengths[k]]`` of a text; absent at length −1."""
+
+    points: NDArray[np.uint32]
+    starts: NDArray[np.int64]  # [K]
+    lengths: NDArray[np.int64]  # [K]
+
+    @classmethod
+    def of(cls, strings: Sequence[str | None]) -> Slices:
+        """The strings one after the other; None is an absent slice."""
+        absent = np.zeros(0, np.int64)
+        if None in strings:
+            absent = np.flatnonzero([string is None for string in strings])
+            strings = [string or "" for string in strings]
+        lengths = np.fromiter(map(len, strings), np.int64, len(strings))  # type: ignore[arg-type]
+        starts = np.cumsum(lengths) - lengths
+        lengths[absent] = -1
+        return cls(code_points("".join(strings)), starts, lengths)  # type: ignore[arg-type]
+
+    def prefixes(self, length: int) -> Slices:
+        """The first characters of each slice that is long enough."""
+        return self._replace(lengths=np.where(self.lengths >= length, length, -1))
+
+    def suffixes(self, length: int) -> Slices:
+        """The last characters of each slice that is long enough."""
+        starts = self.starts + self.lengths - length
+        return Slices(self.points, starts, np.where(self.lengths >= length, length, -1))
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The code points of a text."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
 class Strings:
@@ -19,7 +54,7 @@ class Strings:
     ('London', 2, [1, -2, -1])
     """
 
-    __slots__ = ("_numbers", "_slots", "lengths", "starts", "text")
+    __slots__ = ("_numbers", "_points", "_slots", "lengths", "starts", "text")
 
     UNKNOWN = -2
     ABSENT = -1
@@ -29,6 +64,7 @@ class Strings:
         self.starts = starts
         self.lengths = lengths
         self._numbers: dict[str | None, int] | None = None
+        self._points: NDArray[np.uint32] | None = None
         self._slots: NDArray[np.int32] | None = None
 
     @classmethod
@@ -58,13 +94,31 @@ class Strings:
             self._numbers[None] = self.ABSENT
         return list(map(self._numbers.get, values, repeat(self.UNKNOWN)))
 
-    def slots(self, points: NDArray[np.uint32]) -> NDArray[np.int32]:
-        """A hash table of the strings for compiled look-up; ``points`` is the text as numbers."""
+    @property
+    def points(self) -> NDArray[np.uint32]:
+        """The text as numbers."""
+        if self._points is None:
+            self._points = code_points(self.text)
+        return self._points
+
+    @property
+    def slots(self) -> NDArray[np.int32]:
+        """A hash table of the strings for compiled look-up."""
         if self._slots is None:
             slots = empty_slots(len(self))
-            index_ngrams(points, self.starts, self.lengths, slots)
+            index_ngrams(self.points, self.starts, self.lengths, slots)
             self._slots = slots
         return self._slots
+
+    def number(self, slices: Slices) -> tuple[NDArray[np.int32], int]:
+        """The number of each slice [K], and how many numbers are in use.
+
+        Strings that are not here get the numbers after those that are; absent slices get −1.
+        """
+        return find_slices(  # type: ignore[no-any-return]
+            slices.points, slices.starts, slices.lengths, self.points, self.starts, self.lengths,
+            self.slots, empty_slots(len(slices.starts)),
+        )  # fmt: skip
 
     def keep(self, kept: NDArray[np.bool_]) -> Strings:
         """Only the chosen strings, with a text that holds no more than they need."""

@@ -298,18 +298,23 @@ def find_fault(corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: st
         r"[^\t\n\r\0]*[\t\n\r\0]" if separator == "\t" else r"[^\t\n\r\0 ]*[\t\n\r\0 ]|\Z"
     )
     for name, column in corpus.columns.items():
+        together = "".join(column.values)
+        if all(column.values) and not any(sign in together for sign in "\t\n\r\0 "):
+            continue  # the common case, without a look at each value
         token = find_value(column, barred)
         if token is not None:
             value = column[token : token + 1].tolist()[0]
             return f"{kind} cannot hold the {name} {value!r} of token {token}"
     first = next(iter(corpus.columns.values()))
-    token = find_value(first, re.compile(rf"{DOCSTART}\Z"))
-    if token is not None:
+    token = first.values.index(DOCSTART) if DOCSTART in first.values else None
+    if token is not None and (found := first.codes == token).any():
+        token = int(found.argmax())
         return f"token {token} is {DOCSTART!r}, which would begin a document"
     if separator == "\t" and (blank := blank_rows(corpus)).any():
         return f"all columns of token {blank.argmax()} are blank, which would end a sentence"
     hash_sign = re.compile("# " if separator == "\t" else r"#\Z")
-    if len(corpus.columns) > 1 and matches(first, hash_sign).all():
+    marked = len(corpus.columns) > 1 and any(value[:1] == "#" for value in first.values)
+    if marked and matches(first, hash_sign).all():
         return "every line would look like a comment"
     return find_note_fault(notes, separator, len(corpus.columns))
 

@@ -207,3 +207,35 @@ def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths
                     filled += 1
         indptr[w + 1] = filled
     return indptr, numbers[:filled].copy(), known + count
+
+
+@njit(nogil=True, cache=True)
+def find_slices(text, firsts, sizes, points, starts, lengths, slots, new_slots):
+    """The number of each slice of ``text`` [K]; −1 where its size is negative; how many in use.
+
+    Known strings and new ones are numbered as in `find_ngrams`; ``new_slots`` has room for K keys.
+    """
+    known = starts.shape[0]
+    new_starts = np.empty(firsts.shape[0], np.int32)
+    new_lengths = np.empty(firsts.shape[0], np.int32)
+    numbers = np.empty(firsts.shape[0], np.int32)
+    count = 0
+    for k in range(firsts.shape[0]):
+        first, length = firsts[k], sizes[k]
+        if length < 0:
+            numbers[k] = -1
+            continue
+        h = BASIS
+        for m in range(length):
+            h = (h ^ np.uint64(text[first + m])) * PRIME
+        number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
+        if number < 0:
+            at = _ngram_slot(new_slots, text, new_starts, new_lengths, text, first, length, h)
+            if new_slots[at] < 0:
+                new_slots[at] = count
+                new_starts[count] = first
+                new_lengths[count] = length
+                count += 1
+            number = known + new_slots[at]
+        numbers[k] = number
+    return numbers, known + count
