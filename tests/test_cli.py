@@ -117,6 +117,20 @@ def test_train_names_mistakes(run, folder, tmp_path):
     assert not out.exists()
 
 
+def test_train_goes_on_without_a_tolerance_and_refuses_bad_targets_at_once(run, folder, tmp_path):
+    train = folder / "train.conll"
+    code, _, err = run(
+        "train", train, "-o", tmp_path / "m.skip", "--features", "word", "--tolerance", 0,
+        "--max-iterations", 40,
+    )  # fmt: skip
+    assert code == 0, err
+    assert_one_line(run("train", train, "-o", tmp_path / "m.skip.gz"), "not packed")
+    assert_one_line(run("train", train, "-o", "-"), "needs a name")
+    assert_one_line(
+        run("train", train, "-o", tmp_path / "n.skip", "--features", "no.txt", "-q"), "no.txt"
+    )
+
+
 def test_usage_errors_leave_with_2(run):
     code, _, err = run("train")
     assert code == 2
@@ -228,6 +242,8 @@ def test_tag_names_mistakes(run, folder, tmp_path):
     assert_one_line(run("tag", model, "--from", "text", stdin="a\0b"), "NUL")
     assert_one_line(run("tag", model, "--from", "conll", stdin="a b\nc\n"), "stdin:2", "1 column")
     assert_one_line(run("tag", model, test, "--threads", 0), "threads")
+    assert_one_line(run("tag", model, test, "--text", "Ada"), "not both")
+    assert_one_line(run("tag", model, test, "--marginals", "--format", "inline"), "--marginals")
     assert_one_line(run("tag", model, test, "--format", "brat"), "two files", "name a folder")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -10,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skipchain import CRF, Corpus, SkipchainError
 from skipchain.errors import CorpusError, FeatureError, NotFittedError, TemplateError
+from skipchain.learn.lbfgs import minimize
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -205,6 +208,35 @@ def test_patience_stops_and_keeps_the_best():
     assert 100 * crf.score(corpus(20, seed=5)) == pytest.approx(max(scores))
 
 
+def test_values_that_cancel_are_observed_all_the_same():
+    """A feature that is +1 and −1 equally often under a label still occurs with it."""
+    x = [[{"f": 1.0}], [{"f": -1.0}], [{"f": 1.0}]] * 20
+    y = [["A"], ["A"], ["B"]] * 20
+    observed, every = (CRF(pairs=pairs, l2=0.01).fit(x, y) for pairs in ("observed", "all"))
+    assert observed.model_.summary["parameters"] == every.model_.summary["parameters"]
+
+
+def test_an_interrupt_without_a_display_is_passed_on(monkeypatch):
+    from skipchain.models import crf as module
+
+    def interrupted(*arguments, **options):
+        minimum = minimize(*arguments, **{**options, "max_iterations": 3})
+        return replace(minimum, reason=module.INTERRUPTED)
+
+    monkeypatch.setattr(module, "minimize", interrupted)
+    crf = CRF("word")
+    with pytest.raises(KeyboardInterrupt):
+        crf.fit(corpus(20))
+    assert crf.predict(corpus(2))
+
+
+def test_a_corpus_can_be_pickled():
+    import pickle
+
+    data = corpus(5)
+    assert pickle.loads(pickle.dumps(data)) == data
+
+
 def test_an_interrupt_leaves_a_model():
     class Interrupting(Told):
         def step(self, step, dev):
@@ -258,7 +290,13 @@ def test_unseen_words_are_dropped_and_counted():
     [
         (lambda: CRF().predict(corpus(1)), NotFittedError, "call fit first"),
         (lambda: CRF(l2=-1).fit(corpus(1)), SkipchainError, "l2 must be"),
-        (lambda: CRF(l1=float("nan")).fit(corpus(1)), SkipchainError, "l1 must be"),
+        (lambda: CRF(l1=float("nan")).fit(corpus(1)), ValueError, "l1 must be"),
+        (lambda: CRF(l2="x").fit(corpus(1)), ValueError, "l2 must be"),
+        (lambda: CRF(patience=0).fit(corpus(1), dev=corpus(1)), ValueError, "patience must be"),
+        (lambda: CRF(patience=3).fit(corpus(1)), ValueError, "patience needs dev"),
+        (lambda: CRF(["word"]).fit(corpus(1)), TemplateError, "features must be text"),
+        (lambda: CRF("nerr").fit(corpus(1)), TemplateError, "standard sets: ner"),
+        (lambda: CRF().fit([[{"a": 1e308}]] * 3, [["A"], ["B"], ["A"]]), FeatureError, "scale"),
         (lambda: CRF(min_count=0).fit(corpus(1)), SkipchainError, "min_count must be"),
         (lambda: CRF(pairs="some").fit(corpus(1)), SkipchainError, "observed, all"),
         (lambda: CRF(constraints="x").fit(corpus(1)), SkipchainError, "decoding, training, none"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -109,17 +110,56 @@ def test_given_labels_allow_exactly_the_encodings_that_can_follow_from_them(sche
         if validate(given, offsets, scheme):
             continue
         wanted = convert(given, offsets, scheme, encoding, lossy=True).tolist()
-        allowed = allowed_labels(path, scheme, labels, encoding)
+        allowed = allowed_labels(path, offsets, scheme, labels, encoding)
         assert all(allowed[t, labels.index(label)] for t, label in enumerate(wanted))
         for t, label in enumerate(path):
             assert allowed[t, 0] == (label == "O")
 
 
 def test_allowed_labels_without_schemes_are_the_labels_themselves():
-    found = allowed_labels(["NN", None], None, ["NN", "VB"], None)
+    pair = np.array([0, 2])
+    found = allowed_labels(["NN", None], pair, None, ["NN", "VB"], None)
     np.testing.assert_array_equal(found, [[True, False], [True, True]])
     with pytest.raises(SkipchainError, match=r"token 1: label 'XX' is unknown.*NN, VB"):
-        allowed_labels(["NN", "XX"], None, ["NN", "VB"], None)
+        allowed_labels(["NN", "XX"], pair, None, ["NN", "VB"], None)
+    with pytest.raises(SkipchainError, match=r"'S-X' does not belong to iob2, which has O, B-TYPE"):
+        allowed_labels(["S-X", None], pair, "iob2", ["O", "S-X"], "bioes")
+
+
+@pytest.mark.parametrize(("scheme", "encoding"), [*itertools.product(SCHEMES, SCHEMES)])
+def test_forced_labels_come_back_as_they_were_given(scheme, encoding):
+    """Every valid labelling of three tokens, forced on a model of any encoding."""
+    if encoding == "io" and scheme != "io":
+        return  # io cannot hold neighbouring spans apart
+    model = replace(model_of(encoding, types=("X",), seed=4), scheme=scheme)
+    sentence = Corpus.of([["a", "b", "c"]])
+    prefixes = PREFIXES[scheme]
+    with Workers(1) as workers:
+        for path in itertools.product(["O", *(f"{p}-X" for p in prefixes)], repeat=3):
+            if validate(Column.encode(path), sentence.sentences, scheme):
+                continue
+            labels = model.decode(model.scores(sentence, workers, path), workers)
+            assert tuple(model.outward(labels, sentence.sentences).tolist()) == path
+
+
+def test_a_marked_neighbour_must_be_of_the_same_type():
+    labels = ["O", "B-X", "I-X", "E-X", "S-X", "S-Y"]
+    found = allowed_labels([None, "B-X", None], np.array([0, 3]), "iob1", labels, "bioes")
+    np.testing.assert_array_equal(found[0], [False, True, True, True, True, False])
+    np.testing.assert_array_equal(found[1], [False, True, False, False, True, False])
+    assert found[2].all()
+
+
+def test_constraints_that_leave_a_length_without_labels_are_not_used():
+    model = model_of("bioes", types=("X",))
+    pairs_only = replace(
+        model, labels=("B-X", "E-X"),
+        weights=Weights(np.zeros((3, 2)), np.zeros((2, 2)), np.zeros(2), np.zeros(2),
+                        np.zeros((model.features.n_edge_features, 4))),
+    )  # fmt: skip
+    assert pairs_only.constraints is None
+    with Workers(1) as workers:
+        assert len(pairs_only.label(Corpus.of([["a"]]), workers)[0]) == 1
 
 
 def test_forced_decoding_is_the_best_path_that_agrees():

@@ -59,6 +59,9 @@ def test_models_of_direct_features_round_trip(form, tmp_path):
     crf = CRF(l2=0.1).fit(x, [s.labels for s in TRAIN])
     save(crf.model_, tmp_path / "m.skip")
     assert_same_predictions(load_model(tmp_path / "m.skip"), crf.model_, x)
+    assert load(tmp_path / "m.skip").label(x) == crf.predict(x)
+    with pytest.raises(SkipchainError, match="label takes features given directly"):
+        load(tmp_path / "m.skip").predict(x)
 
 
 def test_zero_features_are_dropped_and_change_nothing(tmp_path):

@@ -481,7 +481,9 @@ def test_user_views_are_called_once_for_each_distinct_string_in_use():
 
 def test_encode_names_the_missing_column():
     vocabulary, _ = Vocabulary.fit(Corpus.of([["a"]], pos=[["N"]]), Templates.parse("word & pos"))
-    with pytest.raises(TemplateError, match=r"column 'pos' \(template 'word & pos'\).* has word$"):
+    with pytest.raises(
+        TemplateError, match=r"column 'pos' \(template 'word & pos'\).* has word; name that column"
+    ):
         vocabulary.encode(Corpus.of([["a"]]))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from skipchain.corpus import Corpus
-from skipchain.errors import CorpusError, ReadError
+from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
 
 VARIABLE = "SKIPCHAIN_DATA"
@@ -185,10 +185,10 @@ def check(folder: Path, chosen: tuple[DataSet, ...] = DATA_SETS) -> Iterator[Che
                 continue
             try:
                 corpus = part.read(folder)
-            except ReadError as error:
+                wrong = part.differences(corpus)
+            except SkipchainError as error:
                 yield Check(known.name, name, part.path, "unreadable", str(error))
                 continue
-            wrong = part.differences(corpus)
             detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {corpus.n_tokens:,} tokens"
             state = "differs" if wrong else "ok"
             yield Check(known.name, name, part.path, state, detail, corpus.n_tokens)

@@ -7,6 +7,10 @@ class SkipchainError(Exception):
     """Anything that a user can mend; the command line shows it as one line and exits with 2."""
 
 
+class ParameterError(SkipchainError, ValueError):
+    """A setting has a value that it cannot have."""
+
+
 class CorpusError(SkipchainError, ValueError):
     """A corpus, or an operation on one, does not make sense (lengths, columns, labels)."""
 

@@ -7,6 +7,7 @@ carries a checksum of all arrays; the arrays hold the weights and the vocabulary
 from __future__ import annotations
 
 import json
+import os
 import platform
 import zlib
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from skipchain.features.strings import Strings
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.io.files import PACKED, atomic_write
+from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import Features
 from skipchain.schemes import check_scheme
@@ -44,8 +45,7 @@ def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) 
     """
     from safetensors.numpy import save as to_bytes
 
-    if str(path).endswith(PACKED):
-        raise SkipchainError(f"{path}: model files are not packed; leave out the last ending")
+    check_model_target(path, overwrite=overwrite)
     if not isinstance(model, ChainModel):
         model = model.fitted
     model = model.pruned()
@@ -77,6 +77,15 @@ def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) 
     header["checksum"] = checksum(header, arrays)
     with atomic_write(path, binary=True, overwrite=overwrite) as file:
         file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
+
+
+def check_model_target(path: str | Path, *, overwrite: bool) -> None:
+    """Refuse a path to which no model can be written, before any work is done."""
+    if str(path) == STANDARD:
+        raise SkipchainError("a model file needs a name; it cannot be written to stdout")
+    if str(path).endswith(PACKED):
+        raise SkipchainError(f"{path}: model files are not packed; leave out the last ending")
+    check_target(path, overwrite)
 
 
 def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None) -> ChainModel:
@@ -150,6 +159,8 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
 
 def is_model_file(path: str | Path) -> bool:
     """Whether a file begins as a model file does: a header's length, then the header."""
+    if not os.path.isfile(path):  # a pipe cannot be read twice
+        return False
     try:
         with open(path, "rb") as file:
             start = file.read(9)
@@ -195,7 +206,7 @@ def _recipe(features: Features) -> tuple[dict[str, Any], Arrays]:
     if isinstance(features, NamedFeatures):
         strings = features.strings
         return {"kind": "named"}, {
-            "names.text": np.frombuffer(strings.text.encode(), np.uint8),
+            "names.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
             "names.starts": strings.starts,
             "names.lengths": strings.lengths,
         }
@@ -217,10 +228,19 @@ def _features(
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
         return Vocabulary.from_arrays(Templates.parse(recipe["text"], own), arrays)
     if recipe["kind"] == "named":
-        text = arrays["names.text"].tobytes().decode()
-        return NamedFeatures(Strings(text, arrays["names.starts"], arrays["names.lengths"]))
+        text = arrays["names.text"].tobytes().decode("utf-8", "surrogatepass")
+        starts, lengths = arrays["names.starts"], arrays["names.lengths"]
+        ends = starts.astype(np.int64) + lengths
+        if starts.shape != lengths.shape or (
+            len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
+        ):
+            raise ValueError("feature names reach beyond their text")
+        return NamedFeatures(Strings(text, starts, lengths))
     if recipe["kind"] == "numbered":
-        return NumberedFeatures(arrays["columns"], int(recipe["width"]))
+        columns, width = arrays["columns"], int(recipe["width"])
+        if len(columns) and (columns.min() < 0 or columns.max() >= width):
+            raise ValueError(f"columns lie outside a matrix of {width}")
+        return NumberedFeatures(columns, width)
     raise ValueError(f"unknown kind of features {recipe['kind']!r}")
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.errors import SkipchainError
+from skipchain.errors import ParameterError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -29,7 +29,7 @@ class Workers:
 
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
-            raise SkipchainError(f"threads must be at least 1, got {threads}")
+            raise ParameterError(f"threads must be at least 1, got {threads}")
         self.threads = threads or available_cores()
         self._pool: ThreadPoolExecutor | None = None
 

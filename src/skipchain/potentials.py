@@ -57,6 +57,15 @@ class Constraints:
     start: NDArray[np.bool_]  # [S]
     end: NDArray[np.bool_]  # [S]
 
+    def allow_every_length(self) -> bool:
+        """Whether a chain of any length has at least one allowed path."""
+        reached = self.start.copy()
+        for _ in range(len(self.start) + 1):  # after that, the sets of reached labels repeat
+            if not (reached & self.end).any():
+                return False
+            reached = np.asarray(self.pairs[reached].any(axis=0))
+        return True
+
 
 def barrier(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
     """0 where allowed, −∞ where not."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from skipchain.inference.chains import Ranked, marginals
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.chain import ChainModel
+from skipchain.models.inputs import as_input
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 
@@ -126,6 +128,8 @@ class Tagger:
         labellings of each sentence.
         """
         model = self.model
+        if not isinstance(corpus, Corpus):
+            raise SkipchainError("predict takes a Corpus; label takes features given directly")
         with Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder)
@@ -147,6 +151,11 @@ class Tagger:
                 model.nbest(scores, nbest, workers) if nbest else None,
                 scores.data.rows.unknown,
             )
+
+    def label(self, sequences: Any, *, decoder: str = "viterbi") -> list[list[str]]:
+        """The labels of each sequence, for input of the kind that the model was fitted on."""
+        with Workers(self.threads) as workers:
+            return self.model.label(as_input(sequences), workers, decoder)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""

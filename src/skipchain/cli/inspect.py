@@ -44,6 +44,7 @@ def inspect(
 def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     size = summary["size"]
@@ -71,10 +72,10 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
     table = Table(box=None)
     table.add_column("")
     for name in labels:
-        table.add_column(name, justify="right")
+        table.add_column(Text(name), justify="right")
     for source in ["<start>", *labels, "<end>"]:
         row = summary["transitions"][source]
-        table.add_row(source, *(f"{row[target]:+.2f}" for target in labels))
+        table.add_row(Text(source), *(f"{row[target]:+.2f}" for target in labels))
     console.print(table)
 
 
@@ -82,7 +83,8 @@ def _print_features(console: Console, title: str, features: list[dict[str, Any]]
     from rich.table import Table
     from rich.text import Text
 
-    console.print(f"\n[bold]{title}[/bold]")
+    console.print()
+    console.print(Text(title, style="bold"))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right")
     table.add_column(overflow="fold")

@@ -81,7 +81,7 @@ class TrainingDisplay:
     def remaining(self, step: Step) -> float | None:
         """Seconds until the loss falls slowly enough, if it goes on as in the last iterations."""
         known = self._improvements[-8:]
-        if len(known) < 8 or known[-1] <= 0 or known[0] <= known[-1]:
+        if len(known) < 8 or not known[0] > known[-1] > 0 or self._tolerance <= 0:
             return None
         rate = math.log(known[0] / known[-1]) / (len(known) - 1)
         iterations = max(0.0, math.log(known[-1] / self._tolerance)) / rate

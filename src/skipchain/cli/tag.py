@@ -68,6 +68,10 @@ def tag(
         raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
     if nbest and wanted not in ("conll", "jsonl"):
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
+    if marginals and wanted not in ("conll", "jsonl", "html"):
+        raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
+    if text is not None and file != "-":
+        raise SkipchainError("give a file or --text, not both")
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
     tagger = load(model, threads=threads)

@@ -87,15 +87,14 @@ def train(
     Ctrl-C ends training and keeps what has been learnt.
     """
     from skipchain.cli.progress import TrainingDisplay
-    from skipchain.io.files import check_target
-    from skipchain.modelfile import load_model, save
+    from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models.crf import CRF
 
     if model not in MODELS:
         raise SkipchainError(f"there is no model {model!r}; there are {', '.join(MODELS)}")
     if patience is not None and not dev:
         raise SkipchainError("--patience needs --dev, the file whose score it watches")
-    check_target(output, overwrite)
+    check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
     how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
     corpus = read_corpora(files, **how)  # type: ignore[arg-type]

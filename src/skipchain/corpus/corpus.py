@@ -168,6 +168,10 @@ class Corpus:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = (getattr(self, name) for name in self.__slots__)
+        return Corpus, tuple(dict(p) if isinstance(p, MappingProxyType) else p for p in parts)
+
     # Columns -----------------------------------------------------------------------------------
 
     def column(self, name: str) -> Column:

@@ -28,6 +28,10 @@ class Sparse:
         """No entry in any row."""
         return cls(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
 
+    def unweighted(self) -> Sparse:
+        """The same entries, each with the weight one."""
+        return Sparse(self.indptr, self.indices)
+
     @property
     def n_rows(self) -> int:
         """The number of rows."""

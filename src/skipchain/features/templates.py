@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,9 @@ from skipchain.features.views import FUNCTIONS, NGRAMS, UserView, check_argument
 
 VIEW_NAMES = frozenset(FUNCTIONS) | {NGRAMS}
 RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
+
+
+FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like this
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +84,13 @@ class Templates:
         """
         if isinstance(features, Templates):
             return features
-        if features in SETS:
-            return cls.parse(SETS[str(features)], functions)
+        if isinstance(features, str) and features in SETS:
+            return cls.parse(SETS[features], functions)
+        if not isinstance(features, (str, Path)):
+            raise TemplateError(f"features must be text, a path or Templates, got {features!r}")
         text = str(features)
+        if features is text and FILE_NAME.fullmatch(text) and not os.path.isfile(text):
+            raise TemplateError(f"there is no template file {text}")
         if isinstance(features, Path) or ("\n" not in text and os.path.isfile(text)):
             try:
                 text = Path(features).read_text(encoding="utf-8-sig")
@@ -110,7 +118,8 @@ class Templates:
                 raise TemplateError(
                     f"template '{template}' reads column {missing[0]!r}, but the corpus has "
                     f"{', '.join(corpus.columns)}; name the columns when reading, or write "
-                    f"'{missing[0]}?' to leave such templates out"
+                    f"'{missing[0]}?' to leave such templates out (standard sets: "
+                    f"{', '.join(SETS)})"
                 )
             if template.columns <= set(corpus.columns):
                 kept.append(template.required())

@@ -70,7 +70,8 @@ class Vocabulary:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(
                     f"the model reads column {name!r} (template '{template}'), but the corpus has "
-                    f"{', '.join(corpus.columns)}"
+                    f"{', '.join(corpus.columns)}; name that column when reading, or train a model "
+                    "without it (with --columns, '_' leaves a column out)"
                 )
         reading = Reading(corpus, self.templates.functions)
         for view, strings in self.views.items():

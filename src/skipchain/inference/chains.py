@@ -12,12 +12,14 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.inference.windows import Windows
 from skipchain.kernels import chain
-from skipchain.parallel import Workers
+from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Constraints, Potentials, require_paths
 from skipchain.scorers.linear import Weights, block_potentials, unit_sums
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
+
+PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,5 +150,6 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
         )  # fmt: skip
         out[own] = found
 
-    workers.map(run, scores.data.blocks())
+    # small blocks: each token has a table of label pairs
+    workers.map(run, blocks(scores.data.offsets, max(1, PAIR_NUMBERS // states**2)))
     return out

@@ -17,6 +17,8 @@ Function = Callable[[Floats], tuple[float, Floats]]
 
 ARMIJO, WOLFE = 1e-4, 0.9
 MAX_TRIALS = 30
+INTERRUPTED = "interrupted"
+STUCK = "no step lowers the loss further"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ def minimize(
             evaluations += found.trials
             if not found.accepted:
                 if not history:
-                    reason = "no step lowers the loss further"
+                    reason = STUCK
                     break
                 history.clear()
                 continue
@@ -111,7 +113,7 @@ def minimize(
                 reason = f"the loss fell by less than {tolerance:g} in {period} iterations"
                 break
     except KeyboardInterrupt:
-        reason = "interrupted"
+        reason = INTERRUPTED
     return Minimum(x, loss, iteration, evaluations, reason)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -47,10 +48,15 @@ class ChainModel:
 
     @cached_property
     def constraints(self) -> Constraints | None:
-        """The label sequences that the encoding allows; None where anything goes."""
+        """The label sequences that the encoding allows; None where anything goes.
+
+        A set of labels may leave sentences of some length without any legal labelling (spans of two
+        tokens and nothing else, say). Such constraints are not used.
+        """
         if self.encoding is None or not self.constrained:
             return None
-        return Constraints(*transitions(self.labels, self.encoding))
+        found = Constraints(*transitions(self.labels, self.encoding))
+        return found if found.allow_every_length() else None
 
     def scores(
         self,
@@ -69,7 +75,7 @@ class ChainModel:
                 raise SkipchainError(
                     f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
                 )
-            allowed = allowed_labels(forced, self.scheme, self.labels, self.encoding)
+            allowed = allowed_labels(forced, data.offsets, self.scheme, self.labels, self.encoding)
         return self.scored(data, workers, allowed)
 
     def scored(
@@ -86,6 +92,15 @@ class ChainModel:
             )
         codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
+
+    def label(
+        self, given: Corpus | Sequence[Any], workers: Workers, decoder: str = "viterbi"
+    ) -> list[list[str]]:
+        """The labels of each sequence, in the scheme of the training data."""
+        scores = self.scores(given, workers)
+        offsets = scores.data.offsets
+        flat = self.outward(self.decode(scores, workers, decoder), offsets).tolist()
+        return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
     def outward(self, labels: Column, sentences: NDArray[np.int64]) -> Column:
         """Labels of the model's encoding, written in the scheme of the training data."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.dataset import Dataset
-from skipchain.errors import CorpusError, NotFittedError, SkipchainError
+from skipchain.errors import CorpusError, FeatureError, NotFittedError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.chains import Ranked
-from skipchain.learn.lbfgs import Minimum, minimize
+from skipchain.learn.lbfgs import INTERRUPTED, STUCK, Minimum, minimize
 from skipchain.models.chain import ChainModel
 from skipchain.models.estimator import Estimator
 from skipchain.models.fitting import (
@@ -138,8 +138,12 @@ class CRF(Estimator):
         """Learn from a labelled corpus, or from sequences X with labels y.
 
         ``dev`` (with ``dev_y``) is scored as training goes on; ``start`` is a model to begin from.
+        A keyboard interrupt ends training and keeps what has been learnt in ``model_``; it is
+        raised again unless a ``progress`` display has been told.
         """
         self._check()
+        if self.patience is not None and dev is None:
+            raise ParameterError("patience needs dev, the data whose score it watches")
         given = as_input(X)
         labels, scheme, encoding = self._labels(given, y)
         features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
@@ -178,6 +182,8 @@ class CRF(Estimator):
         }
         self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum
+        if minimum.reason == INTERRUPTED and progress is None:
+            raise KeyboardInterrupt  # nobody watches, so nobody would know; the model is kept
         return self
 
     def _minimise(
@@ -210,6 +216,8 @@ class CRF(Estimator):
             l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
             tolerance=self.tolerance, period=self.period, callback=watch,
         )  # fmt: skip
+        if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
+            raise FeatureError("no step lowers the loss; scale the features' values down")
         if watch.best is not None:
             minimum = replace(minimum, vector=watch.best.vector, loss=watch.best.loss)
         if progress is not None:
@@ -225,14 +233,17 @@ class CRF(Estimator):
     def _check(self) -> None:
         for name in ("l1", "l2", "tolerance"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0):
-                raise SkipchainError(f"{name} must be a number of at least 0, got {value}")
-        for name in ("min_count", "period", "max_iterations"):
-            if getattr(self, name) < 1:
-                raise SkipchainError(f"{name} must be at least 1, got {getattr(self, name)}")
+            if not isinstance(value, (int, float)) or not (np.isfinite(value) and value >= 0):
+                raise ParameterError(f"{name} must be a number of at least 0, got {value!r}")
+        for name in ("min_count", "period", "max_iterations", "patience"):
+            value = getattr(self, name)
+            if name == "patience" and value is None:
+                continue
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
         for name, known in (("pairs", PAIRS), ("constraints", CONSTRAINTS)):
             if getattr(self, name) not in known:
-                raise SkipchainError(
+                raise ParameterError(
                     f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
                 )
 
@@ -270,14 +281,8 @@ class CRF(Estimator):
 
     def predict(self, X: Any, *, decoder: str = "viterbi") -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
-        given = as_input(X)
         with Workers(self.threads) as workers:
-            model = self.fitted
-            scores = model.scores(given, workers)
-            labels = model.decode(scores, workers, decoder)
-        flat = model.outward(labels, scores.data.offsets).tolist()
-        cuts = scores.data.offsets.tolist()
-        return [flat[a:b] for a, b in pairwise(cuts)]
+            return self.fitted.label(as_input(X), workers, decoder)
 
     def predict_single(self, x: Any) -> list[str]:
         """The labels of one sequence."""

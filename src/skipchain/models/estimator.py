@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from skipchain.errors import SkipchainError
+from skipchain.errors import ParameterError
 
 
 class Estimator:
@@ -25,7 +25,7 @@ class Estimator:
         known = self._parameters()
         for name, value in parameters.items():
             if name not in known:
-                raise SkipchainError(
+                raise ParameterError(
                     f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
                 )
             setattr(self, name, value)

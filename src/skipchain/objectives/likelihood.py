@@ -85,13 +85,13 @@ class ConditionalLikelihood:
         node = self._node[tokens]
         forward_backward(potentials.node, potentials.edge, offsets, node, pairs, log_z)
         path_score(potentials.node, potentials.edge, offsets, gold, score)
-        if not np.isfinite(score).all():
-            lost = potentials.first + int(offsets[np.flatnonzero(~np.isfinite(score))[0]])
+        if (score == -np.inf).any():
+            lost = potentials.first + int(offsets[np.flatnonzero(score == -np.inf)[0]])
             raise CorpusError(
                 f"the labels of the sequence at token {lost} break the scheme; "
                 "repair them first, or train without constraints"
             )
         subtract_path(offsets, gold, node, pairs)
-        start = node[potentials.heads()].sum(axis=0)
-        end = node[potentials.tails()].sum(axis=0)
+        start = node[potentials.heads()].sum(axis=0, dtype=np.float64)
+        end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
         return float((log_z - score).sum()), pairs.sum(axis=0), start, end

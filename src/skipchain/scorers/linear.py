@@ -136,8 +136,11 @@ class LinearScorer:
         assert data.labels is not None
         gold = np.zeros((data.n_tokens, self.n_labels))
         gold[np.arange(data.n_tokens), data.labels] = 1.0
-        self._sum_state(gold)
-        counts = self._gradient[: self.rows.n_features]
+        # without the features' values, which may cancel each other
+        features = self.rows.n_features
+        counts, units = self._gradient[:features], self._gradient[features:]
+        self._sum(self._by_row.unweighted(), gold, self._gradient, add=False)
+        self._sum(self._by_unit.unweighted(), units, counts, add=True)
         self._state_support = np.flatnonzero(counts.ravel())
         if self.rows.n_edge_features:
             heads = data.offsets[:-1][np.diff(data.offsets) > 0]
