@@ -28,9 +28,7 @@ def shape(values: Sequence[str]) -> Sequence[Value]:
     >>> shape(["McDonald's", "B-52"])
     ["XxXxxxxx'x", 'X-dd']
     """
-    letters = {letter: _kind(letter) for letter in set().union(*values)} if values else {}
-    table = str.maketrans(letters)
-    return [value.translate(table) for value in values]
+    return _translated(values, _kind)
 
 
 def shortshape(values: Sequence[str]) -> Sequence[Value]:
@@ -52,14 +50,24 @@ def _kind(letter: str) -> str:
     return "d" if letter.isdigit() else letter
 
 
+def _translated(values: Sequence[str], change: Callable[[str], str]) -> list[str]:
+    """Each letter changed, in all strings at once unless one of them holds a line end."""
+    if not values:
+        return []
+    text = "\n".join(values)
+    table = str.maketrans({letter: change(letter) for letter in set(text) if letter != "\n"})
+    if text.count("\n") == len(values) - 1:
+        return text.translate(table).split("\n")
+    return [value.translate(table) for value in values]
+
+
 def digits(values: Sequence[str]) -> Sequence[Value]:
     """Each digit as 0, so that numbers of one form are one value.
 
     >>> digits(["1996-08-22", "ten"])
     ['0000-00-00', 'ten']
     """
-    table = str.maketrans({letter: "0" for letter in set().union(*values) if letter.isdigit()})
-    return [value.translate(table) for value in values]
+    return _translated(values, lambda letter: "0" if letter.isdigit() else letter)
 
 
 def prefix(values: Sequence[str], length: int) -> Sequence[Value]:
