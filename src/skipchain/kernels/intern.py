@@ -29,23 +29,32 @@ def _mix(h):
 
 
 @njit(nogil=True, cache=True)
-def _tuple_slot(slots, rows, key):
-    """Where the key is, or the free slot where it belongs."""
+def _tuple_slot(slots, rows, keys, k):
+    """Where key k is, or the free slot where it belongs."""
     h = BASIS
-    for m in range(key.shape[0]):
-        h = (h ^ np.uint64(key[m])) * PRIME
+    for m in range(keys.shape[1]):
+        h = (h ^ np.uint64(keys[k, m])) * PRIME
     mask = np.uint64(slots.shape[0] - 1)
     at = _mix(h) & mask
     while slots[at] >= 0:
         same = True
-        for m in range(key.shape[0]):
-            if rows[slots[at], m] != key[m]:
+        for m in range(keys.shape[1]):
+            if rows[slots[at], m] != keys[k, m]:
                 same = False
                 break
         if same:
             break
         at = (at + np.uint64(1)) & mask
     return at
+
+
+@njit(nogil=True, cache=True)
+def _whole(keys, k):
+    """Whether key k has no negative member."""
+    for m in range(keys.shape[1]):
+        if keys[k, m] < 0:
+            return False
+    return True
 
 
 @njit(nogil=True, cache=True)
@@ -61,9 +70,9 @@ def number_tuples(keys, slots):
     counts = np.zeros(keys.shape[0], np.int64)
     for k in range(keys.shape[0]):
         numbers[k] = -1
-        if keys[k].min() < 0:
+        if not _whole(keys, k):
             continue
-        at = _tuple_slot(slots, rows, keys[k])
+        at = _tuple_slot(slots, rows, keys, k)
         if slots[at] < 0:
             slots[at] = count
             rows[count] = keys[k]
@@ -77,7 +86,7 @@ def number_tuples(keys, slots):
 def index_tuples(rows, slots):
     """Fill the table with the distinct rows [D, M], row d as number d."""
     for d in range(rows.shape[0]):
-        slots[_tuple_slot(slots, rows, rows[d])] = d
+        slots[_tuple_slot(slots, rows, rows, d)] = d
 
 
 @njit(nogil=True, cache=True)
@@ -85,9 +94,7 @@ def find_tuples(keys, rows, slots):
     """The number of each row of keys [K, M], −1 where unknown or with a negative member."""
     numbers = np.empty(keys.shape[0], np.int32)
     for k in range(keys.shape[0]):
-        numbers[k] = -1
-        if keys[k].min() >= 0:
-            numbers[k] = slots[_tuple_slot(slots, rows, keys[k])]
+        numbers[k] = slots[_tuple_slot(slots, rows, keys, k)] if _whole(keys, k) else -1
     return numbers
 
 
