@@ -129,42 +129,6 @@ def count_ngrams(offsets, shortest, longest):
 
 
 @njit(nogil=True, cache=True)
-def number_ngrams(text, offsets, shortest, longest, total, slots):
-    """Number the distinct character n-grams of the words text[offsets[w] : offsets[w + 1]].
-
-    text holds code points. Returns the n-grams as starts [D] and lengths [D] in ``text``, and for
-    each word its set of n-grams: indptr [W + 1], numbers.
-    """
-    words = offsets.shape[0] - 1
-    starts = np.empty(total, np.int32)
-    lengths = np.empty(total, np.int32)
-    seen = np.full(total, -1, np.int32)
-    indptr = np.zeros(words + 1, np.int64)
-    numbers = np.empty(total, np.int32)
-    count = 0
-    filled = 0
-    for w in range(words):
-        for first in range(offsets[w], offsets[w + 1]):
-            h = BASIS
-            for length in range(1, min(longest, offsets[w + 1] - first) + 1):
-                h = (h ^ np.uint64(text[first + length - 1])) * PRIME
-                if length < shortest:
-                    continue
-                at = _ngram_slot(slots, text, starts, lengths, text, first, length, h)
-                if slots[at] < 0:
-                    slots[at] = count
-                    starts[count] = first
-                    lengths[count] = length
-                    count += 1
-                if seen[slots[at]] != w:
-                    seen[slots[at]] = w
-                    numbers[filled] = slots[at]
-                    filled += 1
-        indptr[w + 1] = filled
-    return starts[:count].copy(), lengths[:count].copy(), indptr, numbers[:filled].copy()
-
-
-@njit(nogil=True, cache=True)
 def index_ngrams(points, starts, lengths, slots):
     """Fill the table with known n-grams, the d-th as number d."""
     for d in range(starts.shape[0]):
@@ -175,12 +139,21 @@ def index_ngrams(points, starts, lengths, slots):
 
 
 @njit(nogil=True, cache=True)
-def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots):
-    """Each word's set of n-grams as indptr [W + 1], numbers; and how many numbers are in use.
+def _enter(slots, text, starts, lengths, first, length, h, count):
+    """The number of text[first : first + length] in the table; a new one becomes ``count``."""
+    at = _ngram_slot(slots, text, starts, lengths, text, first, length, h)
+    if slots[at] < 0:
+        slots[at] = count
+        starts[count] = first
+        lengths[count] = length
+    return slots[at]
 
-    The known n-grams are starts [D] and lengths [D] in ``points``, with their table ``slots``; the
-    others are numbered from D, by ``new_slots`` with room for ``total`` keys.
-    """
+
+@njit(nogil=True, cache=True)
+def _word_ngrams(
+    text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots
+):
+    """The sets of n-grams behind `number_ngrams` and `find_ngrams`, and the new ones among them."""
     words = offsets.shape[0] - 1
     known = starts.shape[0]
     new_starts = np.empty(total, np.int32)
@@ -199,21 +172,42 @@ def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths
                     continue
                 number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
                 if number < 0:
-                    at = _ngram_slot(
-                        new_slots, text, new_starts, new_lengths, text, first, length, h
-                    )
-                    if new_slots[at] < 0:
-                        new_slots[at] = count
-                        new_starts[count] = first
-                        new_lengths[count] = length
-                        count += 1
-                    number = known + new_slots[at]
+                    new = _enter(new_slots, text, new_starts, new_lengths, first, length, h, count)
+                    count = max(count, new + 1)
+                    number = known + new
                 if seen[number] != w:
                     seen[number] = w
                     numbers[filled] = number
                     filled += 1
         indptr[w + 1] = filled
-    return indptr, numbers[:filled].copy(), known + count
+    return (
+        new_starts[:count].copy(), new_lengths[:count].copy(), indptr, numbers[:filled].copy()
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def number_ngrams(text, offsets, shortest, longest, total, slots):
+    """Number the distinct character n-grams of the words text[offsets[w] : offsets[w + 1]].
+
+    text holds code points. Returns the n-grams as starts [D] and lengths [D] in ``text``, and for
+    each word its set of n-grams: indptr [W + 1], numbers.
+    """
+    none = np.empty(0, np.int32)
+    unused = np.full(1, -1, np.int32)
+    return _word_ngrams(text, offsets, shortest, longest, total, text, none, none, unused, slots)
+
+
+@njit(nogil=True, cache=True)
+def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots):
+    """Each word's set of n-grams as indptr [W + 1], numbers; and how many numbers are in use.
+
+    The known n-grams are starts [D] and lengths [D] in ``points``, with their table ``slots``; the
+    others are numbered from D, by ``new_slots`` with room for ``total`` keys.
+    """
+    fresh, _, indptr, numbers = _word_ngrams(
+        text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots
+    )
+    return indptr, numbers, starts.shape[0] + fresh.shape[0]
 
 
 @njit(nogil=True, cache=True)
@@ -237,12 +231,8 @@ def find_slices(text, firsts, sizes, points, starts, lengths, slots, new_slots):
             h = (h ^ np.uint64(text[first + m])) * PRIME
         number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
         if number < 0:
-            at = _ngram_slot(new_slots, text, new_starts, new_lengths, text, first, length, h)
-            if new_slots[at] < 0:
-                new_slots[at] = count
-                new_starts[count] = first
-                new_lengths[count] = length
-                count += 1
-            number = known + new_slots[at]
+            new = _enter(new_slots, text, new_starts, new_lengths, first, length, h, count)
+            count = max(count, new + 1)
+            number = known + new
         numbers[k] = number
     return numbers, known + count
