@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain.kernels import chain
+from skipchain.kernels.paths import nbest as best_paths
+from skipchain.kernels.paths import set_probability
 
 
 class Enumeration:
@@ -159,7 +161,7 @@ def test_nbest_lists_the_paths_in_order(problem, k):
     length = len(node)
     paths = np.empty((k, length), np.int32)
     scores = np.empty(k)
-    chain.nbest(node, edge, k, paths, scores)
+    best_paths(node, edge, k, paths, scores)
     truth = Enumeration(node, edge)
     wanted = np.sort(truth.scores)[::-1][:k]
     np.testing.assert_allclose(scores[: len(wanted)], wanted, rtol=1e-10, atol=1e-10)
@@ -182,7 +184,7 @@ def test_set_probability_sums_the_paths_inside_the_sets(seed, length, states, va
     last = int(rng.integers(first + 1, length + 1))
     allowed = rng.random((last - first, states)) < 0.7
     probability = np.empty(1)
-    chain.set_probability(
+    set_probability(
         marginals, pairs, np.array([first]), np.array([last]), allowed, np.array([0]), probability
     )
     truth = Enumeration(node, edge)

@@ -69,7 +69,7 @@ def test_training_tells_size_progress_and_result(folder):
     assert "36 documents" in log
     assert "scheme iob2" in log
     assert "MB of memory" in log
-    assert "iteration 1 " in log
+    assert "epoch 1 of " in log
     assert "wrote model.skip" in log
     assert "dev " in log
 

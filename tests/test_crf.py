@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from skipchain import CRF, Corpus, SkipchainError
 from skipchain.errors import CorpusError, FeatureError, NotFittedError, TemplateError
 from skipchain.learn.lbfgs import minimize
+from skipchain.learn.step import INTERRUPTED
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -136,9 +137,9 @@ def test_edge_templates_learn_what_depends_on_the_previous_label():
 
 def test_l1_leaves_few_weights_and_l2_keeps_them_small():
     data = corpus(60)
-    free = CRF("word\nngrams", l2=0.01).fit(data)
+    free = CRF("word\nngrams", l2=0.01, optimiser="lbfgs").fit(data)
     sparse = CRF("word\nngrams", l1=1.0, l2=0.0).fit(data)
-    small = CRF("word\nngrams", l2=10.0).fit(data)
+    small = CRF("word\nngrams", l2=10.0, optimiser="lbfgs").fit(data)
     assert sparse.model_.weights.active < free.model_.weights.active / 5
     assert sparse.model_.features.n_features < free.model_.features.n_features / 2
     assert np.abs(small.model_.weights.state).max() < np.abs(free.model_.weights.state).max()
@@ -147,9 +148,12 @@ def test_l1_leaves_few_weights_and_l2_keeps_them_small():
 
 def test_all_pairs_have_weights_where_asked():
     data = corpus(30)
-    observed = CRF("word").fit(data).model_.weights.state
-    every = CRF("word", pairs="all").fit(data).model_.weights.state
-    assert np.count_nonzero(observed) < np.count_nonzero(every)
+    for optimiser in ("lbfgs", "sgd", "adagrad"):
+        observed, every = (
+            CRF("word", optimiser=optimiser, pairs=pairs).fit(data).model_.weights.state
+            for pairs in ("observed", "all")
+        )
+        assert np.count_nonzero(observed) < np.count_nonzero(every)
 
 
 def test_works_inside_scikit_learn():
@@ -158,7 +162,7 @@ def test_works_inside_scikit_learn():
     assert clone(crf).get_params() == crf.get_params()
     assert cross_val_score(crf, dicts(data), labels(data), cv=3).min() > 0.9
     assert cross_val_score(CRF("word", l2=0.1), data, cv=3).min() > 0.9
-    search = GridSearchCV(CRF("word", max_iterations=20), {"l2": [0.1, 100.0]}, cv=2).fit(data)
+    search = GridSearchCV(CRF("word", epochs=20), {"l2": [0.1, 100.0]}, cv=2).fit(data)
     assert search.best_params_ == {"l2": 0.1}
     assert search.best_estimator_.predict(data[:1]) == labels(data[:1])
 
@@ -170,8 +174,10 @@ def test_repr_shows_what_was_changed():
 
 def test_warm_start_begins_where_the_other_model_ended():
     data = corpus(60)
-    first = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8).fit(data)
-    again = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8)
+    first = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, optimiser="lbfgs").fit(
+        data
+    )
+    again = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, optimiser="lbfgs")
     again.fit(data, start=first.model_)
     assert again.minimum_.iterations < first.minimum_.iterations
     assert again.minimum_.loss == pytest.approx(first.minimum_.loss, rel=1e-4)
@@ -188,7 +194,7 @@ def test_warm_start_carries_over_to_more_labels_and_other_features():
 
 def test_the_display_is_told_size_steps_and_end():
     told = Told()
-    CRF("word", max_iterations=25).fit(corpus(30), dev=corpus(10, seed=2), progress=told)
+    CRF("word", epochs=25).fit(corpus(30), dev=corpus(10, seed=2), progress=told)
     assert told.problem.tokens == corpus(30).n_tokens
     assert told.problem.labels == 5  # O, B-PER, E-PER, S-PER, S-LOC
     assert told.problem.parameters > 0
@@ -200,7 +206,7 @@ def test_the_display_is_told_size_steps_and_end():
 
 def test_patience_stops_and_keeps_the_best():
     told = Told()
-    crf = CRF("word", l2=0.0001, patience=3, tolerance=0.0)
+    crf = CRF("word", l2=0.0001, patience=3, tolerance=0.0, optimiser="lbfgs")
     crf.fit(corpus(40), dev=corpus(20, seed=5), progress=told)
     assert told.minimum.reason == "stopped early"
     scores = [dev for _, dev in told.steps]
@@ -212,19 +218,21 @@ def test_values_that_cancel_are_observed_all_the_same():
     """A feature that is +1 and −1 equally often under a label still occurs with it."""
     x = [[{"f": 1.0}], [{"f": -1.0}], [{"f": 1.0}]] * 20
     y = [["A"], ["A"], ["B"]] * 20
-    observed, every = (CRF(pairs=pairs, l2=0.01).fit(x, y) for pairs in ("observed", "all"))
+    observed, every = (
+        CRF(pairs=pairs, l2=0.01, optimiser="lbfgs").fit(x, y) for pairs in ("observed", "all")
+    )
     assert observed.model_.summary["parameters"] == every.model_.summary["parameters"]
 
 
 def test_an_interrupt_without_a_display_is_passed_on(monkeypatch):
-    from skipchain.models import crf as module
+    from skipchain.models import loglinear as module
 
     def interrupted(*arguments, **options):
         minimum = minimize(*arguments, **{**options, "max_iterations": 3})
-        return replace(minimum, reason=module.INTERRUPTED)
+        return replace(minimum, reason=INTERRUPTED)
 
     monkeypatch.setattr(module, "minimize", interrupted)
-    crf = CRF("word")
+    crf = CRF("word", optimiser="lbfgs")
     with pytest.raises(KeyboardInterrupt):
         crf.fit(corpus(20))
     assert crf.predict(corpus(2))

@@ -38,7 +38,8 @@ def model_of(scheme, types=("X", "Y"), seed=0, constrained=True):
         rng.normal(size=(size, size)),
         rng.normal(size=size),
         rng.normal(size=size),
-        rng.normal(size=(vocabulary.n_edge_features, size * size)),
+        rng.normal(size=(vocabulary.n_edge_features, (size + 1) * size)),
+        np.zeros((0, size, size)),
     )
     return ChainModel("crf", labels, vocabulary, weights, scheme, scheme, constrained)
 
@@ -155,7 +156,7 @@ def test_constraints_that_leave_a_length_without_labels_are_not_used():
     pairs_only = replace(
         model, labels=("B-X", "E-X"),
         weights=Weights(np.zeros((3, 2)), np.zeros((2, 2)), np.zeros(2), np.zeros(2),
-                        np.zeros((model.features.n_edge_features, 4))),
+                        np.zeros((model.features.n_edge_features, 6)), np.zeros((0, 2, 2))),
     )  # fmt: skip
     assert pairs_only.constraints is None
     with Workers(1) as workers:

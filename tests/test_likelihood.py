@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from skipchain import Corpus
 from skipchain.dataset import Dataset
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.objectives.likelihood import ConditionalLikelihood
+from skipchain.objectives.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.scorers.linear import LinearScorer
@@ -35,31 +36,63 @@ def draw(seed, lengths, labels, templates=TEMPLATES):
     return Dataset(rows, corpus.sentences, gold)
 
 
-def enumerated_loss(data, weights):
-    """−Σ log p(gold), summing over every label sequence, from the flat index alone."""
+def paths_of(data, weights, first, last, *, local=False):
+    """Every label sequence of one chain with its log probability, from the flat index alone."""
     flat, edges = data.rows.flat(), data.rows.edges
     labels = weights.n_labels
+
+    def scores(t, before):
+        """The score of every label at t, given the label before (None: the chain begins)."""
+        own = flat.indices[flat.indptr[t] : flat.indptr[t + 1]]
+        pair = edges.indices[edges.indptr[t] : edges.indptr[t + 1]]
+        total = weights.state[own].sum(axis=0)
+        tables = weights.edges[pair].sum(axis=0).reshape(labels + 1, labels)
+        if before is None:
+            total = total + weights.start + tables[labels]
+        else:
+            total = total + weights.transitions[before] + tables[before]
+        if t == last - 1:
+            total = total + weights.end
+        return total - np.logaddexp.reduce(total) if local else total
+
+    paths = list(itertools.product(range(labels), repeat=last - first))
+    found = np.array([
+        sum(scores(first + k, path[k - 1] if k else None)[y] for k, y in enumerate(path))
+        for path in paths
+    ])  # fmt: skip
+    return np.array(paths), found - np.logaddexp.reduce(found)
+
+
+def enumerated_loss(data, weights, *, local=False, marginal=False):
+    """−Σ log p(what is known), summing over every label sequence."""
     loss = 0.0
     for first, last in itertools.pairwise(data.offsets.tolist()):
         if first == last:
             continue
-
-        def score(path, first=first, last=last):
-            total = weights.start[path[0]] + weights.end[path[-1]]
-            for t in range(first, last):
-                y = path[t - first]
-                own = flat.indices[flat.indptr[t] : flat.indptr[t + 1]]
-                total += weights.state[own, y].sum()
-                if t > first:
-                    before = path[t - first - 1]
-                    total += weights.transitions[before, y]
-                    pair = edges.indices[edges.indptr[t] : edges.indptr[t + 1]]
-                    total += weights.edges[pair, before * labels + y].sum()
-            return total
-
-        scores = [score(p) for p in itertools.product(range(labels), repeat=last - first)]
-        loss += np.logaddexp.reduce(scores) - score(data.labels[first:last])
+        paths, logs = paths_of(data, weights, first, last, local=local)
+        if data.allowed is None:
+            agrees = paths == data.labels[first:last]
+        else:
+            agrees = data.allowed[first:last][np.arange(last - first), paths]
+        if marginal:
+            loss -= sum(np.logaddexp.reduce(logs[own]) for own in agrees.T)
+        else:
+            loss -= np.logaddexp.reduce(logs[agrees.all(axis=1)])
     return loss
+
+
+def partly(data, labels, seed):
+    """The same data with some labels unknown, and some known to be one of several."""
+    rng = np.random.default_rng(seed)
+    allowed = rng.random((data.n_tokens, labels)) < 0.4
+    known = rng.random(data.n_tokens) < 0.5
+    allowed[known] = False
+    allowed[np.arange(data.n_tokens), data.labels] = True
+    single = np.where(allowed.sum(axis=1) == 1, data.labels, -1).astype(np.int32)
+    return replace(data, labels=single, allowed=allowed)
+
+
+KINDS = {"conditional": ConditionalLikelihood, "marginal": MarginalLikelihood}
 
 
 @given(
@@ -68,33 +101,44 @@ def enumerated_loss(data, weights):
     st.integers(1, 3),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
+    st.sampled_from(list(KINDS)),
+    st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
-def test_loss_equals_enumeration(seed, lengths, labels, observed, boundaries):
+@settings(max_examples=80, deadline=None)
+def test_loss_equals_enumeration(seed, lengths, labels, observed, boundaries, local, kind, some):
     data = draw(seed, [*lengths, 2], labels)
+    if some:
+        data = partly(data, labels, seed)
     with Workers(1) as workers:
         scorer = LinearScorer(
             data, labels, observed=observed, boundaries=boundaries, workers=workers
         )
         vector = np.random.default_rng(seed).normal(size=scorer.size)
-        objective = ConditionalLikelihood(data, scorer, workers, l2=0.3)
+        objective = KINDS[kind](data, scorer, workers, l2=0.3, local=local)
         loss, _ = objective(vector)
-        wanted = enumerated_loss(data, scorer.unpack(vector)) + 0.3 * vector @ vector
-    np.testing.assert_allclose(loss, wanted, rtol=1e-9, atol=1e-9)
+        weights = scorer.unpack(vector)
+        wanted = enumerated_loss(data, weights, local=local, marginal=kind == "marginal")
+    np.testing.assert_allclose(loss, wanted + 0.3 * vector @ vector, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("observed", [True, False])
 @pytest.mark.parametrize("templates", [TEMPLATES, PLAIN], ids=["edges", "plain"])
-def test_gradient_equals_finite_differences(observed, templates):
+@pytest.mark.parametrize("local", [True, False], ids=["local", "global"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("some", [True, False], ids=["partial", "full"])
+def test_gradient_equals_finite_differences(observed, templates, local, kind, some):
     data = draw(11, [4, 1, 3], 3, templates)
+    if some:
+        data = partly(data, 3, 5)
     with Workers(1) as workers:
         scorer = LinearScorer(data, 3, observed=observed, boundaries=True, workers=workers)
-        objective = ConditionalLikelihood(data, scorer, workers, l2=0.1)
+        objective = KINDS[kind](data, scorer, workers, l2=0.1, local=local)
         vector = np.random.default_rng(0).normal(size=scorer.size)
         _, gradient = objective(vector)
         gradient = gradient.copy()
         step = 1e-5
-        for k in np.random.default_rng(1).choice(scorer.size, min(80, scorer.size), False):
+        for k in np.random.default_rng(1).choice(scorer.size, min(60, scorer.size), False):
             moved = vector.copy()
             moved[k] += step
             above, _ = objective(moved)

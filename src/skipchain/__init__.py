@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from skipchain.metrics import evaluate
     from skipchain.modelfile import save
     from skipchain.models.crf import CRF
+    from skipchain.models.maxent import MaxEnt
+    from skipchain.models.memm import MEMM
+    from skipchain.models.perceptron import Perceptron
     from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
@@ -25,6 +28,9 @@ __version__ = "0.1.0"
 # Names are imported when they are first used: `skipchain --help` needs none of them.
 _WHERE = {
     "CRF": "skipchain.models.crf",
+    "MEMM": "skipchain.models.memm",
+    "MaxEnt": "skipchain.models.maxent",
+    "Perceptron": "skipchain.models.perceptron",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
     "SkipchainError": "skipchain.errors",
@@ -38,8 +44,11 @@ _WHERE = {
 
 __all__ = [
     "CRF",
+    "MEMM",
     "Column",
     "Corpus",
+    "MaxEnt",
+    "Perceptron",
     "SkipchainError",
     "Tagger",
     "Templates",

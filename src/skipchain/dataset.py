@@ -15,12 +15,14 @@ from skipchain.parallel import blocks
 class Dataset:
     """N tokens in C chains, as integers.
 
-    ``labels`` is None where the tokens are only to be tagged.
+    ``labels`` is None where the tokens are only to be tagged. Where some are not known, ``allowed``
+    tells which labels each token may have, and ``labels`` is −1 there.
     """
 
     rows: Rows
     offsets: NDArray[np.int64]  # [C + 1]
     labels: NDArray[np.int32] | None = None  # [N]
+    allowed: NDArray[np.bool_] | None = None  # [N, L]
 
     @property
     def n_tokens(self) -> int:

@@ -28,17 +28,19 @@ from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import Features
 from skipchain.schemes import check_scheme
-from skipchain.scorers.linear import Weights
+from skipchain.scorers.linear import Weights, weight_shapes
 
 if TYPE_CHECKING:
-    from skipchain.models.crf import CRF
+    from skipchain.models.sequence import SequenceEstimator
 
-FORMAT = 1
+FORMAT = 2
 HEADER = "skipchain"
 Arrays = dict[str, NDArray[Any]]
 
 
-def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) -> None:
+def save(
+    model: ChainModel | SequenceEstimator, path: str | Path, *, overwrite: bool = False
+) -> None:
     """Write the model file of a fitted estimator or of a model.
 
     A file that is there already is kept unless ``overwrite``.
@@ -55,6 +57,7 @@ def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) 
         "weights.end": model.weights.end,
         **_sparse("weights.state", model.weights.state),
         **_sparse("weights.edges", model.weights.edges),
+        **_sparse("weights.second", model.weights.second),
     }
     recipe, own = _recipe(model.features)
     arrays |= own
@@ -66,6 +69,8 @@ def save(model: ChainModel | CRF, path: str | Path, *, overwrite: bool = False) 
         "scheme": model.scheme,
         "encoding": model.encoding,
         "constrained": model.constrained,
+        "local": model.local,
+        "order": model.weights.order,
         "features": recipe,
         "summary": dict(model.summary),
         "versions": {
@@ -97,21 +102,24 @@ def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None
     try:
         features = _features(header["features"], arrays, functions or {}, path)
         labels = tuple(header["labels"])
-        size = len(labels)
+        shapes = weight_shapes(
+            features.n_features, features.n_edge_features, len(labels), int(header["order"])
+        )
         weights = Weights(
-            _dense("weights.state", arrays, (features.n_features, size)),
+            _dense("weights.state", arrays, shapes[0]),
             arrays["weights.transitions"],
             arrays["weights.start"],
             arrays["weights.end"],
-            _dense("weights.edges", arrays, (features.n_edge_features, size * size)),
+            _dense("weights.edges", arrays, shapes[4]),
+            _dense("weights.second", arrays, shapes[5]),
         )
-        _check_shapes(weights, features, size)
+        _check_shapes(weights, shapes)
         for scheme in (header["scheme"], header["encoding"]):
             if scheme is not None:
                 check_scheme(scheme)
         return ChainModel(
             str(header["kind"]), labels, features, weights, header["scheme"], header["encoding"],
-            bool(header["constrained"]), header["summary"],
+            bool(header["constrained"]), bool(header["local"]), header["summary"],
         )  # fmt: skip
     except ModelFileError:
         raise
@@ -186,12 +194,12 @@ def _sparse(name: str, table: NDArray[np.float64]) -> Arrays:
     return {f"{name}.at": at, f"{name}.values": flat[at]}
 
 
-def _dense(name: str, arrays: Arrays, shape: tuple[int, int]) -> NDArray[np.float64]:
+def _dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """The inverse of `_sparse`."""
     at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
     table = np.zeros(shape)
     if at.shape != values.shape or (len(at) and (at.min() < 0 or at.max() >= table.size)):
-        raise ValueError(f"{name} lie outside a table of {shape[0]} features")
+        raise ValueError(f"{name} lie outside a table of {shape}")
     table.reshape(-1)[at] = values
     return table
 
@@ -244,16 +252,9 @@ def _features(
     raise ValueError(f"unknown kind of features {recipe['kind']!r}")
 
 
-def _check_shapes(weights: Weights, features: Features, labels: int) -> None:
-    wanted = {
-        "state": (features.n_features, labels),
-        "transitions": (labels, labels),
-        "start": (labels,),
-        "end": (labels,),
-        "edges": (features.n_edge_features, labels * labels),
-    }
-    for name, shape in wanted.items():
-        array = getattr(weights, name)
+def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:
+    names = ("state", "transitions", "start", "end", "edges", "second")
+    for name, array, shape in zip(names, weights.parts, shapes, strict=True):
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"{name} weights are {array.shape}, wanted {shape}")
         if not np.isfinite(array).all():

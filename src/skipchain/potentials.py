@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.errors import CorpusError
+from skipchain.kernels.chain import normalisers
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,24 @@ class Potentials:
         node[self.heads()] += barrier(constraints.start)
         node[self.tails()] += barrier(constraints.end)
         return replace(self, node=node, edge=self.edge + barrier(constraints.pairs))
+
+    def normalised(self) -> Potentials:
+        """The chain in which every label is drawn given the one before it.
+
+        p(y_t = j | y_{t−1} = i) ∝ exp(node_t(j) + edge_t(i, j)). What each row of that table adds
+        up to depends on position t and on the label at t − 1 only, so it is taken off the node
+        score there: the edges stay as they are, and all paths together have the probability one.
+        """
+        norms = np.empty_like(self.node)
+        normalisers(self.node, self.edge, self.offsets, norms)
+        node = self.node.copy()
+        follows = np.ones(len(node), np.bool_)
+        heads = self.heads()
+        follows[heads] = False
+        after = np.flatnonzero(follows)
+        node[after - 1] -= norms[after]
+        node[heads] -= norms[heads]
+        return replace(self, node=node)
 
     def clamped(self, allowed: NDArray[np.bool_]) -> Potentials:
         """With −∞ for the labels that a token may not have. allowed [N, S]"""

@@ -80,9 +80,10 @@ class Tagger:
     """Tags text and corpora with one model.
 
     >>> from skipchain import CRF, Corpus
-    >>> words, labels = ["Then", "Ada", "slept", "."], ["O", "B-PER", "O", "O"]
-    >>> corpus = Corpus.of([words] * 9, [labels] * 9, scheme="iob2")
-    >>> tagger = Tagger(CRF("word", l2=0.01).fit(corpus).model_)
+    >>> words = [["Then", "Ada", "slept", "."], ["Bo", "slept", "."], ["Then", "all", "ran", "."]]
+    >>> labels = [["O", "B-PER", "O", "O"], ["B-PER", "O", "O"], ["O", "O", "O", "O"]]
+    >>> corpus = Corpus.of(words * 9, labels * 9, scheme="iob2")
+    >>> tagger = Tagger(CRF("word").fit(corpus).model_)
     >>> [(entity.text, entity.label) for entity in tagger.tag("Ada slept.").entities]
     [('Ada', 'PER')]
     """

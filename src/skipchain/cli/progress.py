@@ -12,7 +12,7 @@ import numpy as np
 from skipchain.cli.options import say
 
 if TYPE_CHECKING:
-    from skipchain.learn.lbfgs import Minimum, Step
+    from skipchain.learn.step import Minimum, Step
     from skipchain.models.fitting import Problem
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
@@ -48,11 +48,14 @@ class TrainingDisplay:
         if step.improvement is not None:
             self._improvements.append(step.improvement)
         parts = [
-            f"iteration {step.iteration}",
+            f"iteration {step.iteration}"
+            if step.planned is None
+            else f"epoch {step.iteration} of {step.planned}",
             f"loss {step.loss:,.1f}",
-            f"gradient {step.gradient_norm:.2g}",
-            f"weights {int(np.count_nonzero(step.vector)):,}",
         ]
+        if step.gradient_norm is not None:
+            parts.append(f"gradient {step.gradient_norm:.2g}")
+        parts.append(f"weights {int(np.count_nonzero(step.vector)):,}")
         if dev is not None:
             parts.append(f"dev {dev:.2f}")
         parts.append(f"{step.seconds:.0f} s")
@@ -68,9 +71,7 @@ class TrainingDisplay:
     def end(self, minimum: Minimum) -> None:
         """Say how training ended."""
         self.close()
-        say(
-            f"trained: {minimum.iterations} iterations, loss {minimum.loss:,.1f} ({minimum.reason})"
-        )
+        say(f"trained: {minimum.iterations} passes, loss {minimum.loss:,.1f} ({minimum.reason})")
 
     def close(self) -> None:
         """Take the live line away."""
@@ -79,7 +80,9 @@ class TrainingDisplay:
             self._live = None
 
     def remaining(self, step: Step) -> float | None:
-        """Seconds until the loss falls slowly enough, if it goes on as in the last iterations."""
+        """Seconds until the planned end, or until the loss falls slowly enough if it goes on so."""
+        if step.planned is not None:
+            return (step.planned - step.iteration) * step.seconds / step.iteration
         known = self._improvements[-8:]
         if len(known) < 8 or not known[0] > known[-1] > 0 or self._tolerance <= 0:
             return None

@@ -22,7 +22,7 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf",)
+MODELS = ("crf", "memm", "maxent", "perceptron")
 
 
 def train(
@@ -47,24 +47,54 @@ def train(
         str | None,
         typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
     ] = "bioes",
-    l1: Annotated[float, typer.Option(help="Penalty on Σ|w|; makes small models.")] = 0.0,
-    l2: Annotated[float, typer.Option(help="Penalty on Σw².")] = 0.3,
     min_count: Annotated[int, typer.Option(help="Leave out rarer features.")] = 1,
-    pairs: Annotated[
-        str, typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'.")
-    ] = "observed",
     constraints: Annotated[
         str,
         typer.Option(
             help="Exclude label sequences that the scheme forbids: decoding, training, none."
         ),
     ] = "decoding",
+    optimiser: Annotated[
+        str | None,
+        typer.Option(
+            help="sgd (steps after every sentence, with dropout; what is taken unless told), "
+            "adagrad, or lbfgs (the optimum of the penalised likelihood)."
+        ),
+    ] = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="conditional (whole sequences), or marginal (single labels; lbfgs)."),
+    ] = None,
+    l1: Annotated[
+        float | None, typer.Option(help="Penalty on Σ|w|; makes small models (lbfgs).")
+    ] = None,
+    l2: Annotated[float | None, typer.Option(help="Penalty on Σw² (0.2).")] = None,
+    pairs: Annotated[
+        str | None,
+        typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'."),
+    ] = None,
+    dependent: Annotated[
+        bool | None,
+        typer.Option("--dependent", help="Let every feature go with the label before too."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the data (20, more for little data).")
+    ] = None,
+    rate: Annotated[float | None, typer.Option(help="Size of the first steps.")] = None,
+    dropout: Annotated[
+        float | None, typer.Option(help="Share of features left out of a step (0.5).")
+    ] = None,
+    update: Annotated[
+        str | None, typer.Option(help="For the perceptron: perceptron, pa, arow.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Where random numbers begin (0).")] = None,
     tolerance: Annotated[
-        float, typer.Option(help="Stop when the loss falls by less than this in ten iterations.")
-    ] = 1e-4,
+        float | None,
+        typer.Option(help="lbfgs: stop when the loss falls by less in ten iterations (1e-4)."),
+    ] = None,
     max_iterations: Annotated[
-        int, typer.Option(help="Stop after so many iterations at the latest.")
-    ] = 1000,
+        int | None, typer.Option(help="lbfgs: stop after so many iterations at the latest (1000).")
+    ] = None,
     patience: Annotated[
         int | None,
         typer.Option(
@@ -88,12 +118,11 @@ def train(
     """
     from skipchain.cli.progress import TrainingDisplay
     from skipchain.modelfile import check_model_target, load_model, save
-    from skipchain.models.crf import CRF
+    from skipchain.models import check_kind, make_estimator
 
-    if model not in MODELS:
-        raise SkipchainError(f"there is no model {model!r}; there are {', '.join(MODELS)}")
     if patience is not None and not dev:
         raise SkipchainError("--patience needs --dev, the file whose score it watches")
+    check_kind(model)
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
     how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
@@ -102,13 +131,22 @@ def train(
     held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
     if held_out is not None:
         require_labels(held_out, ", ".join(dev or []))
-    estimator = CRF(
-        features,
-        encoding=None if encoding == "none" else encoding,
-        l1=l1, l2=l2, min_count=min_count, pairs=pairs, constraints=constraints,
-        tolerance=tolerance, max_iterations=max_iterations, patience=patience, threads=threads,
-    )  # fmt: skip
-    display = None if quiet else TrainingDisplay(tolerance, max_iterations)
+    settings = {
+        "encoding": None if encoding == "none" else encoding,
+        "min_count": min_count, "constraints": constraints, "patience": patience,
+        "threads": threads,
+    }  # fmt: skip
+    chosen = {
+        "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
+        "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
+        "update": update, "seed": seed, "tolerance": tolerance, "max_iterations": max_iterations,
+    }  # fmt: skip
+    if optimiser is None and (tolerance is not None or max_iterations is not None):
+        chosen["optimiser"] = "lbfgs"  # the one that these are for
+    estimator = make_estimator(
+        model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
+    )
+    display = None if quiet else TrainingDisplay(tolerance or 1e-4, max_iterations or 1000)
     try:
         estimator.fit(
             corpus,

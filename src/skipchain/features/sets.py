@@ -12,18 +12,24 @@ SETS: Mapping[str, str] = MappingProxyType(
         # them are taken, and where case is folded, was chosen on CoNLL-2003's development set.
         "ner": """
             word
-            lower[-1..1]
+            lower[-2..2]
             ngrams
+            prefix(3)[-1]
+            prefix(3)[1]
+            suffix(3)[-1]
+            suffix(3)[1]
             pos?
             pos?[-1] & pos?
             pos? & pos?[1]
             pos?[-1] & pos?[1]
             shape
-            shortshape
+            shortshape[-2..2]
             shortshape[-1] & shortshape
             shortshape & shortshape[1]
             shortshape[-1] & shortshape[1]
             shortshape[-1] & shortshape & shortshape[1]
+            lower[-1] & shortshape
+            shortshape & lower[1]
             bag(lower, -4..-1)
             bag(lower, 1..4)
         """,

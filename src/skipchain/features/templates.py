@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from skipchain.corpus import Corpus
@@ -108,6 +108,15 @@ class Templates:
     def text(self) -> str:
         """The templates as text, one a line."""
         return "\n".join(map(str, self.templates))
+
+    def dependent(self) -> Templates:
+        """Every template conjoined with the label before.
+
+        >>> print(Templates.parse("word").dependent().text)
+        label[-1] & word
+        """
+        paired = (replace(template, transition=True) for template in self.templates)
+        return Templates(tuple(dict.fromkeys(paired)), self.functions)
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""

@@ -12,6 +12,8 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.inference.windows import Windows
 from skipchain.kernels import chain
+from skipchain.kernels.paths import nbest as best_paths
+from skipchain.kernels.paths import set_probability
 from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Constraints, Potentials, require_paths
 from skipchain.scorers.linear import Weights, block_potentials, unit_sums
@@ -26,7 +28,8 @@ PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 class Scores:
     """What is needed to score any block of chains: data, weights, and what is ruled out.
 
-    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free.
+    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
+    ``local`` each position is normalised given the label before it.
     """
 
     data: Dataset
@@ -34,6 +37,7 @@ class Scores:
     units: Floats  # [U, L]
     constraints: Constraints | None = None
     allowed: NDArray[np.bool_] | None = None
+    local: bool = False
 
     @classmethod
     def of(
@@ -43,14 +47,17 @@ class Scores:
         workers: Workers,
         constraints: Constraints | None = None,
         allowed: NDArray[np.bool_] | None = None,
+        local: bool = False,
     ) -> Scores:
         """Scores of a dataset under weights."""
         units = unit_sums(data.rows, weights.state, workers)
-        return cls(data, weights, units, constraints, allowed)
+        return cls(data, weights, units, constraints, allowed, local)
 
     def potentials(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block."""
         potentials = block_potentials(self.data, self.weights, self.units, block)
+        if self.local:
+            potentials = potentials.normalised()
         if self.constraints is not None:
             potentials = potentials.constrained(self.constraints)
         if self.allowed is not None:
@@ -120,7 +127,7 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
                 ranked.append(Ranked(paths[:1], np.ones(1)))
                 continue
             edge = p.edge[first:last] if len(p.edge) > 1 else p.edge
-            chain.nbest(p.node[first:last], edge, k, paths, values)
+            best_paths(p.node[first:last], edge, k, paths, values)
             real = values > -np.inf
             ranked.append(Ranked(paths[real], np.exp(values[real] - log_z[c])))
         return ranked
@@ -144,7 +151,7 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
         log_z = np.empty(len(p.offsets) - 1)
         chain.forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
         found = np.empty(len(own))
-        chain.set_probability(
+        set_probability(
             node, pairs, windows.starts[own] - first, windows.stops[own] - first,
             windows.allowed, windows.rows[own], found,
         )  # fmt: skip

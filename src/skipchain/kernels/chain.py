@@ -1,4 +1,4 @@
-"""Exact inference on linear chains: sums, maxima, k-best paths and spans.
+"""Exact inference on linear chains: sums and maxima over all paths.
 
 Every kernel takes one block of chains as potentials in log space: ``node [N, S]``, ``edge [E, S,
 S]`` with E = 1 (one table for all positions) or E = N (``edge[t]`` joins t − 1 to t, and is unused
@@ -306,88 +306,174 @@ def viterbi(node, edge, offsets, path, score):
 
 
 @njit(nogil=True, cache=True)
-def nbest(node, edge, k, paths, scores):
-    """The k best paths of *one* chain of T tokens, best first: paths [k, T], scores [k].
+def normalisers(node, edge, offsets, norms):
+    """log Σ_k exp(node_t(k) + edge_t(i, k)) for every position and label i before it. [N, S]
 
-    Each state keeps its k best histories, each a (state, rank) of the position before. Ranks that
-    do not exist (fewer than k paths) score −∞.
+    Where a chain begins, all entries are log Σ_k exp(node_t(k)).
     """
-    length, states = node.shape
+    states = node.shape[1]
     varying = edge.shape[0] > 1
-    delta = np.full((states, k), -np.inf)
-    fresh = np.empty((states, k))
-    back = np.zeros((length, states, k), np.int64)  # state · k + rank
-    for j in range(states):
-        delta[j, 0] = node[0, j]
-    for t in range(1, length):
-        table = edge[t] if varying else edge[0]
-        for j in range(states):
-            for r in range(k):
-                fresh[j, r] = -np.inf
+    factor = np.empty((states, states))
+    turned = np.empty((states, states))
+    psi = np.empty(states)
+    terms = np.empty(states)
+    shift = 0.0
+    if not varying:
+        shift = _exponential(edge[0], factor, turned)
+    for c in range(offsets.shape[0] - 1):
+        for t in range(offsets[c], offsets[c + 1]):
+            if t == offsets[c]:
+                whole = _log_sum(node[t])
+                for i in range(states):
+                    norms[t, i] = whole
+                continue
+            if varying:
+                shift = _exponential(edge[t], factor, turned)
+            peak = -np.inf
+            for k in range(states):
+                peak = max(peak, node[t, k])
+            for k in range(states):
+                psi[k] = np.exp(node[t, k] - peak)
             for i in range(states):
-                for r in range(k):
-                    candidate = delta[i, r] + table[i, j]
-                    if candidate <= fresh[j, k - 1]:
-                        break
-                    _insert(fresh[j], back[t, j], candidate, i * k + r)
-            for r in range(k):
-                fresh[j, r] += node[t, j]
-        delta, fresh = fresh, delta
-    last = np.zeros(k, np.int64)
-    for r in range(k):
-        scores[r] = -np.inf
-    for i in range(states):
-        for r in range(k):
-            if delta[i, r] <= scores[k - 1]:
-                break
-            _insert(scores, last, delta[i, r], i * k + r)
-    for r in range(k):
-        here = last[r]
-        for t in range(length - 1, -1, -1):
-            paths[r, t] = here // k
-            here = back[t, here // k, here % k]
+                s = 0.0
+                for k in range(states):
+                    s += psi[k] * factor[i, k]
+                if s > SMALLEST_SUM:
+                    norms[t, i] = np.log(s) + peak + shift
+                else:  # too far below the largest score to be seen beside it
+                    for k in range(states):
+                        terms[k] = node[t, k] + edge[t if varying else 0, i, k]
+                    norms[t, i] = _log_sum(terms)
 
 
 @njit(nogil=True, cache=True)
-def _insert(ranked, sources, candidate, source):
-    """Put a candidate into a falling list, dropping the last; equals keep their order."""
-    r = ranked.shape[0] - 1
-    while r > 0 and ranked[r - 1] < candidate:
-        ranked[r] = ranked[r - 1]
-        sources[r] = sources[r - 1]
-        r -= 1
-    ranked[r] = candidate
-    sources[r] = source
+def pull_back(node, edge, offsets, norms, residuals, pairs):
+    """Turn the gradient in normalised potentials into that in the potentials themselves, in place.
+
+    node and edge are those before normalising, norms as from `normalisers`. A normaliser at t
+    passes what comes in for the node score at t − 1 on to all scores that it sums over.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
+    for c in range(offsets.shape[0] - 1):
+        for t in range(offsets[c + 1] - 1, offsets[c], -1):
+            for i in range(states):
+                g = residuals[t - 1, i]
+                if g != 0.0:
+                    for k in range(states):
+                        score = node[t, k] + edge[t if varying else 0, i, k]
+                        p = g * np.exp(score - norms[t, i])
+                        residuals[t, k] -= p
+                        pairs[t if listed else 0, i, k] -= p
+        if offsets[c + 1] > offsets[c]:
+            t = offsets[c]
+            g = 0.0
+            for k in range(states):
+                g += residuals[t, k]
+            for k in range(states):
+                residuals[t, k] -= g * np.exp(node[t, k] - norms[t, k])
 
 
 @njit(nogil=True, cache=True)
-def set_probability(marginals, pairs, starts, stops, allowed, rows, probability):
-    """The probability that the labels of each window lie in its sets, into probability [K].
+def local_path(node, edge, offsets, path, residuals, pairs):
+    """−Σ_t log p(y_t | y_{t−1}, x) of a given path, and its gradient in the potentials.
 
-    Given the input, the labels of a chain form a Markov chain, so the sum over all paths through
-    the sets is p(y_a ∈ A_a) Π_t p(y_t ∈ A_t | y_{t−1}), from marginals [N, S] and pairs [N, S, S]
-    alone. Window k covers tokens starts[k] … stops[k] − 1; its sets are allowed[rows[k] + t], bool
-    [·, S].
+    p(j | i) ∝ exp(node_t(j) + edge_t(i, j)): one classifier per position, given the label before.
+    residuals [N, S] are written; pairs [N, S, S] or [1, S, S] are added to.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
+    scores = np.empty(states)
+    loss = 0.0
+    for c in range(offsets.shape[0] - 1):
+        for t in range(offsets[c], offsets[c + 1]):
+            inner = t > offsets[c]
+            before = path[t - 1] if inner else 0
+            peak = -np.inf
+            for j in range(states):
+                scores[j] = node[t, j]
+                if inner:
+                    scores[j] += edge[t if varying else 0, before, j]
+                peak = max(peak, scores[j])
+            loss += peak - scores[path[t]]
+            total = 0.0
+            for j in range(states):
+                scores[j] = np.exp(scores[j] - peak)
+                total += scores[j]
+            loss += np.log(total)
+            for j in range(states):
+                p = scores[j] / total - (1.0 if j == path[t] else 0.0)
+                residuals[t, j] = p
+                if inner:
+                    pairs[t if listed else 0, before, j] += p
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
+    """−Σ_t log p(y_t | x), one position at a time, and its gradient in the potentials, in place.
+
+    Given the input, the labels are a Markov chain with the marginals μ [N, S] and the pairs
+    [N, S, S] that `forward_backward` lists. With e_t the distribution of y_t given what is known of
+    it alone (the label path[t], or with ``allowed`` [N, S] a set of labels), two sweeps add up what
+    every known label says of every other position (000, §3.2, in marginal form):
+    A_t(j) = e_t(j) + Σ_k p(y_t = j | y_{t+1} = k) A_{t+1}(k),
+    B_t(j) = e_t(j) + Σ_i p(y_t = j | y_{t−1} = i) B_{t−1}(i);
+    the gradient is −(A + B − e − n μ), with n the number of positions. marginals and pairs are
+    overwritten by it; loss [C].
     """
     states = marginals.shape[1]
-    weight = np.empty(states)
-    fresh = np.empty(states)
-    for k in range(starts.shape[0]):
-        first = starts[k]
-        for j in range(states):
-            weight[j] = marginals[first, j] if allowed[rows[k], j] else 0.0
-        for t in range(first + 1, stops[k]):
-            sets = allowed[rows[k] + t - first]
+    longest = 1
+    for c in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    known = np.empty((longest, states))
+    later = np.empty((longest, states))
+    earlier = np.empty((longest, states))
+    share = np.empty((longest, states))  # 1 / μ, and 0 where μ is
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        loss[c] = 0.0
+        for t in range(length):
+            here = first + t
+            total = 0.0
             for j in range(states):
-                fresh[j] = 0.0
-            for i in range(states):
-                if weight[i] > 0.0 and marginals[t - 1, i] > 0.0:
-                    share = weight[i] / marginals[t - 1, i]
+                on = allowed[here, j] if allowed.shape[0] else j == path[here]
+                known[t, j] = marginals[here, j] if on else 0.0
+                total += known[t, j]
+                share[t, j] = 1.0 / marginals[here, j] if marginals[here, j] > 1e-300 else 0.0
+            loss[c] -= np.log(total) if total > 1e-300 else -690.0
+            for j in range(states):
+                known[t, j] = known[t, j] / total if total > 1e-300 else 0.0
+                if total <= 1e-300 and not allowed.shape[0]:
+                    known[t, j] = 1.0 if j == path[here] else 0.0
+        for t in range(length - 1, -1, -1):
+            for j in range(states):
+                later[t, j] = known[t, j]
+            if t < length - 1:
+                for j in range(states):
+                    s = 0.0
+                    for k in range(states):
+                        s += pairs[first + t + 1, j, k] * share[t + 1, k] * later[t + 1, k]
+                    later[t, j] += s
+        for t in range(length):
+            for j in range(states):
+                earlier[t, j] = known[t, j]
+            if t > 0:
+                for i in range(states):
+                    b = earlier[t - 1, i] * share[t - 1, i]
                     for j in range(states):
-                        if sets[j]:
-                            fresh[j] += share * pairs[t, i, j]
-            weight, fresh = fresh, weight
-        total = 0.0
-        for j in range(states):
-            total += weight[j]
-        probability[k] = min(total, 1.0)
+                        earlier[t, j] += pairs[first + t, i, j] * b
+        for t in range(length):
+            here = first + t
+            for j in range(states):
+                marginals[here, j] = (
+                    length * marginals[here, j] - later[t, j] - earlier[t, j] + known[t, j]
+                )
+            if t > 0:
+                for i in range(states):
+                    b = earlier[t - 1, i] * share[t - 1, i]
+                    for j in range(states):
+                        pairs[here, i, j] *= length - later[t, j] * share[t, j] - b

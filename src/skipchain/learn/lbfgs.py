@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.learn.step import INTERRUPTED, Minimum, Step
 from skipchain.learn.vectors import dot, norm
 
 Floats = NDArray[np.float64]
@@ -17,32 +18,7 @@ Function = Callable[[Floats], tuple[float, Floats]]
 
 ARMIJO, WOLFE = 1e-4, 0.9
 MAX_TRIALS = 30
-INTERRUPTED = "interrupted"
 STUCK = "no step lowers the loss further"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The state of a minimisation after one iteration."""
-
-    iteration: int
-    vector: Floats
-    loss: float
-    gradient_norm: float
-    seconds: float
-    improvement: float | None
-    """Relative fall of the loss over the last ``period`` iterations; None while there are fewer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Minimum:
-    """Where a minimisation ended, and why."""
-
-    vector: Floats
-    loss: float
-    iterations: int
-    evaluations: int
-    reason: str
 
 
 def minimize(
@@ -105,7 +81,7 @@ def minimize(
             iteration += 1
             past.append(loss)
             improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
-            report = Step(iteration, x, loss, steepness, time.perf_counter() - began, improvement)
+            report = Step(iteration, x, loss, time.perf_counter() - began, steepness, improvement)
             if callback is not None and callback(report):
                 reason = "stopped early"
                 break

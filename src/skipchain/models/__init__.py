@@ -1,1 +1,42 @@
-"""Models: estimators, and the artefact that fitting leaves."""
+"""Estimators, each in a file of its own."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from skipchain.errors import ParameterError
+
+if TYPE_CHECKING:
+    from skipchain.models.sequence import SequenceEstimator
+
+ESTIMATORS = {
+    "crf": "CRF",
+    "memm": "MEMM",
+    "maxent": "MaxEnt",
+    "perceptron": "Perceptron",
+}
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a kind of model that there is not."""
+    if kind not in ESTIMATORS:
+        raise ParameterError(f"there is no model {kind!r}; there are {', '.join(ESTIMATORS)}")
+
+
+def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimator:
+    """The estimator of one kind; settings that it does not have are refused.
+
+    >>> make_estimator("perceptron", "word", epochs=3)
+    Perceptron(features='word', epochs=3)
+    """
+    check_kind(kind)
+    found = getattr(import_module(f"skipchain.models.{kind}"), ESTIMATORS[kind])
+    known = found._parameters()
+    for name in settings:
+        if name not in known:
+            raise ParameterError(
+                f"{name!r} is no setting of model {kind}; it has {', '.join(known)}"
+            )
+    estimator: SequenceEstimator = found(features, **settings)
+    return estimator

@@ -34,7 +34,8 @@ class ChainModel:
     """What fitting leaves, and what a model file holds.
 
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
-    ``scheme``, that of the training data. Both are None for labels that mark no spans.
+    ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
+    model is normalised at each position given the label before it.
     """
 
     kind: str
@@ -44,6 +45,7 @@ class ChainModel:
     scheme: str | None = None
     encoding: str | None = None
     constrained: bool = True
+    local: bool = False
     summary: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -82,7 +84,7 @@ class ChainModel:
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
     ) -> Scores:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
-        return Scores.of(data, self.weights, workers, self.constraints, allowed)
+        return Scores.of(data, self.weights, workers, self.constraints, allowed, self.local)
 
     def decode(self, scores: Scores, workers: Workers, decoder: str = "viterbi") -> Column:
         """The predicted labels, in the model's encoding."""

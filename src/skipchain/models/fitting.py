@@ -12,15 +12,14 @@ from numpy.typing import NDArray
 from skipchain.corpus import Corpus
 from skipchain.dataset import Dataset
 from skipchain.errors import SchemeError, SkipchainError
-from skipchain.learn.lbfgs import Minimum, Step
+from skipchain.learn.step import Minimum, Step
 from skipchain.metrics import entity_scores, token_scores
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import Features, as_input, encode, label_column
-from skipchain.objectives.likelihood import ConditionalLikelihood
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import decode
-from skipchain.scorers.linear import LinearScorer, Weights
+from skipchain.scorers.linear import Weights
 
 DEV_PERIOD = 10  # iterations between two scores on held-out data that is only watched
 
@@ -106,7 +105,8 @@ class Watch:
         return stop
 
     def _due(self, step: Step) -> bool:
-        return self._patience is not None or step.iteration % DEV_PERIOD == 0
+        often = self._patience is not None or step.planned is not None
+        return often or step.iteration % DEV_PERIOD == 0
 
 
 def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -> None:
@@ -127,21 +127,17 @@ def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -
         )
 
 
-def problem_of(
-    data: Dataset, scorer: LinearScorer, objective: ConditionalLikelihood, memory: int
-) -> Problem:
-    """The size of the problem, and the memory that fitting will take."""
+def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Problem:
+    """The size of the problem; ``held`` are the bytes that learning takes beside the features."""
     rows = data.rows
-    held = rows.tokens.nbytes + rows.units.nbytes + rows.edges.nbytes
-    vectors = (2 * memory + 8) * scorer.size * 8
     return Problem(
         data.n_tokens,
         len(data.offsets) - 1,
-        scorer.n_labels,
+        n_labels,
         rows.n_features + rows.n_edge_features,
         rows.n_active,
-        scorer.size,
-        held + scorer.nbytes + objective.nbytes + vectors,
+        parameters,
+        rows.tokens.nbytes + rows.units.nbytes + rows.edges.nbytes + held,
     )
 
 
@@ -167,7 +163,8 @@ def carried(start: ChainModel, features: Features, names: tuple[str, ...]) -> We
     if rows:
         a, b = (np.array(side) for side in zip(*rows, strict=True))
         size = len(start.labels)
-        pairs = start.weights.edges.reshape(-1, size, size)
-        fresh = weights.edges.reshape(-1, labels, labels)
-        fresh[np.ix_(b, target, target)] = pairs[np.ix_(a, source, source)]
+        pairs = start.weights.edges.reshape(-1, size + 1, size)
+        fresh = weights.edges.reshape(-1, labels + 1, labels)
+        before, now = np.append(source, size), np.append(target, labels)
+        fresh[np.ix_(b, now, target)] = pairs[np.ix_(a, before, source)]
     return weights

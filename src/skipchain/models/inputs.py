@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,75 @@ def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
         if not isinstance(label, str):
             raise CorpusError(f"token {position}: label {label!r} is not a string")
     return Column.encode(flat)
+
+
+UNKNOWN = "_"  # the label of a token whose label is not known
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the tokens' labels.
+
+    ``partial`` names the tokens without one label of their own (`UNKNOWN` in ``column``), and the
+    labels they may have; an empty set stands for all.
+    """
+
+    column: Column
+    offsets: NDArray[np.int64]
+    partial: Mapping[int, frozenset[str]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All labels, sorted."""
+        sure = set(self.column.tolist())
+        if self.partial:
+            sure.discard(UNKNOWN)
+        return tuple(sorted(sure.union(*self.partial.values())))
+
+    def numbers(self, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_] | None]:
+        """Labels as numbers (−1 where there is not one), and which each token may have. [N, L]"""
+        number = {name: k for k, name in enumerate(names)}
+        codes = np.array([number.get(value, -1) for value in self.column.values], np.int32)
+        labels = codes[self.column.codes]
+        if not self.partial:
+            return labels, None
+        allowed = labels[:, None] == np.arange(len(names))
+        for token, own in self.partial.items():
+            labels[token] = -1
+            allowed[token] = True
+            if own:
+                allowed[token] = [name in own for name in names]
+        return labels, allowed
+
+
+def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
+    """Labels of which some may be missing (None, ``_``) or sets of labels."""
+    offsets = chain_offsets(given)
+    if labels is None:
+        column = label_column(given, None)
+        partial: dict[int, frozenset[str]] = {}
+        if UNKNOWN in column.values:
+            where = column.codes == column.values.index(UNKNOWN)
+            partial = {int(token): frozenset() for token in np.flatnonzero(where)}
+        return Known(column, offsets, partial)
+    sequences = [list(own) for own in labels]
+    partial = {}
+    token = 0
+    for own in sequences:
+        for place, label in enumerate(own):
+            if label is None or label == UNKNOWN:
+                partial[token] = frozenset()
+                own[place] = UNKNOWN
+            elif isinstance(label, (set, frozenset)):
+                if not label or not all(isinstance(one, str) for one in label):
+                    raise CorpusError(
+                        f"token {token}: {label!r} leaves no label; give a set of labels, or None "
+                        "where any label may be"
+                    )
+                partial[token] = frozenset(label)
+                own[place] = UNKNOWN
+            token += 1
+    return Known(label_column(given, sequences), offsets, partial)
 
 
 def chain_offsets(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:

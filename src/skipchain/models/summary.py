@@ -68,13 +68,13 @@ def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:
     size = len(model.labels)
     found = []
     for k in np.argsort(-np.abs(flat), kind="stable")[:top].tolist():
-        feature, pair = divmod(k, size * size)
+        feature, pair = divmod(k, (size + 1) * size)
         before, after = divmod(pair, size)
         if flat[k]:
             found.append(
                 {
                     "name": names[feature],
-                    "previous": model.labels[before],
+                    "previous": model.labels[before] if before < size else "<start>",
                     "label": model.labels[after],
                     "weight": float(flat[k]),
                 }

@@ -1,4 +1,10 @@
-"""Conditional likelihood of chains: loss = log Z(free) − log Z(clamped)."""
+"""Likelihoods of chains as functions of a parameter vector.
+
+Conditional likelihood: loss = log Z(free) − log Z(clamped), where the clamped sum runs over the
+label sequences that agree with what is known, most often one gold path. Marginal likelihood: the
+sum over positions of −log p(y_t | x). Both for chains normalised as a whole and for chains
+normalised at each position.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +13,28 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError
-from skipchain.kernels.chain import forward_backward, path_score, subtract_path
+from skipchain.kernels.chain import (
+    forward_backward,
+    local_path,
+    marginal_residuals,
+    normalisers,
+    path_score,
+    pull_back,
+    subtract_path,
+)
 from skipchain.learn.vectors import dot
 from skipchain.parallel import Workers
-from skipchain.potentials import Constraints
+from skipchain.potentials import Constraints, Potentials
 from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
 
 Floats = NDArray[np.float64]
 
 
-class ConditionalLikelihood:
-    """−log p(labels | input) + l2 · Σ w², and its gradient, as a function of the vector w.
+class ChainObjective:
+    """A loss of chains + l2 · Σ w², and its gradient, as a function of the vector w.
 
-    The clamped term is one gold path. With ``constraints`` the free term sums only over the label
-    sequences they allow, which must include the gold ones.
+    With ``local`` every label is drawn given the one before it; else chains are normalised as a
+    whole, over the label sequences that ``constraints`` allow, which must include the known ones.
     """
 
     def __init__(
@@ -31,6 +45,7 @@ class ConditionalLikelihood:
         *,
         l2: float = 0.0,
         constraints: Constraints | None = None,
+        local: bool = False,
     ) -> None:
         assert data.labels is not None
         self._labels = data.labels
@@ -39,11 +54,12 @@ class ConditionalLikelihood:
         self._workers = workers
         self._l2 = l2
         self._constraints = constraints
+        self._local = local
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
         self._node = np.empty((data.n_tokens, labels), np.float32)
         listed = data.n_tokens if data.rows.n_edge_features else 0
-        self._edges = np.zeros((listed, labels, labels))
+        self._edges = np.zeros((listed, labels + 1, labels))
 
     @property
     def nbytes(self) -> int:
@@ -59,10 +75,12 @@ class ConditionalLikelihood:
         )
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends = (np.array(part) for part in zip(*parts, strict=True))
-        edges = self._edges.reshape(len(self._edges), self._scorer.n_labels**2)
+        labels = self._scorer.n_labels
+        edges = self._edges.reshape(len(self._edges), (labels + 1) * labels)
         gradient = self._scorer.gradient(
-            self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), edges
-        )
+            self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), edges,
+            np.zeros_like(weights.second),
+        )  # fmt: skip
         loss = float(losses.sum())
         if self._l2:
             loss += self._l2 * dot(vector, vector)
@@ -75,23 +93,103 @@ class ConditionalLikelihood:
         potentials = block_potentials(self._data, weights, units, block)
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
-        tokens, offsets = potentials.tokens, potentials.offsets
-        gold = self._labels[tokens]
-        states = self._scorer.n_labels
-        listed = len(self._edges) > 0
-        pairs = self._edges[tokens] if listed else np.zeros((1, states, states))
-        log_z = np.empty(len(offsets) - 1)
-        score = np.empty(len(offsets) - 1)
-        node = self._node[tokens]
-        forward_backward(potentials.node, potentials.edge, offsets, node, pairs, log_z)
-        path_score(potentials.node, potentials.edge, offsets, gold, score)
-        if (score == -np.inf).any():
-            lost = potentials.first + int(offsets[np.flatnonzero(score == -np.inf)[0]])
-            raise CorpusError(
-                f"the labels of the sequence at token {lost} break the scheme; "
-                "repair them first, or train without constraints"
-            )
-        subtract_path(offsets, gold, node, pairs)
-        start = node[potentials.heads()].sum(axis=0, dtype=np.float64)
+        node = self._node[potentials.tokens]
+        loss, pairs = self._residuals(potentials, node)
+        heads = potentials.heads()
+        if len(self._edges):
+            edges = self._edges[potentials.tokens]
+            edges[:, :-1] = pairs
+            edges[:, -1] = 0.0
+            edges[heads, -1] = node[heads]
+        start = node[heads].sum(axis=0, dtype=np.float64)
         end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
-        return float((log_z - score).sum()), pairs.sum(axis=0), start, end
+        return loss, pairs.sum(axis=0), start, end
+
+    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+        """Write the gradient in node scores; return the loss and the gradient in pair scores."""
+        raise NotImplementedError
+
+    def _allowed(self, p: Potentials) -> NDArray[np.bool_]:
+        """Which labels the tokens of a block may have; none of them where all are known."""
+        if self._data.allowed is None:
+            return np.zeros((0, self._scorer.n_labels), np.bool_)
+        return self._data.allowed[p.tokens]
+
+    def _pairs(self, p: Potentials, *, listed: bool) -> Floats:
+        states = self._scorer.n_labels
+        rows = len(p.node) if listed or len(self._edges) else 1
+        return np.zeros((rows, states, states))
+
+
+class ConditionalLikelihood(ChainObjective):
+    """−log p(labels | input), the sum over whole sequences."""
+
+    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+        pairs = self._pairs(p, listed=False)
+        gold = self._labels[p.tokens]
+        if self._data.allowed is not None:
+            return self._clamped_sum(p, node, pairs)
+        if self._local:
+            return local_path(p.node, p.edge, p.offsets, gold, node, pairs), pairs
+        log_z = np.empty(len(p.offsets) - 1)
+        score = np.empty(len(p.offsets) - 1)
+        forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        path_score(p.node, p.edge, p.offsets, gold, score)
+        _require_possible(score, p)
+        subtract_path(p.offsets, gold, node, pairs)
+        return float((log_z - score).sum()), pairs
+
+    def _clamped_sum(
+        self, p: Potentials, node: NDArray[np.float32], pairs: Floats
+    ) -> tuple[float, Floats]:
+        """Free minus clamped; the free part of a locally normalised chain is constant."""
+        free = p.normalised() if self._local else p
+        clamped = free.clamped(self._allowed(p))
+        known, known_pairs = np.empty_like(p.node), np.zeros_like(pairs)
+        known_z = np.empty(len(p.offsets) - 1)
+        forward_backward(clamped.node, clamped.edge, p.offsets, known, known_pairs, known_z)
+        _require_possible(known_z, p)
+        if self._local:
+            norms = np.empty_like(p.node)
+            normalisers(p.node, p.edge, p.offsets, norms)
+            known *= -1.0
+            known_pairs *= -1.0
+            pull_back(p.node, p.edge, p.offsets, norms, known, known_pairs)
+            node[:] = known
+            return float(-known_z.sum()), known_pairs
+        log_z = np.empty(len(p.offsets) - 1)
+        forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        node -= known
+        pairs -= known_pairs
+        return float((log_z - known_z).sum()), pairs
+
+
+class MarginalLikelihood(ChainObjective):
+    """−Σ_t log p(y_t | input): every position's own label, whatever the others are."""
+
+    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+        chain = p.normalised() if self._local else p
+        pairs = self._pairs(p, listed=True)
+        marginals = np.empty_like(p.node)
+        log_z, loss = np.empty(len(p.offsets) - 1), np.empty(len(p.offsets) - 1)
+        forward_backward(chain.node, chain.edge, p.offsets, marginals, pairs, log_z)
+        marginal_residuals(
+            p.offsets, self._labels[p.tokens], self._allowed(p), marginals, pairs, loss
+        )
+        if self._local:
+            norms = np.empty_like(p.node)
+            normalisers(p.node, p.edge, p.offsets, norms)
+            pull_back(p.node, p.edge, p.offsets, norms, marginals, pairs)
+        node[:] = marginals
+        return float(loss.sum()), pairs
+
+
+def _require_possible(score: Floats, p: Potentials) -> None:
+    """Raise where what is known of a chain has no path."""
+    lost = np.flatnonzero(score == -np.inf)
+    if len(lost):
+        token = p.first + int(p.offsets[lost[0]])
+        raise CorpusError(
+            f"the labels of the sequence at token {token} break the scheme or contradict each "
+            "other; repair them first, or train without constraints"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,43 +22,88 @@ GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The parameters of a linear chain as tables, indexed [prev, cur] where labels meet.
+    """The parameters of a chain as tables, indexed [prev, cur] where labels meet.
 
-    ``edges [G, L · L]`` weighs the features that go with a pair of labels.
+    ``edges`` weighs the features that go with a pair of labels; its prev has one value more, L,
+    which stands for the place before the chain. So does the first index of ``second``, the scores
+    of three labels in a row; a model of order 1 has none.
     """
 
     state: Floats  # [F, L]
     transitions: Floats  # [L, L]
     start: Floats  # [L]
     end: Floats  # [L]
-    edges: Floats  # [G, L · L]
+    edges: Floats  # [G, (L + 1) · L]
+    second: Floats  # [L + 1, L, L] or [0, L, L]
 
     @property
     def n_labels(self) -> int:
         """The number of labels."""
         return len(self.start)
 
+    @property
+    def order(self) -> int:
+        """How many labels back a label depends on."""
+        return 2 if len(self.second) else 1
+
     @classmethod
-    def zeros(cls, n_features: int, n_edge_features: int, n_labels: int) -> Weights:
+    def zeros(cls, n_features: int, n_edge_features: int, n_labels: int, order: int = 1) -> Weights:
         """All weights zero."""
-        return cls(
-            np.zeros((n_features, n_labels)),
-            np.zeros((n_labels, n_labels)),
-            np.zeros(n_labels),
-            np.zeros(n_labels),
-            np.zeros((n_edge_features, n_labels * n_labels)),
-        )
+        shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
+        return cls(*(np.zeros(shape) for shape in shapes))
+
+    @classmethod
+    def views(
+        cls,
+        vector: NDArray[Any],
+        n_features: int,
+        n_edge_features: int,
+        n_labels: int,
+        order: int = 1,
+    ) -> Weights:
+        """Tables that share the memory of one vector with all weights, in the order of the fields.
+
+        >>> Weights.views(np.arange(10.0), 1, 0, 2).transitions
+        array([[2., 3.],
+               [4., 5.]])
+        """
+        shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
+        parts = np.split(vector[: ends[-1]], ends[:-1])
+        return cls(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
+
+    @property
+    def parts(self) -> tuple[Floats, ...]:
+        """The tables, in order."""
+        return (self.state, self.transitions, self.start, self.end, self.edges, self.second)
+
+    @property
+    def vector(self) -> Floats:
+        """All weights in one vector, in the order of the fields."""
+        return np.concatenate([part.ravel() for part in self.parts])
 
     def copy(self) -> Weights:
         """The same weights in memory of their own."""
-        parts = (self.state, self.transitions, self.start, self.end, self.edges)
-        return Weights(*(part.copy() for part in parts))
+        return Weights(*(part.copy() for part in self.parts))
 
     @property
     def active(self) -> int:
         """How many weights are not zero."""
-        parts = (self.state, self.transitions, self.start, self.end, self.edges)
-        return sum(int(np.count_nonzero(part)) for part in parts)
+        return sum(int(np.count_nonzero(part)) for part in self.parts)
+
+
+def weight_shapes(
+    n_features: int, n_edge_features: int, n_labels: int, order: int = 1
+) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the tables of `Weights`."""
+    return (
+        (n_features, n_labels),
+        (n_labels, n_labels),
+        (n_labels,),
+        (n_labels,),
+        (n_edge_features, (n_labels + 1) * n_labels),
+        (n_labels + 1 if order == 2 else 0, n_labels, n_labels),
+    )
 
 
 def unit_sums(rows: Rows, state: Floats, workers: Workers) -> Floats:
@@ -87,16 +133,20 @@ def block_potentials(
         tokens.indptr[first : last + 1], tokens.indices, tokens.values,
         weights.state, units, node, 0, size, False,
     )  # fmt: skip
+    edge = weights.transitions[None]
+    pairs = np.empty((0, labels + 1, labels))
     if data.rows.n_edge_features:
-        edge = np.repeat(weights.transitions[None], size, axis=0)
+        pairs = np.empty((size, labels + 1, labels))
         gather(
-            edges.indptr[first : last + 1], edges.indices, edges.values,
-            weights.edges, weights.edges[:0], edge.reshape(size, labels * labels), 0, size, True,
+            edges.indptr[first : last + 1], edges.indices, edges.values, weights.edges,
+            weights.edges[:0], pairs.reshape(size, (labels + 1) * labels), 0, size, False,
         )  # fmt: skip
-    else:
-        edge = weights.transitions[None]
+        edge = pairs[:, :labels] + weights.transitions
     potentials = Potentials(node, edge, offsets - first, first)
-    node[potentials.heads()] += weights.start
+    heads = potentials.heads()
+    node[heads] += weights.start
+    if len(pairs):
+        node[heads] += pairs[heads, labels]
     node[potentials.tails()] += weights.end
     return potentials
 
@@ -104,14 +154,20 @@ def block_potentials(
 class LinearScorer:
     """Carries a parameter vector to weight tables, and gradients in potentials back to a vector.
 
-    The vector holds the state weights, transitions, start and end scores, and edge weights, in this
-    order. With ``observed`` only the (feature, label) and (feature, label pair) weights that occur
-    in the data are parameters, the others stay zero; without ``boundaries`` there are no start and
-    end scores.
+    The vector holds the weights in the order of the fields of `Weights`. With ``observed`` only the
+    (feature, label) and (feature, label pair) weights that occur in the data are parameters, the
+    others stay zero; without ``boundaries`` there are no start and end scores.
     """
 
     def __init__(
-        self, data: Dataset, n_labels: int, *, observed: bool, boundaries: bool, workers: Workers
+        self,
+        data: Dataset,
+        n_labels: int,
+        *,
+        observed: bool,
+        boundaries: bool,
+        workers: Workers,
+        order: int = 1,
     ) -> None:
         rows = data.rows
         self.rows = rows
@@ -123,7 +179,8 @@ class LinearScorer:
         self._by_edge = turned(rows.edges, rows.n_edge_features)
         self._state = np.zeros((rows.n_features, n_labels))
         self._gradient = np.empty((rows.n_features + rows.units.n_rows, n_labels))
-        shape = (rows.n_edge_features, n_labels * n_labels)
+        self._shapes = weight_shapes(rows.n_features, rows.n_edge_features, n_labels, order)
+        shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
         self._edge_gradient = np.empty(shape)
         self._state_support: NDArray[np.int64] | None = None
@@ -132,39 +189,47 @@ class LinearScorer:
             self._find_support(data)
 
     def _find_support(self, data: Dataset) -> None:
-        """What occurs has a count, and counts are a gradient with gold labels as residuals."""
+        """What occurs has a count, and counts are a gradient with gold labels as residuals.
+
+        A token without a known label (−1) supports all its labels.
+        """
         assert data.labels is not None
-        gold = np.zeros((data.n_tokens, self.n_labels))
-        gold[np.arange(data.n_tokens), data.labels] = 1.0
+        labels, size = data.labels, self.n_labels
+        gold = labels[:, None] == np.arange(size)
+        gold[labels < 0] = True
         # without the features' values, which may cancel each other
         features = self.rows.n_features
         counts, units = self._gradient[:features], self._gradient[features:]
-        self._sum(self._by_row.unweighted(), gold, self._gradient, add=False)
+        self._sum(self._by_row.unweighted(), gold.astype(np.float64), self._gradient, add=False)
         self._sum(self._by_unit.unweighted(), units, counts, add=True)
         self._state_support = np.flatnonzero(counts.ravel())
         if self.rows.n_edge_features:
             heads = data.offsets[:-1][np.diff(data.offsets) > 0]
-            pair = np.append(0, data.labels[:-1]) * self.n_labels + data.labels
-            pairs = np.zeros((data.n_tokens, self.n_labels * self.n_labels))
-            pairs[np.arange(data.n_tokens), pair] = 1.0
-            pairs[heads] = 0.0
-            self._sum_edges(pairs)
+            before = np.zeros((data.n_tokens, size + 1), np.bool_)
+            before[1:, :size] = gold[:-1]
+            before[heads] = np.arange(size + 1) == size
+            pairs = before[:, :, None] & gold[:, None, :]
+            self._sum(
+                self._by_edge.unweighted(),
+                pairs.reshape(data.n_tokens, (size + 1) * size).astype(np.float64),
+                self._edge_gradient,
+                add=False,
+            )
             self._edge_support = np.flatnonzero(self._edge_gradient.ravel())
 
     # The vector --------------------------------------------------------------------------------
 
     @property
-    def sizes(self) -> tuple[int, int, int, int, int]:
+    def sizes(self) -> tuple[int, ...]:
         """The number of parameters of each part."""
-        labels = self.n_labels
-        state = self.rows.n_features * labels
-        edges = self._edges.size
+        state, transitions, start, end, edges, second = (int(np.prod(s)) for s in self._shapes)
         return (
             state if self._state_support is None else len(self._state_support),
-            labels * labels,
-            labels if self.boundaries else 0,
-            labels if self.boundaries else 0,
+            transitions,
+            start if self.boundaries else 0,
+            end if self.boundaries else 0,
             edges if self._edge_support is None else len(self._edge_support),
+            second,
         )
 
     @property
@@ -182,10 +247,10 @@ class LinearScorer:
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
         cuts = np.cumsum(self.sizes)[:-1]
-        state, transitions, start, end, edges = np.split(vector, cuts)
-        labels, features = self.n_labels, self.rows.n_features
+        state, transitions, start, end, edges, second = np.split(vector, cuts)
+        labels = self.n_labels
         if self._state_support is None:
-            self._state[:] = state.reshape(features, labels)
+            self._state[:] = state.reshape(self._state.shape)
         else:
             self._state.reshape(-1)[self._state_support] = state
         if self._edge_support is None:
@@ -199,6 +264,7 @@ class LinearScorer:
             start if self.boundaries else nothing,
             end if self.boundaries else nothing,
             self._edges,
+            second.reshape(self._shapes[-1]),
         )
 
     def pack(self, weights: Weights) -> Floats:
@@ -211,33 +277,36 @@ class LinearScorer:
                 weights.transitions.ravel(),
                 *bounds,
                 edges if self._edge_support is None else edges[self._edge_support],
+                weights.second.ravel(),
             ]
         )
 
     # The gradient ------------------------------------------------------------------------------
 
     def gradient(
-        self, node: Residuals, pairs: Floats, start: Floats, end: Floats, edges: Floats
+        self,
+        node: Residuals,
+        pairs: Floats,
+        start: Floats,
+        end: Floats,
+        edges: Floats,
+        second: Floats,
     ) -> Floats:
         """The gradient in the vector, from that in potentials.
 
-        node [N, L], pairs [L, L] summed over positions, start and end [L] summed over chains,
-        edges [N, L · L] where there are edge features.
+        node [N, L]; pairs [L, L] and second [L + 1, L, L] or [0, L, L] summed over positions; start
+        and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features.
         """
         self._sum_state(node)
         if self.rows.n_edge_features:
-            self._sum_edges(edges)
-        return self.pack(
-            Weights(self._gradient[: self.rows.n_features], pairs, start, end, self._edge_gradient)
-        )
+            self._sum(self._by_edge, edges, self._edge_gradient, add=False)
+        features = self._gradient[: self.rows.n_features]
+        return self.pack(Weights(features, pairs, start, end, self._edge_gradient, second))
 
     def _sum_state(self, node: Residuals) -> None:
         self._sum(self._by_row, node, self._gradient, add=False)
         features = self.rows.n_features
         self._sum(self._by_unit, self._gradient[features:], self._gradient[:features], add=True)
-
-    def _sum_edges(self, edges: Floats) -> None:
-        self._sum(self._by_edge, edges, self._edge_gradient, add=False)
 
     def _sum(self, index: Sparse, source: Residuals, out: Floats, *, add: bool) -> None:
         self._workers.map(

@@ -1,0 +1,64 @@
+"""Passes over the data one after the other, with an average of the late ones."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.learn.step import INTERRUPTED, Minimum, Step
+
+Floats = NDArray[np.float64]
+
+
+def run_epochs(
+    epoch: Callable[[float], float],
+    vector: Callable[[], NDArray[np.floating]],
+    epochs: int,
+    *,
+    average_from: float = 1.0,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Minimum:
+    """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
+
+    From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
+    gives after each epoch, before that what it gives last. It ends early when ``callback`` returns
+    True, or on a keyboard interrupt, which keeps what has been reached.
+
+    >>> x = np.zeros(1)
+    >>> def epoch(done):
+    ...     x[0] += 1.0
+    ...     return 1.0
+    >>> run_epochs(epoch, lambda: x, 4, average_from=0.5).vector  # of 3 and 4
+    array([3.5])
+    """
+    began = time.perf_counter()
+    average: Floats | None = None
+    held = 0
+    result = vector().astype(np.float64)
+    loss, number = float("nan"), 0
+    reason = f"{epochs} epochs"
+    try:
+        while number < epochs:
+            loss = epoch(number / epochs)
+            number += 1
+            if number > average_from * epochs:
+                held += 1
+                if average is None:
+                    average = vector().astype(np.float64)
+                else:
+                    average += (vector() - average) / held
+                result = average
+            else:
+                result = vector().astype(np.float64)
+            seconds = time.perf_counter() - began
+            if callback is not None and callback(
+                Step(number, result, loss, seconds, planned=epochs)
+            ):
+                reason = "stopped early"
+                break
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    return Minimum(result, loss, number, number, reason)

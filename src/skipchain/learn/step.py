@@ -1,0 +1,36 @@
+"""What every optimiser tells: the state after an iteration, and where it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The state of a minimisation after one iteration, or one epoch."""
+
+    iteration: int
+    vector: NDArray[np.float64]
+    loss: float
+    seconds: float
+    gradient_norm: float | None = None
+    improvement: float | None = None
+    """Relative fall of the loss over the last iterations; None while there are too few."""
+    planned: int | None = None
+    """How many iterations there will be, where that is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimum:
+    """Where a minimisation ended, and why."""
+
+    vector: NDArray[np.float64]
+    loss: float
+    iterations: int
+    evaluations: int
+    reason: str

@@ -1,0 +1,245 @@
+"""Log-linear chains: one set of parameters and two ways to learn, for CRF, MEMM and MaxEnt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from skipchain.corpus import Corpus
+from skipchain.errors import FeatureError, ParameterError
+from skipchain.features.direct import NumberedFeatures
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.learn.epochs import run_epochs
+from skipchain.learn.lbfgs import STUCK, minimize
+from skipchain.learn.step import Minimum
+from skipchain.models.fitting import Watch, problem_of
+from skipchain.models.sequence import Learnt, SequenceEstimator, Task
+from skipchain.objectives.likelihood import ConditionalLikelihood, MarginalLikelihood
+from skipchain.objectives.online import StochasticLikelihood, falling
+from skipchain.scorers.linear import LinearScorer, Weights
+
+LBFGS, SGD, ADAGRAD = "lbfgs", "sgd", "adagrad"
+OPTIMISERS = (None, LBFGS, SGD, ADAGRAD)
+PAIRS = (None, "observed", "all")
+OBJECTIVES = {"conditional": ConditionalLikelihood, "marginal": MarginalLikelihood}
+RATES = {SGD: 0.05, ADAGRAD: 0.1}
+DECAY = 2.0  # the last epoch's rate is a third of the first's
+AVERAGE_FROM = 0.5
+MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 20, 400, 40_000
+PRUNE = 0.01
+MEMORY = 6  # pairs of steps and gradient changes that L-BFGS keeps
+
+
+class LogLinear(SequenceEstimator):
+    """The parameters of all log-linear chains; see `CRF`."""
+
+    partial = True
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        encoding: str | None = "bioes",
+        objective: str = "conditional",
+        optimiser: str | None = None,
+        l1: float = 0.0,
+        l2: float = 0.2,
+        min_count: int = 1,
+        pairs: str | None = None,
+        boundaries: bool = True,
+        dependent: bool = False,
+        constraints: str = "decoding",
+        epochs: int | None = None,
+        rate: float | None = None,
+        dropout: float = 0.5,
+        unit_dropout: float = 0.1,
+        prune: float | None = None,
+        seed: int = 0,
+        tolerance: float = 1e-4,
+        period: int = 10,
+        max_iterations: int = 1000,
+        patience: int | None = None,
+        scheme: str | None = None,
+        functions: Mapping[str, UserView] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.features = features
+        self.encoding = encoding
+        self.objective = objective
+        self.optimiser = optimiser
+        self.l1 = l1
+        self.l2 = l2
+        self.min_count = min_count
+        self.pairs = pairs
+        self.boundaries = boundaries
+        self.dependent = dependent
+        self.constraints = constraints
+        self.epochs = epochs
+        self.rate = rate
+        self.dropout = dropout
+        self.unit_dropout = unit_dropout
+        self.prune = prune
+        self.seed = seed
+        self.tolerance = tolerance
+        self.period = period
+        self.max_iterations = max_iterations
+        self.patience = patience
+        self.scheme = scheme
+        self.functions = functions
+        self.threads = threads
+
+    def partial_fit(self, X: Any, y: Any = None, *, classes: Sequence[str] | None = None) -> Self:
+        """One pass of stochastic steps over more data, going on from what has been learnt.
+
+        The first call fixes the features and the labels (``classes`` names those that it does not
+        show); features that come up later are left out.
+        """
+        once = type(self)(**self.get_params())
+        once.set_params(epochs=1, optimiser=self.optimiser or SGD)
+        if once.optimiser == LBFGS:
+            raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
+        if hasattr(self, "model_"):
+            once.model_ = self.model_
+        once._partial_fit(X, y, classes)
+        self.model_, self.minimum_ = once.model_, once.minimum_
+        return self
+
+    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        found = super()._templates(given)
+        if not self.dependent:
+            return found
+        if found is None:
+            raise ParameterError(
+                "dependent=True needs templates, which features given directly lack"
+            )
+        return found.dependent()
+
+    @property
+    def _bounded(self) -> bool:
+        """Whether there are scores of first and last labels."""
+        return self.boundaries
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_numbers(
+            whole=("period", "max_iterations"), optional=("epochs",), real=("l1", "l2", "tolerance")
+        )
+        self._check_choices(optimiser=OPTIMISERS, pairs=PAIRS, objective=tuple(OBJECTIVES))
+        for name in ("dropout", "unit_dropout"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not 0 <= value < 1:
+                raise ParameterError(f"{name} must be a share from 0 to below 1, got {value!r}")
+        for name in ("rate", "prune"):
+            if getattr(self, name) is not None:
+                self._check_numbers(real=(name,))
+        if self.optimiser in (SGD, ADAGRAD):
+            if self.l1:
+                raise ParameterError(f"l1 needs optimiser='lbfgs', not {self.optimiser!r}")
+            if self.objective != "conditional":
+                raise ParameterError(
+                    f"objective={self.objective!r} needs optimiser='lbfgs', not {self.optimiser!r}"
+                )
+
+    def _learn(self, task: Task) -> Learnt:
+        optimiser = self.optimiser
+        if optimiser is None:
+            numbers = isinstance(task.blank.features, NumberedFeatures)
+            plain = not self.l1 and self.objective == "conditional"
+            local_sets = self.local and task.data.allowed is not None
+            optimiser = SGD if plain and not numbers and not local_sets else LBFGS
+        if optimiser == LBFGS:
+            return self._by_lbfgs(task)
+        return self._by_steps(task, adaptive=optimiser == ADAGRAD)
+
+    def _by_lbfgs(self, task: Task) -> Learnt:
+        data, workers = task.data, task.workers
+        scorer = LinearScorer(
+            data, len(task.blank.labels), observed=self.pairs != "all",
+            boundaries=self._bounded, workers=workers,
+        )  # fmt: skip
+        objective = OBJECTIVES[self.objective](
+            data, scorer, workers, l2=self.l2, constraints=task.constraints, local=self.local
+        )
+        vectors = (2 * MEMORY + 8) * scorer.size * 8
+        if task.progress is not None:
+            held = scorer.nbytes + objective.nbytes + vectors
+            task.progress.begin(problem_of(data, len(task.blank.labels), scorer.size, held))
+        watch = task.watch(scorer.unpack)
+        minimum = minimize(
+            objective,
+            np.zeros(scorer.size) if task.first is None else scorer.pack(task.first),
+            l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
+            tolerance=self.tolerance, period=self.period, callback=watch,
+        )  # fmt: skip
+        if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
+            raise FeatureError("no step lowers the loss; scale the features' values down")
+        minimum = _best(watch, minimum)
+        weights = scorer.unpack(minimum.vector).copy()
+        return Learnt(_without_small(weights, self.prune or 0.0), minimum, scorer.size)
+
+    def _by_steps(self, task: Task, *, adaptive: bool) -> Learnt:
+        if self.local and task.data.allowed is not None:
+            raise ParameterError("partial labels of a local model need optimiser='lbfgs'")
+        learner = StochasticLikelihood(
+            task.data, len(task.blank.labels), observed=self.pairs == "observed" or (
+                adaptive and self.pairs is None
+            ),
+            boundaries=self._bounded, constraints=task.constraints, local=self.local, l2=self.l2,
+            dropout=self.dropout, unit_dropout=self.unit_dropout, adaptive=adaptive,
+            seed=self.seed, first=task.first,
+        )  # fmt: skip
+        if task.progress is not None:
+            task.progress.begin(
+                problem_of(task.data, len(task.blank.labels), learner.size, learner.nbytes)
+            )
+        rate = RATES[ADAGRAD if adaptive else SGD] if self.rate is None else self.rate
+        falls = falling(rate, DECAY)
+
+        def epoch(done: float) -> float:
+            loss = learner.epoch(falls(done))
+            if not np.isfinite(loss):
+                raise FeatureError(
+                    f"the steps grew without bound; use a rate below {rate:g}, scale the features' "
+                    "values down, or use optimiser='lbfgs'"
+                )
+            return loss
+
+        watch = task.watch(learner.weights)
+        minimum = run_epochs(
+            epoch, learner.vector, self.epochs or sensible_epochs(len(task.data.offsets) - 1),
+            average_from=AVERAGE_FROM, callback=watch,
+        )  # fmt: skip
+        minimum = _best(watch, minimum)
+        weights = learner.weights(minimum.vector)
+        small = PRUNE if self.prune is None else self.prune
+        return Learnt(_without_small(weights, small), minimum, learner.size)
+
+
+def sensible_epochs(sequences: int) -> int:
+    """Passes over the data: 20, and more where few sequences mean few steps.
+
+    >>> sensible_epochs(14_000), sensible_epochs(400), sensible_epochs(5)
+    (20, 100, 400)
+    """
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
+
+
+def _best(watch: Watch, minimum: Minimum) -> Minimum:
+    """With patience: where the development score was best."""
+    if watch.best is None:
+        return minimum
+    return replace(minimum, vector=watch.best.vector, loss=watch.best.loss)
+
+
+def _without_small(weights: Weights, limit: float) -> Weights:
+    """Features' weights below the limit become zero."""
+    if not limit:
+        return weights
+    state, edges = (np.where(np.abs(w) >= limit, w, 0.0) for w in (weights.state, weights.edges))
+    return replace(weights, state=state, edges=edges)

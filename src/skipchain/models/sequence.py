@@ -1,0 +1,316 @@
+"""What every estimator of chains shares: from input to a fitted model, and predictions from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.corpus.corpus import LABEL
+from skipchain.dataset import Dataset
+from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainError
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.inference.chains import Ranked
+from skipchain.learn.step import INTERRUPTED, Minimum
+from skipchain.models.chain import ChainModel
+from skipchain.models.estimator import Estimator
+from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_allowed
+from skipchain.models.inputs import Known, as_input, encode, fit_features, known_labels
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints
+from skipchain.schemes import check_scheme, convert, decode, transitions
+from skipchain.scorers.linear import Weights
+
+CONSTRAINTS = ("decoding", "training", "none")
+
+
+@dataclass(frozen=True)
+class Task:
+    """Everything that a learner is given."""
+
+    data: Dataset
+    blank: ChainModel
+    constraints: Constraints | None
+    held_out: HeldOut | None
+    first: Weights | None
+    workers: Workers
+    progress: Progress | None
+    patience: int | None
+
+    def watch(self, weights: Any) -> Watch:
+        """A callback for optimisers; ``weights`` turns a vector into tables."""
+        return Watch(
+            lambda vector: replace(self.blank, weights=weights(vector)),
+            self.held_out, self.patience, self.workers, self.progress,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """What a learner gives back."""
+
+    weights: Weights
+    minimum: Minimum
+    parameters: int
+
+
+class SequenceEstimator(Estimator):
+    """Fits a `ChainModel` and predicts with it; subclasses say how weights are learnt."""
+
+    kind: ClassVar[str]
+    local: ClassVar[bool] = False
+    partial: ClassVar[bool] = False
+    """Whether some labels may be unknown, or known to be one of several."""
+
+    features: str | Path | Templates
+    encoding: str | None
+    min_count: int
+    constraints: str
+    patience: int | None
+    scheme: str | None
+    functions: Mapping[str, UserView] | None
+    threads: int | None
+    model_: ChainModel
+    minimum_: Minimum
+
+    # Fitting -----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: ChainModel | SequenceEstimator | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from a labelled corpus, or from sequences X with labels y.
+
+        ``dev`` (with ``dev_y``) is scored as training goes on; ``start`` is a model to begin from.
+        A keyboard interrupt ends training and keeps what has been learnt in ``model_``; it is
+        raised again unless a ``progress`` display has been told.
+        """
+        self._check()
+        if self.patience is not None and dev is None:
+            raise ParameterError("patience needs dev, the data whose score it watches")
+        given = as_input(X)
+        known, scheme, encoding = self._labels(given, y)
+        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
+        if rows.tokens.n_rows == 0:
+            raise CorpusError("there is no token to learn from")
+        names = known.names
+        if not names:
+            raise CorpusError("no token has a label to learn from")
+        data = Dataset(rows, offsets, *known.numbers(names))
+        blank = ChainModel(
+            self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
+            self.constraints != "none", self.local,
+        )  # fmt: skip
+        first = None
+        if start is not None:
+            first = carried(_model(start), features, names)
+        held_out = None if dev is None else HeldOut(features, dev, dev_y)
+        self._fit(data, blank, held_out, first, progress)
+        return self
+
+    def _fit(
+        self,
+        data: Dataset,
+        blank: ChainModel,
+        held_out: HeldOut | None,
+        first: Weights | None,
+        progress: Progress | None,
+    ) -> None:
+        """Learn weights for encoded data, and keep the model."""
+        allowed = None
+        if blank.encoding is not None and self.constraints != "none":
+            allowed = Constraints(*transitions(blank.labels, blank.encoding))
+            if data.allowed is None:
+                require_allowed(data, allowed, blank.labels)
+        training = allowed if self.constraints == "training" else None
+        with Workers(self.threads) as workers:
+            task = Task(data, blank, training, held_out, first, workers, progress, self.patience)
+            learnt = self._learn(task)
+            model = replace(blank, weights=learnt.weights)
+            score = None if held_out is None else held_out.score(model, workers)
+        minimum = learnt.minimum
+        if progress is not None:
+            progress.end(minimum)
+        summary = {
+            "tokens": data.n_tokens,
+            "sequences": len(data.offsets) - 1,
+            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
+            "iterations": minimum.iterations,
+            "evaluations": minimum.evaluations,
+            "stopped": minimum.reason,
+            "parameters": learnt.parameters,
+            "dev": score,
+            "settings": _plain(self.get_params()),
+        }
+        self.model_ = replace(model, summary=summary).pruned()
+        self.minimum_ = minimum
+        if minimum.reason == INTERRUPTED and progress is None:
+            raise KeyboardInterrupt  # nobody watches, so nobody would know; the model is kept
+
+    def _learn(self, task: Task) -> Learnt:
+        """The weights, and how the learning ended."""
+        raise NotImplementedError
+
+    def _partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:
+        """Go on from the model so far, with its features and labels; the first call sets them."""
+        self._check()
+        given = as_input(X)
+        if not hasattr(self, "model_"):
+            known, scheme, encoding = self._labels(given, y)
+            features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
+            names = tuple(sorted({*known.names, *(classes or ())}))
+            blank = ChainModel(
+                self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
+                self.constraints != "none", self.local,
+            )  # fmt: skip
+            first = None
+        else:
+            blank = self.model_
+            known, _, _ = self._labels(given, y, blank.scheme)
+            rows, offsets = encode(blank.features, given)
+            first = blank.weights
+        strange = sorted(set(known.names) - set(blank.labels))
+        if strange:
+            raise CorpusError(
+                f"label {strange[0]!r} is new to the model; name all labels in the first call: "
+                "partial_fit(X, y, classes=[…])"
+            )
+        self._fit(Dataset(rows, offsets, *known.numbers(blank.labels)), blank, None, first, None)
+        return self
+
+    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        if not isinstance(given, Corpus):
+            return None
+        columns = tuple(name for name in given.columns if name != LABEL)
+        return Templates.of(self.features, self.functions, columns)
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+        self._check_numbers(whole=("min_count",), optional=("patience",))
+        self._check_choices(constraints=CONSTRAINTS)
+
+    def _check_numbers(
+        self,
+        *,
+        whole: Sequence[str] = (),
+        optional: Sequence[str] = (),
+        real: Sequence[str] = (),
+    ) -> None:
+        """Whole numbers of at least 1 (optional ones may be None), reals of at least 0."""
+        for name in (*whole, *optional):
+            value = getattr(self, name)
+            if name in optional and value is None:
+                continue
+            if not isinstance(value, (int, np.integer)) or value < 1:
+                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+        for name in real:
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not (np.isfinite(value) and value >= 0):
+                raise ParameterError(f"{name} must be a number of at least 0, got {value!r}")
+
+    def _check_choices(self, **known: Sequence[str | None]) -> None:
+        for name, choices in known.items():
+            if getattr(self, name) not in choices:
+                told = ", ".join(str(choice) for choice in choices)
+                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+
+    def _labels(
+        self, given: Corpus | Sequence[Any], y: Any, scheme: str | None = None
+    ) -> tuple[Known, str | None, str | None]:
+        """The labels to learn, the scheme they came in and the one they are learnt in."""
+        known = known_labels(given, y)
+        if known.partial and not self.partial:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, and {type(self).__name__} "
+                "learns from full labels only; CRF and MEMM take partial ones"
+            )
+        scheme = scheme or self.scheme
+        if scheme is None and isinstance(given, Corpus) and y is None:
+            scheme = given.scheme
+        scheme = None if scheme is None else check_scheme(scheme)
+        wanted = None if self.encoding is None else check_scheme(self.encoding)
+        if scheme is None:
+            return known, None, None
+        if known.partial:
+            return known, scheme, scheme  # what is not known cannot be written in another scheme
+        encoding = wanted or scheme
+        if encoding != scheme:
+            column = convert(known.column, known.offsets, scheme, encoding)
+            return replace(known, column=column), scheme, encoding
+        decode(known.column, known.offsets, scheme)  # refuses labels of another form
+        return known, scheme, encoding
+
+    # Predicting --------------------------------------------------------------------------------
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels learnt, in the order of the marginals' columns."""
+        return list(self.fitted.labels)
+
+    @property
+    def fitted(self) -> ChainModel:
+        """What fitting has left; an error where the estimator is not fitted yet."""
+        if not hasattr(self, "model_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return self.model_
+
+    def predict(self, X: Any, *, decoder: str = "viterbi") -> list[list[str]]:
+        """The labels of each sequence, in the scheme of the training data."""
+        with Workers(self.threads) as workers:
+            return self.fitted.label(as_input(X), workers, decoder)
+
+    def predict_single(self, x: Any) -> list[str]:
+        """The labels of one sequence."""
+        return self.predict([x])[0]
+
+    def predict_marginals(self, X: Any) -> list[NDArray[np.float64]]:
+        """The probability of each label of `classes_` at each token: [T, L] per sequence."""
+        from skipchain.inference.chains import marginals
+
+        with Workers(self.threads) as workers:
+            scores = self.fitted.scores(as_input(X), workers)
+            found = marginals(scores, workers)
+        return [found[a:b] for a, b in pairwise(scores.data.offsets.tolist())]
+
+    def predict_nbest(self, X: Any, k: int) -> list[Ranked]:
+        """The k best label sequences of each sequence, as numbers of `classes_`."""
+        with Workers(self.threads) as workers:
+            model = self.fitted
+            return model.nbest(model.scores(as_input(X), workers), k, workers)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
+        with Workers(self.threads) as workers:
+            return HeldOut(self.fitted.features, X, y).score(self.fitted, workers) / 100.0
+
+
+def _model(start: ChainModel | SequenceEstimator) -> ChainModel:
+    if isinstance(start, SequenceEstimator):
+        return start.fitted
+    if isinstance(start, ChainModel):
+        return start
+    raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings as they can be written into a file."""
+    return {
+        name: value
+        if value is None or isinstance(value, (str, int, float))
+        else getattr(value, "text", str(value))
+        for name, value in settings.items()
+        if name != "functions"
+    }
