@@ -78,11 +78,11 @@ def train(
         typer.Option("--dependent", help="Let every feature go with the label before too."),
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Passes over the data (20, more for little data).")
+        int | None, typer.Option(help="Passes over the data (30, more for little data).")
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Size of the first steps.")] = None,
     dropout: Annotated[
-        float | None, typer.Option(help="Share of features left out of a step (0.5).")
+        float | None, typer.Option(help="Share of features left out of a step (0.4).")
     ] = None,
     update: Annotated[
         str | None, typer.Option(help="For the perceptron: perceptron, pa, arow.")

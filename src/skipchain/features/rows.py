@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from skipchain.errors import FeatureError
 from skipchain.features.reading import Reading, Tuples, ViewValues, expand
-from skipchain.features.template import Atom
+from skipchain.features.template import Atom, View
 from skipchain.kernels.gather import compress
+from skipchain.kernels.intern import empty_slots, number_tuples
 
 NO_VALUES = np.zeros(0, np.float64)
 
@@ -49,10 +50,11 @@ class Rows:
 
     ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
     stands for all the features in row u of ``units``. A unit holds what follows from one distinct
-    value of a column at one offset (the word itself, its shape, its affixes …): its scores are
-    summed once for all tokens that share the value. ``edges`` is the index of the features of label
-    pairs, without units. ``unknown`` counts the (token, feature) pairs that were dropped because
-    the vocabulary does not have the feature.
+    value of a column at one offset (the word itself, its shape, its affixes …), or from one
+    combination of neighbouring values that occurs often (parts of speech around a token): its
+    scores are summed once for all tokens that share it. ``edges`` is the index of the features of
+    label pairs, without units. ``unknown`` counts the (token, feature) pairs that were dropped
+    because the vocabulary does not have the feature.
     """
 
     tokens: Sparse
@@ -63,9 +65,9 @@ class Rows:
     unknown: int = 0
 
     @classmethod
-    def of(cls, state: RowsBuilder, edge: RowsBuilder) -> Rows:
+    def of(cls, state: RowsBuilder, edge: RowsBuilder, *, joined: bool) -> Rows:
         """Both kinds of features of one corpus."""
-        tokens, units = state.build(grouped=True)
+        tokens, units = state.build(grouped=True, joined=joined)
         edges, _ = edge.build(grouped=False)
         return cls(
             tokens, units, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
@@ -110,8 +112,8 @@ class RowsBuilder:
         self.reading = reading
         self.n_features = n_features
         self.unknown = 0
-        self._groups: dict[tuple[str, int], list[ViewValues]] = {}
-        self._columns: list[NDArray[np.int32]] = []
+        self._groups: dict[tuple[str, int], list[tuple[View, ViewValues]]] = {}
+        self._columns: dict[frozenset[View], list[NDArray[np.int32]]] = {}
         self._tokens: list[NDArray[np.int64]] = []
         self._ids: list[NDArray[np.int32]] = []
 
@@ -119,7 +121,7 @@ class RowsBuilder:
         """A template of one view at one offset; ``numbers`` turns its codes into features."""
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
-        self._groups.setdefault(key, []).append(mapped)
+        self._groups.setdefault(key, []).append((atom.view, mapped))
         if values.indptr is None or mapped.indptr is None:
             lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
         else:
@@ -127,40 +129,60 @@ class RowsBuilder:
         if lost.any():
             self.unknown += int(lost @ np.bincount(self.reading.shifted(*key), minlength=len(lost)))
 
-    def add_tuples(self, tuples: Tuples, found: NDArray[np.int32], first: int) -> None:
+    def add_tuples(
+        self, atoms: tuple[Atom, ...], tuples: Tuples, found: NDArray[np.int32], first: int
+    ) -> None:
         """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""
         self.unknown += int(((found < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
         if tuples.tokens is None:
-            self._columns.append(np.where(found >= 0, found + np.int32(first), np.int32(-1)))
+            views = frozenset(atom.view for atom in atoms)
+            column = np.where(found >= 0, found + np.int32(first), np.int32(-1))
+            self._columns.setdefault(views, []).append(column)
         else:
             keep = found >= 0
             self._tokens.append(tuples.tokens[keep])
             self._ids.append(found[keep] + np.int32(first))
 
-    def build(self, *, grouped: bool) -> tuple[Sparse, Sparse]:
-        """The index of tokens and, where templates are grouped, that of units."""
+    def build(self, *, grouped: bool, joined: bool = False) -> tuple[Sparse, Sparse]:
+        """The index of tokens and, where templates are grouped, that of units.
+
+        With ``joined`` units are also sought for columns together, which takes time but saves more
+        where the rows are summed again and again.
+        """
         unit_parts: list[Sparse] = []
+        numbers: list[NDArray[np.int32]] = []
         base = self.n_features
+
+        def add_units(unit: Sparse, codes: NDArray[np.int32]) -> None:
+            nonlocal base
+            number = np.arange(base, base + unit.n_rows, dtype=np.int32)
+            number[np.diff(unit.indptr) == 0] = -1
+            numbers.append(number[codes])
+            unit_parts.append(unit)
+            base += unit.n_rows
+
         for (column, offset), group in self._groups.items():
             codes = self.reading.shifted(column, offset)
-            if grouped and (len(group) > 1 or group[0].indptr is not None):
-                unit = _merged(group)
-                number = np.arange(base, base + unit.n_rows, dtype=np.int32)
-                number[np.diff(unit.indptr) == 0] = -1
-                self._columns.append(number[codes])
-                unit_parts.append(unit)
-                base += unit.n_rows
+            if grouped and (len(group) > 1 or group[0][1].indptr is not None):
+                add_units(_merged([values for _, values in group]), codes)
                 continue
-            for values in group:
+            for view, values in group:
                 if values.indptr is None:
-                    self._columns.append(values.codes[codes])
+                    self._columns.setdefault(frozenset([view]), []).append(values.codes[codes])
                 else:
                     owner, entries = expand(values.indptr, codes)
                     self._tokens.append(owner)
                     self._ids.append(values.codes[entries])
-        return self._compressed(), _stacked(unit_parts)
+        for columns in self._columns.values():
+            joint = _joint(columns) if joined and len(columns) > 1 else None
+            if joint is None:
+                numbers.extend(columns)
+            else:
+                numbers.extend(joint[0])
+                add_units(*joint[1:])
+        return self._compressed(numbers), _stacked(unit_parts)
 
-    def _compressed(self) -> Sparse:
+    def _compressed(self, columns: list[NDArray[np.int32]]) -> Sparse:
         n = self.reading.n_tokens
         extra = Sparse.empty(n)
         if self._tokens:
@@ -169,8 +191,40 @@ class RowsBuilder:
             counts = np.bincount(owner, minlength=n)
             indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
             extra = Sparse(indptr, np.concatenate(self._ids)[order].astype(np.int32))
-        columns = np.stack(self._columns) if self._columns else np.zeros((0, n), np.int32)
-        return Sparse(*compress(columns, extra.indptr, extra.indices))
+        stacked = np.stack(columns) if columns else np.zeros((0, n), np.int32)
+        return Sparse(*compress(stacked, extra.indptr, extra.indices))
+
+
+def _joint(
+    columns: list[NDArray[np.int32]],
+) -> tuple[list[NDArray[np.int32]], Sparse, NDArray[np.int32]] | None:
+    """Units for what several columns of features say together.
+
+    Returns the columns that stay alone, the units, and which one each token has; None where tokens
+    seldom agree in two columns, so that nothing would be saved. The columns come from templates
+    over the same views: parts of speech around a token, say, often repeat together, words do not.
+    N tokens with K columns cost N · K entries alone; together they cost N, and K for each of the D
+    units. A column is taken in as long as that falls.
+    """
+    alone: list[NDArray[np.int32]] = []
+    joined = columns[:1]
+    codes, rows, _ = number_tuples(columns[0][:, None] + np.int32(1), empty_slots(len(columns[0])))
+    tokens, units = len(codes), len(rows)
+    for column in columns[1:]:
+        pairs = np.stack([codes, column + np.int32(1)], axis=1)
+        wider, rows, _ = number_tuples(pairs, empty_slots(tokens))
+        if len(rows) * (len(joined) + 1) - units * len(joined) < tokens:
+            codes, units = wider, len(rows)
+            joined = [*joined, column]
+        else:
+            alone.append(column)
+    if len(joined) == 1:
+        return None
+    first = np.zeros(units, np.int64)
+    first[codes[::-1]] = np.arange(tokens - 1, -1, -1)
+    nothing = Sparse.empty(units)
+    unit = compress(np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices)
+    return alone, Sparse(*unit), codes
 
 
 def _merged(group: list[ViewValues]) -> Sparse:

@@ -62,7 +62,7 @@ class Vocabulary:
                     views[atom.view] = reading.learn(atom.view)
             rows.append(_features(template, reading, min_count))
         vocabulary = cls(templates, views, tuple(rows))
-        return vocabulary, vocabulary._encode(reading)
+        return vocabulary, vocabulary._encode(reading, joined=True)
 
     def encode(self, corpus: Corpus) -> Rows:
         """The features of another corpus; those not in the vocabulary are dropped and counted."""
@@ -76,7 +76,7 @@ class Vocabulary:
         reading = Reading(corpus, self.templates.functions)
         for view, strings in self.views.items():
             reading.find(view, strings)
-        return self._encode(reading)
+        return self._encode(reading, joined=False)
 
     # Sizes and names ---------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Vocabulary:
 
     # Encoding ----------------------------------------------------------------------------------
 
-    def _encode(self, reading: Reading) -> Rows:
+    def _encode(self, reading: Reading, *, joined: bool) -> Rows:
         """One group of unary templates per (column, offset) shares units; the rest are columns."""
         state = RowsBuilder(reading, self.n_features)
         edge = RowsBuilder(reading, self.n_edge_features)
@@ -125,8 +125,8 @@ class Vocabulary:
             else:
                 tuples = reading.tuples(template.atoms)
                 found = find_tuples(tuples.keys, rows, self._table(k))
-                builder.add_tuples(tuples, found, first)
-        return Rows.of(state, edge)
+                builder.add_tuples(template.atoms, tuples, found, first)
+        return Rows.of(state, edge, joined=joined)
 
     def _encode_unary(
         self,
@@ -144,7 +144,7 @@ class Vocabulary:
             for part in tuples:
                 codes = part.keys[:, 0]
                 found = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
-                builder.add_tuples(part, found, 0)
+                builder.add_tuples((atom,), part, found, 0)
         else:
             builder.add_values(atom, values, numbers)
 

@@ -68,35 +68,40 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
         first = offsets[c]
         length = offsets[c + 1] - first
         total = 0.0
+        product = 1.0  # of the sums whose logarithm is still to be taken
         good = True
         for t in range(length):
             here = first + t
+            s = 0.0
             if t == 0:
                 for j in range(states):
                     alpha[0, j] = psi[here, j]
+                    s += alpha[0, j]
             else:
                 if varying:
                     shift = _exponential(edge[here], factor, turned)
                 for j in range(states):
-                    alpha[t, j] = 0.0
-                for i in range(states):
-                    a = alpha[t - 1, i]
-                    for j in range(states):
-                        alpha[t, j] += a * factor[i, j]
-                for j in range(states):
-                    alpha[t, j] *= psi[here, j]
+                    a = 0.0
+                    for i in range(states):
+                        a += alpha[t - 1, i] * turned[j, i]
+                    a *= psi[here, j] * scale[t - 1]
+                    alpha[t, j] = a
+                    s += a
                 total += shift
-            s = 0.0
-            for j in range(states):
-                s += alpha[t, j]
             if not (s > SMALLEST_SUM and s < np.inf):
                 good = False
                 break
             scale[t] = 1.0 / s
-            total += np.log(s) + peaks[here]
-            for j in range(states):
-                alpha[t, j] *= scale[t]
+            total += peaks[here]
+            if s < 1e-100 or product < 1e-100 or product > 1e100:
+                total += np.log(product)
+                product = 1.0
+            product *= s
+        total += np.log(product)
         if good:
+            for t in range(length):
+                for j in range(states):
+                    alpha[t, j] *= scale[t]
             for j in range(states):
                 beta[j] = 1.0
             for t in range(length - 1, -1, -1):
@@ -113,11 +118,11 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
                         _exponential(edge[here], factor, turned)
                     for j in range(states):
                         psi[here, j] *= beta[j] * scale[t]
-                        beta[j] = 0.0
-                    for j in range(states):
-                        w = psi[here, j]
-                        for i in range(states):
-                            beta[i] += w * turned[j, i]
+                    for i in range(states):
+                        b = 0.0
+                        for j in range(states):
+                            b += factor[i, j] * psi[here, j]
+                        beta[i] = b
         if not good:
             total = _log_space(node, edge, first, first + length, marginals, pairs, summed, listed)
         elif summed:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.learn.step import INTERRUPTED, Minimum, Step
-from skipchain.learn.vectors import dot, norm
+from skipchain.learn.vectors import add_dot, dot, norm
 
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats]]
@@ -44,7 +44,7 @@ def minimize(
     began = time.perf_counter()
     search = _orthant_search if l1 else _wolfe_search
     x = start.astype(np.float64, copy=True)
-    history: deque[tuple[Floats, Floats, float]] = deque(maxlen=memory)
+    history: deque[_Pair] = deque(maxlen=memory)
     past: deque[float] = deque(maxlen=period + 1)
     iteration, evaluations = 0, 1
     reason = f"{max_iterations} iterations"
@@ -76,7 +76,9 @@ def minimize(
             step, change = found.vector - x, found.gradient - gradient
             curvature = dot(step, change)
             if curvature > 1e-10 * dot(change, change):
-                history.append((step, change, curvature))
+                history.append(
+                    _Pair(step.astype(np.float32), change.astype(np.float32), curvature)
+                )
             x, loss, gradient = found.vector, found.loss, found.gradient
             iteration += 1
             past.append(loss)
@@ -93,22 +95,37 @@ def minimize(
     return Minimum(x, loss, iteration, evaluations, reason)
 
 
-def _direction(slope: Floats, history: deque[tuple[Floats, Floats, float]]) -> Floats:
+def _direction(slope: Floats, history: deque[_Pair]) -> Floats:
     """−H · slope by the two-loop recursion (Nocedal 1980)."""
     d = -slope
     if not history:
         return d
-    scratch = np.empty_like(d)
+    pairs = list(history)
     factors = []
-    for step, change, curvature in reversed(history):
-        factor = dot(step, d) / curvature
-        d -= np.multiply(change, factor, out=scratch)
-        factors.append(factor)
-    _, change, curvature = history[-1]
-    d *= curvature / dot(change, change)
-    for (step, change, curvature), factor in zip(history, reversed(factors), strict=True):
-        d += np.multiply(step, factor - dot(change, d) / curvature, out=scratch)
+    product = dot(pairs[-1].step, d)
+    for newer, older in zip(reversed(pairs), [*reversed(pairs[:-1]), None], strict=True):
+        factors.append(product / newer.curvature)
+        after = newer.change if older is None else older.step
+        product = float(add_dot(d, -factors[-1], newer.change, after))
+    scale = pairs[-1].curvature / dot(pairs[-1].change, pairs[-1].change)
+    d *= scale
+    product = dot(pairs[0].change, d)
+    for older, newer, factor in zip(pairs, [*pairs[1:], pairs[0]], reversed(factors), strict=True):
+        step = factor - product / older.curvature
+        product = float(add_dot(d, step, older.step, newer.change))
     return d
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A step, the change of the gradient along it, and their product.
+
+    Single precision is enough for a direction, and halves what is kept and read.
+    """
+
+    step: NDArray[np.float32]
+    change: NDArray[np.float32]
+    curvature: float
 
 
 @dataclass(frozen=True, slots=True)

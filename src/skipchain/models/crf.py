@@ -41,7 +41,7 @@ class CRF(LogLinear):
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
     epochs, rate, dropout, unit_dropout, prune, seed
-        For stochastic steps: passes over the data (None: 20, more for little data), size of the
+        For stochastic steps: passes over the data (None: 30, more for little data), size of the
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of
         features left out of a step, the share of words left out with all that follows from them,
         the size below which a feature's weight is dropped at the end (None: 0.01), and where the

@@ -31,7 +31,7 @@ OBJECTIVES = {"conditional": ConditionalLikelihood, "marginal": MarginalLikeliho
 RATES = {SGD: 0.05, ADAGRAD: 0.1}
 DECAY = 2.0  # the last epoch's rate is a third of the first's
 AVERAGE_FROM = 0.5
-MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 20, 400, 40_000
+MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
 PRUNE = 0.01
 MEMORY = 6  # pairs of steps and gradient changes that L-BFGS keeps
 
@@ -57,7 +57,7 @@ class LogLinear(SequenceEstimator):
         constraints: str = "decoding",
         epochs: int | None = None,
         rate: float | None = None,
-        dropout: float = 0.5,
+        dropout: float = 0.4,
         unit_dropout: float = 0.1,
         prune: float | None = None,
         seed: int = 0,
@@ -222,10 +222,10 @@ class LogLinear(SequenceEstimator):
 
 
 def sensible_epochs(sequences: int) -> int:
-    """Passes over the data: 20, and more where few sequences mean few steps.
+    """Passes over the data: 30, and more where few sequences mean few steps.
 
     >>> sensible_epochs(14_000), sensible_epochs(400), sensible_epochs(5)
-    (20, 100, 400)
+    (30, 100, 400)
     """
     return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
 
