@@ -41,7 +41,7 @@ def paths_of(data, weights, first, last, *, local=False):
     flat, edges = data.rows.flat(), data.rows.edges
     labels = weights.n_labels
 
-    def scores(t, before):
+    def scores(t, before, second=None):
         """The score of every label at t, given the label before (None: the chain begins)."""
         own = flat.indices[flat.indptr[t] : flat.indptr[t + 1]]
         pair = edges.indices[edges.indptr[t] : edges.indptr[t + 1]]
@@ -51,13 +51,18 @@ def paths_of(data, weights, first, last, *, local=False):
             total = total + weights.start + tables[labels]
         else:
             total = total + weights.transitions[before] + tables[before]
+            if weights.order == 2:
+                total = total + weights.second[labels if second is None else second, before]
         if t == last - 1:
             total = total + weights.end
         return total - np.logaddexp.reduce(total) if local else total
 
     paths = list(itertools.product(range(labels), repeat=last - first))
     found = np.array([
-        sum(scores(first + k, path[k - 1] if k else None)[y] for k, y in enumerate(path))
+        sum(
+            scores(first + k, path[k - 1] if k else None, path[k - 2] if k > 1 else None)[y]
+            for k, y in enumerate(path)
+        )
         for path in paths
     ])  # fmt: skip
     return np.array(paths), found - np.logaddexp.reduce(found)
@@ -228,3 +233,51 @@ def test_loss_equals_crfsuite_at_its_weights(tmp_path):
         vector = scorer.pack(weights)
         loss, _ = ConditionalLikelihood(data, scorer, workers, l2=0.1)(vector)
     assert loss == pytest.approx(theirs, rel=1e-5)
+
+
+# Order 2 -----------------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 4), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_loss_of_order_2_equals_enumeration(seed, lengths, labels, local, some):
+    data = draw(seed, [*lengths, 3], labels)
+    if some and not local:
+        data = partly(data, labels, seed)
+    with Workers(1) as workers:
+        scorer = LinearScorer(
+            data, labels, observed=False, boundaries=True, workers=workers, order=2
+        )
+        vector = np.random.default_rng(seed).normal(size=scorer.size)
+        loss, _ = ConditionalLikelihood(data, scorer, workers, local=local)(vector)
+        wanted = enumerated_loss(data, scorer.unpack(vector), local=local)
+    np.testing.assert_allclose(loss, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("templates", [TEMPLATES, PLAIN], ids=["edges", "plain"])
+@pytest.mark.parametrize("case", ["local", "full", "partial"])
+def test_gradient_of_order_2_equals_finite_differences(templates, case):
+    data = draw(11, [4, 1, 3, 2], 3, templates)
+    if case == "partial":
+        data = partly(data, 3, 5)
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 3, observed=True, boundaries=True, workers=workers, order=2)
+        objective = ConditionalLikelihood(data, scorer, workers, l2=0.1, local=case == "local")
+        vector = np.random.default_rng(0).normal(size=scorer.size)
+        _, gradient = objective(vector)
+        gradient = gradient.copy()
+        step = 1e-5
+        chosen = np.random.default_rng(1).choice(scorer.size - 36, 40, False)
+        for k in np.concatenate([chosen, np.arange(scorer.size - 36, scorer.size)]):
+            moved = vector.copy()
+            moved[k] += step
+            above, _ = objective(moved)
+            moved[k] -= 2 * step
+            below, _ = objective(moved)
+            np.testing.assert_allclose(gradient[k], (above - below) / (2 * step), atol=1e-5)

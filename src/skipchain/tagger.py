@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
-from skipchain.inference.chains import Ranked, marginals
+from skipchain.inference.chains import marginals
+from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.chain import ChainModel

@@ -54,6 +54,9 @@ def train(
             help="Exclude label sequences that the scheme forbids: decoding, training, none."
         ),
     ] = "decoding",
+    order: Annotated[
+        int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -137,7 +140,8 @@ def train(
         "threads": threads,
     }  # fmt: skip
     chosen = {
-        "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
+        "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
+        "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "seed": seed, "tolerance": tolerance, "max_iterations": max_iterations,
     }  # fmt: skip

@@ -2,71 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
+from skipchain.inference import second
+from skipchain.inference.scores import Floats, Labels, Ranked, Scores
 from skipchain.inference.windows import Windows
 from skipchain.kernels import chain
 from skipchain.kernels.paths import nbest as best_paths
 from skipchain.kernels.paths import set_probability
 from skipchain.parallel import Workers, blocks
-from skipchain.potentials import Constraints, Potentials, require_paths
-from skipchain.scorers.linear import Weights, block_potentials, unit_sums
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
+from skipchain.potentials import require_paths
 
 PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """What is needed to score any block of chains: data, weights, and what is ruled out.
-
-    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
-    ``local`` each position is normalised given the label before it.
-    """
-
-    data: Dataset
-    weights: Weights
-    units: Floats  # [U, L]
-    constraints: Constraints | None = None
-    allowed: NDArray[np.bool_] | None = None
-    local: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        data: Dataset,
-        weights: Weights,
-        workers: Workers,
-        constraints: Constraints | None = None,
-        allowed: NDArray[np.bool_] | None = None,
-        local: bool = False,
-    ) -> Scores:
-        """Scores of a dataset under weights."""
-        units = unit_sums(data.rows, weights.state, workers)
-        return cls(data, weights, units, constraints, allowed, local)
-
-    def potentials(self, block: tuple[int, int]) -> Potentials:
-        """The potentials of one block."""
-        potentials = block_potentials(self.data, self.weights, self.units, block)
-        if self.local:
-            potentials = potentials.normalised()
-        if self.constraints is not None:
-            potentials = potentials.constrained(self.constraints)
-        if self.allowed is not None:
-            potentials = potentials.clamped(self.allowed[potentials.tokens])
-        return potentials
-
-
 def viterbi(scores: Scores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
+    if scores.weights.order == 2:
+        return second.viterbi(scores, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -81,6 +37,8 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
 
 def marginals(scores: Scores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
+    if scores.weights.order == 2:
+        return second.marginals(scores, workers)
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
     def run(block: tuple[int, int]) -> None:
@@ -100,18 +58,12 @@ def posterior(scores: Scores, workers: Workers) -> Labels:
     return best
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """The best label sequences of one chain: paths [k, T], their probabilities [k], best first."""
-
-    paths: Labels
-    probabilities: Floats
-
-
 def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
     """The k best label sequences of every chain; fewer where there are fewer."""
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
+    if scores.weights.order == 2:
+        return second.nbest(scores, k, workers)
 
     def run(block: tuple[int, int]) -> list[Ranked]:
         p = scores.potentials(block)
@@ -137,6 +89,8 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
 
 def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
+    if scores.weights.order == 2:
+        return second.window_probabilities(scores, windows, workers)
     out = np.empty(len(windows.starts))
     states = scores.weights.n_labels
 

@@ -12,7 +12,14 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from skipchain.kernels.chain import _row_peaks, _scaled_passes, local_path, viterbi
+from skipchain.kernels import second as order2
+from skipchain.kernels.chain import (
+    _row_peaks,
+    _scaled_passes,
+    local_path,
+    subtract_path,
+    viterbi,
+)
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 
@@ -42,6 +49,7 @@ class Tables(NamedTuple):
     start: NDArray[Any]  # [L]
     end: NDArray[Any]  # [L]
     edges: NDArray[Any]  # [G, (L + 1) · L]
+    second: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
 
 
 class Barriers(NamedTuple):
@@ -138,7 +146,9 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _descend(features, tables, support, squares, first, length, rates, kept, node, pairs):
+def _descend(
+    features, tables, support, squares, first, length, rates, kept, node, pairs, triples
+):  # fmt: skip
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
@@ -209,6 +219,14 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
+    for h in range(triples.shape[0]):
+        for i in range(labels):
+            for j in range(labels):
+                g = triples[h, i, j]
+                if adaptive:
+                    squares.second[h, i, j] += g * g
+                    g /= np.sqrt(squares.second[h, i, j]) + 1e-8
+                tables.second[h, i, j] -= small * g
     for table, square, t in (
         (tables.start, squares.start, 0),
         (tables.end, squares.end, length - 1),
@@ -219,6 +237,41 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
                 square[j] += g * g
                 g /= np.sqrt(square[j]) + 1e-8
             table[j] -= small * g
+
+
+@njit(nogil=True, cache=True)
+def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
+    """Loss of one chain of order 2, and its gradient in potentials."""
+    length, labels = node.shape
+    pairs[:] = 0.0
+    triples[:] = 0.0
+    if local:
+        return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
+    log_z = np.empty(1)
+    order2.forward_backward(
+        node, edge, node, edge, second, bounds, False, own, pairs, triples, log_z
+    )
+    loss = log_z[0]
+    if allowed.shape[0]:
+        limits = node.copy()
+        for t in range(length):
+            for j in range(labels):
+                if not allowed[t, j]:
+                    limits[t, j] = -np.inf
+        known, known_pairs = np.zeros(node.shape), np.zeros(pairs.shape)
+        known_triples = np.zeros(triples.shape)
+        order2.forward_backward(
+            limits, edge, limits, edge, second, bounds, False, known, known_pairs, known_triples,
+            log_z,
+        )  # fmt: skip
+        own -= known
+        pairs -= known_pairs
+        triples -= known_triples
+    else:
+        order2.path_score(node, edge, second, bounds, gold, log_z)
+        subtract_path(bounds, gold, own, pairs)
+        order2.subtract_path(bounds, gold, triples)
+    return loss - log_z[0]
 
 
 @njit(nogil=True, cache=True)
@@ -244,8 +297,10 @@ def likelihood_epoch(
     peaks = np.empty(longest)
     marginals = np.empty((longest, labels))
     pairs = np.empty((longest if paired else 1, labels, labels))
-    clamped = np.empty((longest if allowed.shape[0] else 0, labels))
-    clamped_pairs = np.empty((pairs.shape[0] if allowed.shape[0] else 0, labels, labels))
+    limited = allowed.shape[0] > 0
+    clamped = np.empty((longest if limited else 0, labels))
+    clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
+    triples = np.zeros(tables.second.shape)
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
@@ -261,7 +316,14 @@ def likelihood_epoch(
             features, tables, barriers, scale, first, length, keep, random, kept, node, edge[:many]
         )
         own, own_pairs = marginals[:length], pairs[:many]
-        if local:
+        if tables.second.shape[0]:
+            bounds[1] = length
+            loss += _second_order(
+                node[:length], edge[:many], tables.second.astype(np.float64), bounds,
+                gold[first : first + length], allowed[first : first + length] if limited else
+                allowed, local, own, own_pairs, triples,
+            )  # fmt: skip
+        elif local:
             own_pairs[:] = 0.0
             bounds[1] = length
             path = gold[first : first + length]
@@ -271,7 +333,7 @@ def likelihood_epoch(
                 node[:length], edge[:many], psi[:length], peaks[:length], bounds, own, own_pairs,
                 log_z,
             )  # fmt: skip
-            if allowed.shape[0]:
+            if limited:
                 for t in range(length):
                     for j in range(labels):
                         if not allowed[first + t, j]:
@@ -298,8 +360,10 @@ def likelihood_epoch(
             tables.transitions[:] *= fall
             tables.start[:] *= fall
             tables.end[:] *= fall
+            tables.second[:] *= fall
         _descend(
             features, tables, support, squares, first, length, rates, kept, own, own_pairs,
+            triples,
         )  # fmt: skip
         if not bounded:
             tables.start[:] = 0.0
@@ -325,13 +389,14 @@ def _push(positions, amounts, n, position, amount):
 def _difference(features, tables, first, length, gold, path, positions, amounts):
     """Features of the gold labels minus those of the path, as positions in the vector.
 
-    The vector holds state [F, L], transitions [L, L], start, end [L] and edges [G, (L + 1) · L].
+    The vector holds the tables in their order, one after the other.
     """
     split, labels = tables.state.shape
     at_pairs = split * labels
     at_start = at_pairs + labels * labels
     at_end = at_start + labels
     at_edges = at_end + labels
+    at_second = at_edges + tables.edges.size
     weighted = features.values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
@@ -367,6 +432,12 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
                 v = features.edge_values[k] if edge_weighted else 1.0
                 n = _push(positions, amounts, n, e + right, v)
                 n = _push(positions, amounts, n, e + wrong, -v)
+        if tables.second.shape[0] and t > 0:
+            right += (gold[here - 2] if t > 1 else labels) * labels * labels
+            wrong += (path[t - 2] if t > 1 else labels) * labels * labels
+            if right != wrong:
+                n = _push(positions, amounts, n, at_second + right, 1.0)
+                n = _push(positions, amounts, n, at_second + wrong, -1.0)
     return n
 
 
@@ -408,11 +479,12 @@ def margin_epoch(
     node = np.empty((longest, labels))
     edge = np.empty((longest if paired else 1, labels, labels))
     path = np.empty(longest, np.int32)
+    paths = np.empty((1, longest), np.int32)
     bounds = np.zeros(2, np.int64)
     best = np.empty(1)
     kept = np.empty(room, np.bool_)
     random = np.ones(1, np.uint64)
-    positions = np.empty(2 * room + 2 * longest + 4, np.int64)
+    positions = np.empty(2 * room + 4 * longest + 4, np.int64)
     amounts = np.empty(len(positions))
     mistakes = 0
     for o in range(order.shape[0]):
@@ -427,7 +499,13 @@ def margin_epoch(
             edge[:many],
         )  # fmt: skip
         bounds[1] = length
-        viterbi(node[:length], edge[:many], bounds, path[:length], best)
+        if tables.second.shape[0]:
+            own, own_edge = node[:length], edge[:many]
+            second = tables.second.astype(np.float64)
+            order2.nbest(own, own_edge, own, own_edge, second, False, 1, paths[:, :length], best)
+            path[:length] = paths[0, :length]
+        else:
+            viterbi(node[:length], edge[:many], bounds, path[:length], best)
         wrong = 0
         right = 0.0
         for t in range(length):
@@ -436,6 +514,9 @@ def margin_epoch(
             right += node[t, y]
             if t > 0:
                 right += edge[t if many > 1 else 0, gold[first + t - 1], y]
+                if tables.second.shape[0]:
+                    before = gold[first + t - 2] if t > 1 else labels
+                    right += tables.second[before, gold[first + t - 1], y]
         count = float(seen + o)
         if wrong == 0:
             continue

@@ -76,9 +76,7 @@ def minimize(
             step, change = found.vector - x, found.gradient - gradient
             curvature = dot(step, change)
             if curvature > 1e-10 * dot(change, change):
-                history.append(
-                    _Pair(step.astype(np.float32), change.astype(np.float32), curvature)
-                )
+                history.append(_Pair(step.astype(np.float32), change.astype(np.float32), curvature))
             x, loss, gradient = found.vector, found.loss, found.gradient
             iteration += 1
             past.append(loss)

@@ -17,7 +17,7 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.inference import chains
 from skipchain.inference.allowed import allowed_labels
-from skipchain.inference.chains import Ranked, Scores
+from skipchain.inference.scores import Ranked, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
 from skipchain.parallel import Workers

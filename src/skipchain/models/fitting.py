@@ -141,10 +141,12 @@ def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Prob
     )
 
 
-def carried(start: ChainModel, features: Features, names: tuple[str, ...]) -> Weights:
+def carried(
+    start: ChainModel, features: Features, names: tuple[str, ...], order: int = 1
+) -> Weights:
     """An earlier model's weights for the features and labels that it shares with the new one."""
     labels = len(names)
-    weights = Weights.zeros(features.n_features, features.n_edge_features, labels)
+    weights = Weights.zeros(features.n_features, features.n_edge_features, labels, order)
     old = {name: k for k, name in enumerate(start.labels)}
     shared = [(old[name], k) for k, name in enumerate(names) if name in old]
     if not shared:
@@ -158,13 +160,16 @@ def carried(start: ChainModel, features: Features, names: tuple[str, ...]) -> We
     weights.transitions[np.ix_(target, target)] = start.weights.transitions[np.ix_(source, source)]
     weights.start[target] = start.weights.start[source]
     weights.end[target] = start.weights.end[source]
+    size = len(start.labels)
+    before, now = np.append(source, size), np.append(target, labels)
+    if order == start.weights.order == 2:
+        second = start.weights.second[np.ix_(before, source, source)]
+        weights.second[np.ix_(now, target, target)] = second
     known = {name: k for k, name in enumerate(start.features.names(transition=True))}
     rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
     if rows:
         a, b = (np.array(side) for side in zip(*rows, strict=True))
-        size = len(start.labels)
         pairs = start.weights.edges.reshape(-1, size + 1, size)
         fresh = weights.edges.reshape(-1, labels + 1, labels)
-        before, now = np.append(source, size), np.append(target, labels)
         fresh[np.ix_(b, now, target)] = pairs[np.ix_(a, before, source)]
     return weights

@@ -46,6 +46,7 @@ class LogLinear(SequenceEstimator):
         features: str | Path | Templates = "ner",
         *,
         encoding: str | None = "bioes",
+        order: int = 1,
         objective: str = "conditional",
         optimiser: str | None = None,
         l1: float = 0.0,
@@ -71,6 +72,7 @@ class LogLinear(SequenceEstimator):
     ) -> None:
         self.features = features
         self.encoding = encoding
+        self.order = order
         self.objective = objective
         self.optimiser = optimiser
         self.l1 = l1
@@ -138,6 +140,8 @@ class LogLinear(SequenceEstimator):
         for name in ("rate", "prune"):
             if getattr(self, name) is not None:
                 self._check_numbers(real=(name,))
+        if self.order == 2 and self.objective != "conditional":
+            raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
         if self.optimiser in (SGD, ADAGRAD):
             if self.l1:
                 raise ParameterError(f"l1 needs optimiser='lbfgs', not {self.optimiser!r}")
@@ -147,6 +151,8 @@ class LogLinear(SequenceEstimator):
                 )
 
     def _learn(self, task: Task) -> Learnt:
+        if self.order == 2 and self.local and task.data.allowed is not None:
+            raise ParameterError("partial labels need order=1, or a CRF")
         optimiser = self.optimiser
         if optimiser is None:
             numbers = isinstance(task.blank.features, NumberedFeatures)
@@ -161,7 +167,7 @@ class LogLinear(SequenceEstimator):
         data, workers = task.data, task.workers
         scorer = LinearScorer(
             data, len(task.blank.labels), observed=self.pairs != "all",
-            boundaries=self._bounded, workers=workers,
+            boundaries=self._bounded, workers=workers, order=self.order,
         )  # fmt: skip
         objective = OBJECTIVES[self.objective](
             data, scorer, workers, l2=self.l2, constraints=task.constraints, local=self.local
@@ -190,7 +196,7 @@ class LogLinear(SequenceEstimator):
             task.data, len(task.blank.labels), observed=self.pairs == "observed" or (
                 adaptive and self.pairs is None
             ),
-            boundaries=self._bounded, constraints=task.constraints, local=self.local, l2=self.l2,
+            boundaries=self._bounded, constraints=task.constraints, order=self.order, local=self.local, l2=self.l2,
             dropout=self.dropout, unit_dropout=self.unit_dropout, adaptive=adaptive,
             seed=self.seed, first=task.first,
         )  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from skipchain.errors import ParameterError
 from skipchain.models.loglinear import LogLinear
 from skipchain.models.sequence import Learnt, Task
 
@@ -34,6 +35,11 @@ class MaxEnt(LogLinear):
     @property
     def _bounded(self) -> bool:
         return False  # every position is the first and the last of its chain
+
+    def _check(self) -> None:
+        super()._check()
+        if self.order != 1 or self.dependent:
+            raise ParameterError("MaxEnt looks at no other label: it has no order and no dependent")
 
     def _learn(self, task: Task) -> Learnt:
         single = np.arange(task.data.n_tokens + 1, dtype=np.int64)

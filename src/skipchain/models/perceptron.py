@@ -42,6 +42,7 @@ class Perceptron(SequenceEstimator):
         features: str | Path | Templates = "ner",
         *,
         encoding: str | None = "bioes",
+        order: int = 1,
         update: str = "perceptron",
         limit: float = 1.0,
         epochs: int = 10,
@@ -56,6 +57,7 @@ class Perceptron(SequenceEstimator):
     ) -> None:
         self.features = features
         self.encoding = encoding
+        self.order = order
         self.update = update
         self.limit = limit
         self.epochs = epochs
@@ -89,8 +91,8 @@ class Perceptron(SequenceEstimator):
     def _learn(self, task: Task) -> Learnt:
         learner = MarginUpdates(
             task.data, len(task.blank.labels), update=self.update, limit=self.limit,
-            boundaries=self.boundaries, constraints=task.constraints, seed=self.seed,
-            first=task.first,
+            boundaries=self.boundaries, constraints=task.constraints, order=self.order,
+            seed=self.seed, first=task.first,
         )  # fmt: skip
         if task.progress is not None:
             task.progress.begin(

@@ -17,7 +17,7 @@ from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.inference.chains import Ranked
+from skipchain.inference.scores import Ranked
 from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.models.chain import ChainModel
 from skipchain.models.estimator import Estimator
@@ -68,6 +68,7 @@ class SequenceEstimator(Estimator):
     local: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
+    order: int = 1
 
     features: str | Path | Templates
     encoding: str | None
@@ -116,7 +117,7 @@ class SequenceEstimator(Estimator):
         )  # fmt: skip
         first = None
         if start is not None:
-            first = carried(_model(start), features, names)
+            first = carried(_model(start), features, names, self.order)
         held_out = None if dev is None else HeldOut(features, dev, dev_y)
         self._fit(data, blank, held_out, first, progress)
         return self
@@ -201,6 +202,8 @@ class SequenceEstimator(Estimator):
         """Refuse parameters that make no sense."""
         self._check_numbers(whole=("min_count",), optional=("patience",))
         self._check_choices(constraints=CONSTRAINTS)
+        if self.order not in (1, 2):
+            raise ParameterError(f"order must be 1 or 2, got {self.order!r}")
 
     def _check_numbers(
         self,

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError
+from skipchain.kernels import second as order2
 from skipchain.kernels.chain import (
     forward_backward,
     local_path,
@@ -74,12 +75,12 @@ class ChainObjective:
             lambda block: self._block(weights, units, block), self._data.blocks()
         )
         # summed in the order of the blocks: the same bits whatever the number of threads
-        losses, pairs, starts, ends = (np.array(part) for part in zip(*parts, strict=True))
+        losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         labels = self._scorer.n_labels
         edges = self._edges.reshape(len(self._edges), (labels + 1) * labels)
         gradient = self._scorer.gradient(
             self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), edges,
-            np.zeros_like(weights.second),
+            triples.sum(axis=0),
         )  # fmt: skip
         loss = float(losses.sum())
         if self._l2:
@@ -89,12 +90,16 @@ class ChainObjective:
 
     def _block(
         self, weights: Weights, units: Floats, block: tuple[int, int]
-    ) -> tuple[float, Floats, Floats, Floats]:
+    ) -> tuple[float, Floats, Floats, Floats, Floats]:
         potentials = block_potentials(self._data, weights, units, block)
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
         node = self._node[potentials.tokens]
-        loss, pairs = self._residuals(potentials, node)
+        triples = np.zeros_like(weights.second)
+        if weights.order == 2:
+            loss, pairs = self._second_residuals(potentials, weights.second, node, triples)
+        else:
+            loss, pairs = self._residuals(potentials, node)
         heads = potentials.heads()
         if len(self._edges):
             edges = self._edges[potentials.tokens]
@@ -103,10 +108,16 @@ class ChainObjective:
             edges[heads, -1] = node[heads]
         start = node[heads].sum(axis=0, dtype=np.float64)
         end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
-        return loss, pairs.sum(axis=0), start, end
+        return loss, pairs.sum(axis=0), start, end, triples
 
     def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
         """Write the gradient in node scores; return the loss and the gradient in pair scores."""
+        raise NotImplementedError
+
+    def _second_residuals(
+        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+    ) -> tuple[float, Floats]:
+        """The same for chains of order 2, whose triples of labels have scores too."""
         raise NotImplementedError
 
     def _allowed(self, p: Potentials) -> NDArray[np.bool_]:
@@ -138,6 +149,45 @@ class ConditionalLikelihood(ChainObjective):
         _require_possible(score, p)
         subtract_path(p.offsets, gold, node, pairs)
         return float((log_z - score).sum()), pairs
+
+    def _second_residuals(
+        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+    ) -> tuple[float, Floats]:
+        pairs = self._pairs(p, listed=False)
+        gold = self._labels[p.tokens]
+        if self._local:
+            loss = order2.local_path(p.node, p.edge, second, p.offsets, gold, node, pairs, triples)
+            return loss, pairs
+        log_z = self._second_sums(p, second, node, pairs, triples)
+        if self._data.allowed is None:
+            known = np.empty_like(log_z)
+            order2.path_score(p.node, p.edge, second, p.offsets, gold, known)
+            _require_possible(known, p)
+            subtract_path(p.offsets, gold, node, pairs)
+            order2.subtract_path(p.offsets, gold, triples)
+        else:
+            clamped = p.clamped(self._allowed(p))
+            own, own_pairs, own_triples = (np.zeros_like(x) for x in (p.node, pairs, triples))
+            known = self._second_sums(clamped, second, own, own_pairs, own_triples)
+            _require_possible(known, p)
+            node -= own
+            pairs -= own_pairs
+            triples -= own_triples
+        return float((log_z - known).sum()), pairs
+
+    def _second_sums(
+        self,
+        p: Potentials,
+        second: Floats,
+        node: NDArray[np.floating],
+        pairs: Floats,
+        triples: Floats,
+    ) -> Floats:
+        log_z = np.empty(len(p.offsets) - 1)
+        order2.forward_backward(
+            p.node, p.edge, p.node, p.edge, second, p.offsets, False, node, pairs, triples, log_z
+        )
+        return log_z
 
     def _clamped_sum(
         self, p: Potentials, node: NDArray[np.float32], pairs: Floats

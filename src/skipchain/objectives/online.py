@@ -33,6 +33,7 @@ class OnlineLearner:
         *,
         boundaries: bool,
         constraints: Constraints | None,
+        order: int,
         seed: int,
         first: Weights | None,
     ) -> None:
@@ -40,7 +41,7 @@ class OnlineLearner:
         rows = data.rows
         self._data = data
         self._labels = data.labels
-        self._sizes = (rows.n_features, rows.n_edge_features, n_labels)
+        self._sizes = (rows.n_features, rows.n_edge_features, n_labels, order)
         start = Weights.zeros(*self._sizes) if first is None else first
         self._vector: Floats32 = start.vector.astype(np.float32)
         self._features = kernel_features(rows)
@@ -59,7 +60,7 @@ class OnlineLearner:
         return Weights.views(vector, *self._sizes)
 
     def _tables(self, vector: Floats32) -> Tables:
-        return Tables(*Weights.views(vector, *self._sizes).parts[:5])
+        return Tables(*Weights.views(vector, *self._sizes).parts)
 
     def _order(self) -> NDArray[np.int64]:
         return self._random.permutation(len(self._data.offsets) - 1)
@@ -81,6 +82,7 @@ class StochasticLikelihood(OnlineLearner):
         observed: bool = False,
         boundaries: bool = True,
         constraints: Constraints | None = None,
+        order: int = 1,
         local: bool = False,
         l2: float = 0.0,
         dropout: float = 0.0,
@@ -90,14 +92,15 @@ class StochasticLikelihood(OnlineLearner):
         first: Weights | None = None,
     ) -> None:
         super().__init__(
-            data, n_labels, boundaries=boundaries, constraints=constraints, seed=seed, first=first
-        )
+            data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
+            first=first,
+        )  # fmt: skip
         self._local = local
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
         self._keep = (1.0 - dropout, 1.0 - unit_dropout)
-        sizes = self._sizes if adaptive else (0, 0, n_labels)
+        sizes = self._sizes if adaptive else (0, 0, n_labels, 1)
         squares = Weights.zeros(*sizes).vector.astype(np.float32)
-        self._squares = Tables(*Weights.views(squares, *sizes).parts[:5])
+        self._squares = Tables(*Weights.views(squares, *sizes).parts)
         shape = (data.rows.n_features if observed else 0, n_labels)
         self._support = np.zeros(shape, np.uint8)
         if observed:
@@ -145,12 +148,14 @@ class MarginUpdates(OnlineLearner):
         limit: float = 1.0,
         boundaries: bool = True,
         constraints: Constraints | None = None,
+        order: int = 1,
         seed: int = 0,
         first: Weights | None = None,
     ) -> None:
         super().__init__(
-            data, n_labels, boundaries=boundaries, constraints=constraints, seed=seed, first=first
-        )
+            data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
+            first=first,
+        )  # fmt: skip
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0

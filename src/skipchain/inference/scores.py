@@ -1,0 +1,69 @@
+"""What inference starts from and what it gives: scored chains, and ranked label sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.dataset import Dataset
+from skipchain.parallel import Workers
+from skipchain.potentials import Constraints, Potentials
+from skipchain.scorers.linear import Weights, block_potentials, unit_sums
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What is needed to score any block of chains: data, weights, and what is ruled out.
+
+    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
+    ``local`` each position is normalised given the label before it.
+    """
+
+    data: Dataset
+    weights: Weights
+    units: Floats  # [U, L]
+    constraints: Constraints | None = None
+    allowed: NDArray[np.bool_] | None = None
+    local: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        data: Dataset,
+        weights: Weights,
+        workers: Workers,
+        constraints: Constraints | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+        local: bool = False,
+    ) -> Scores:
+        """Scores of a dataset under weights."""
+        units = unit_sums(data.rows, weights.state, workers)
+        return cls(data, weights, units, constraints, allowed, local)
+
+    def open_potentials(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block as the weights give them, with nothing ruled out."""
+        return block_potentials(self.data, self.weights, self.units, block)
+
+    def potentials(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block."""
+        potentials = self.open_potentials(block)
+        if self.local and self.weights.order == 1:
+            potentials = potentials.normalised()
+        if self.constraints is not None:
+            potentials = potentials.constrained(self.constraints)
+        if self.allowed is not None:
+            potentials = potentials.clamped(self.allowed[potentials.tokens])
+        return potentials
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best label sequences of one chain: paths [k, T], their probabilities [k], best first."""
+
+    paths: Labels
+    probabilities: Floats
