@@ -38,6 +38,11 @@ class Sparse:
         return len(self.indptr) - 1
 
     @property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of each entry. [K]"""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+
+    @property
     def nbytes(self) -> int:
         """Bytes held."""
         return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
