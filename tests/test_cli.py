@@ -98,6 +98,22 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
     assert json.loads(out)["templates"] == "word\nword[-1] & word"
 
 
+def test_train_counts_an_hmm(run, folder, tmp_path):
+    train = folder / "train.conll"
+    code, _, err = run(
+        "train", train, "-o", tmp_path / "m.skip", "--model", "hmm", "--smoothing", 0.5,
+        "--dev", folder / "test.conll",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "counted" in err
+    code, out, _ = run("inspect", tmp_path / "m.skip", "--json")
+    assert (json.loads(out)["kind"], json.loads(out)["templates"]) == ("hmm", "word")
+    many = ("--model", "hmm", "--features", "ner", "-q")
+    assert_one_line(run("train", train, "-o", tmp_path / "n.skip", *many), "one template")
+    features = ("--emissions", "features")
+    assert run("train", train, "-o", tmp_path / "n.skip", *many, *features)[0] == 0
+
+
 def test_train_names_mistakes(run, folder, tmp_path):
     train = folder / "train.conll"
     out = tmp_path / "m.skip"

@@ -189,7 +189,7 @@ def test_nothing_to_name(sequences):
         ),
         ([[{"a": b"x"}]], "feature 'a' has a value of type bytes; wanted"),
         ([[{"a": 1j}]], "feature 'a' has a value of type complex; wanted"),
-        ([[{"a": np.ones(2)}]], "feature 'a' has a value of type ndarray; wanted"),
+        ([[{"a": np.ones((2, 2))}]], "feature 'a' has a value of type ndarray; wanted"),
         ([[{"a": math.nan}]], "token 0: feature 'a' has the value nan; remove it or put a number"),
         ([[{"a": {"b": -math.inf}}]], "feature 'a:b' has the value -inf; remove it"),
         ([[{"a": np.float32(np.inf)}]], "feature 'a' has the value inf"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skipchain.metrics import evaluate
     from skipchain.modelfile import save
     from skipchain.models.crf import CRF
+    from skipchain.models.hmm import HMM
     from skipchain.models.maxent import MaxEnt
     from skipchain.models.memm import MEMM
     from skipchain.models.perceptron import Perceptron
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 # Names are imported when they are first used: `skipchain --help` needs none of them.
 _WHERE = {
     "CRF": "skipchain.models.crf",
+    "HMM": "skipchain.models.hmm",
     "MEMM": "skipchain.models.memm",
     "MaxEnt": "skipchain.models.maxent",
     "Perceptron": "skipchain.models.perceptron",
@@ -44,6 +46,7 @@ _WHERE = {
 
 __all__ = [
     "CRF",
+    "HMM",
     "MEMM",
     "Column",
     "Corpus",

@@ -22,7 +22,7 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron")
+MODELS = ("crf", "memm", "maxent", "perceptron", "hmm")
 
 
 def train(
@@ -37,12 +37,12 @@ def train(
     ] = None,
     model: Annotated[str, typer.Option(help=f"The kind of model: {', '.join(MODELS)}.")] = "crf",
     features: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="A standard set (ner, chunk, pos, citation), or a file of templates, or of CRF++ "
-            "or Wapiti patterns."
+            "or Wapiti patterns (ner; for hmm word)."
         ),
-    ] = "ner",
+    ] = None,
     encoding: Annotated[
         str | None,
         typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
@@ -90,6 +90,13 @@ def train(
     update: Annotated[
         str | None, typer.Option(help="For the perceptron: perceptron, pa, arow.")
     ] = None,
+    emissions: Annotated[
+        str | None,
+        typer.Option(help="For the hmm: what a label emits, one token or all features."),
+    ] = None,
+    smoothing: Annotated[
+        float | None, typer.Option(help="For the hmm: what is added to every count (0.1).")
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Where random numbers begin (0).")] = None,
     tolerance: Annotated[
         float | None,
@@ -136,14 +143,14 @@ def train(
         require_labels(held_out, ", ".join(dev or []))
     settings = {
         "encoding": None if encoding == "none" else encoding,
-        "min_count": min_count, "constraints": constraints, "patience": patience,
-        "threads": threads,
+        "min_count": min_count, "constraints": constraints, "threads": threads,
     }  # fmt: skip
     chosen = {
         "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
         "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
-        "update": update, "seed": seed, "tolerance": tolerance, "max_iterations": max_iterations,
+        "update": update, "emissions": emissions, "smoothing": smoothing, "seed": seed,
+        "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,
     }  # fmt: skip
     if optimiser is None and (tolerance is not None or max_iterations is not None):
         chosen["optimiser"] = "lbfgs"  # the one that these are for

@@ -22,7 +22,8 @@ class NamedFeatures:
 
     The conventions are python-crfsuite's: a number is a weight, True is 1 and False nothing,
     ``{"key": "text"}`` is the feature ``key:text``, and a nested dict or list puts ``key:`` before
-    its own names. A weight of zero is no feature.
+    its own names. An array of numbers (a word vector, say) is a weight for each place, ``key:0``,
+    ``key:1`` … A weight of zero is no feature.
 
     >>> features, rows, offsets = NamedFeatures.fit([[{"w": "Ada", "caps": True}, {"w": "slept"}]])
     >>> features.names()
@@ -107,6 +108,9 @@ def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
                 raise FeatureError(f"{where}: feature name {key!r} is not a string")
             if isinstance(value, str):
                 yield f"{prefix}{key}:{value}", 1.0
+            elif isinstance(value, np.ndarray) and value.ndim == 1 and value.dtype.kind in "buif":
+                numbers = {str(place): number for place, number in enumerate(value.tolist())}
+                yield from _items(numbers, f"{prefix}{key}:", where)
             elif isinstance(value, (Mapping, list, tuple, set, frozenset)):
                 yield from _items(value, f"{prefix}{key}:", where)
             elif weight := _weight(prefix + key, value, where):
@@ -126,7 +130,7 @@ def _weight(name: str, value: Any, where: str) -> float:
     if not isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
         raise FeatureError(
             f"{where}: feature {name!r} has a value of type {type(value).__name__}; "
-            "wanted a number, a bool, a string, a dict or a list"
+            "wanted a number, a bool, a string, a dict, a list or an array of numbers"
         )
     try:
         weight = float(value)

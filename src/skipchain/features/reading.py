@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import offsets_of
-from skipchain.errors import TemplateError
+from skipchain.errors import FeatureError, TemplateError
+from skipchain.features.numbers import NotANumber, Scale, read_numbers
 from skipchain.features.strings import Slices, Strings, code_points
-from skipchain.features.template import Atom, View
+from skipchain.features.template import RAW, Atom, View
 from skipchain.features.views import LONGEST_NGRAM, NGRAMS, UserView, Value, evaluate
 from skipchain.kernels import intern
 
@@ -33,11 +34,13 @@ class ViewValues:
     nothing; several: value v has ``codes[indptr[v] : indptr[v + 1]]``. The last two values are the
     places before and after a sentence. ``size`` numbers are in use; strings that were not learnt
     have the last ones, so that features not in the vocabulary can be told apart and counted.
+    ``weights`` go with the codes of a view that gives numbers; a string weighs one.
     """
 
     codes: NDArray[np.int32]
     indptr: NDArray[np.int64] | None
     size: int
+    weights: NDArray[np.float64] | None = None
 
     def mapped(self, numbers: NDArray[np.int32]) -> ViewValues:
         """The same with ``numbers[code]`` for each code; a number below 0 takes the entry away."""
@@ -46,7 +49,8 @@ class ViewValues:
             return ViewValues(found, None, self.size)
         keep = found >= 0
         indptr = np.append(0, np.cumsum(keep))[self.indptr]
-        return ViewValues(found[keep], indptr, self.size)
+        weights = None if self.weights is None else self.weights[keep]
+        return ViewValues(found[keep], indptr, self.size, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +62,20 @@ class Tuples:
 
 
 class Reading:
-    """The numbers that the templates' views give for one corpus."""
+    """The numbers that the templates' views give for one corpus.
 
-    def __init__(self, corpus: Corpus, functions: Mapping[str, UserView]) -> None:
+    ``scales`` are those of views that give numbers, as far as they are known already.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        functions: Mapping[str, UserView],
+        scales: Mapping[View, Scale] | None = None,
+    ) -> None:
         self.corpus = corpus
         self.functions = functions
+        self.scales = dict(scales or {})
         self.values: dict[View, ViewValues] = {}
         self._columns: dict[str, Column] = {}
         self._texts: dict[str, Slices] = {}
@@ -79,7 +92,13 @@ class Reading:
     # Views of distinct values ------------------------------------------------------------------
 
     def learn(self, view: View) -> Strings:
-        """Number the view's distinct strings, and keep its values under these numbers."""
+        """Number the view's distinct strings, and keep its values under these numbers.
+
+        The strings of a view that gives numbers are their places: 0, 1 …
+        """
+        if view.numeric:
+            self._keep_numbers(view, None)
+            return Strings.of([str(k) for k in range(len(self.scales[view].mean))])
         if view.function == NGRAMS:
             strings, self.values[view] = self._learn_ngrams(view)
             return strings
@@ -93,7 +112,9 @@ class Reading:
 
     def find(self, view: View, strings: Strings) -> None:
         """Keep the view's values under numbers learnt before."""
-        if view.function == NGRAMS:
+        if view.numeric:
+            self._keep_numbers(view, strings)
+        elif view.function == NGRAMS:
             self.values[view] = self._find_ngrams(view, strings)
         elif view.function is None:
             self._keep(view, self._slices(view.column), strings)
@@ -121,6 +142,37 @@ class Reading:
         codes = np.append(numbers + np.int32(RESERVED), np.array([BEFORE, AFTER], np.int32))
         codes[:-RESERVED][numbers < 0] = ABSENT
         self.values[view] = ViewValues(codes, None, size + RESERVED)
+
+    def _keep_numbers(self, view: View, strings: Strings | None) -> None:
+        """Keep the numbers that are not zero, on the view's scale, which is learnt if need be."""
+        scale = self.scales.get(view)
+        try:
+            numbers, present = read_numbers(
+                self._source(view),
+                several=view.function == "vector",
+                width=None if scale is None else len(scale.mean),
+            )
+        except NotANumber as error:
+            token = int(np.argmax(self.column(view.column).codes == error.place))
+            raise FeatureError(f"token {token}, {view}: {error}") from None
+        if scale is None:
+            scale = Scale.unit(numbers.shape[1])
+            if RAW not in view.arguments:
+                own = np.bincount(self.column(view.column).codes, minlength=len(present))
+                scale = Scale.standard(numbers, np.where(present, own, 0))
+            self.scales[view] = scale
+        numbers = np.where(present[:, None], scale.apply(numbers), 0.0)
+        owner, place = np.nonzero(numbers)
+        codes, size = np.arange(numbers.shape[1], dtype=np.int32), numbers.shape[1]
+        if strings is not None:
+            codes, size = strings.number(Slices.of([str(k) for k in range(size)]))
+        outside = [len(owner)] * (1 + RESERVED)
+        self.values[view] = ViewValues(
+            codes[place] + np.int32(RESERVED),
+            np.append(np.searchsorted(owner, np.arange(len(present))), outside),
+            size + RESERVED,
+            numbers[owner, place],
+        )
 
     def _slices(self, column: str) -> Slices:
         """The distinct values of a column."""

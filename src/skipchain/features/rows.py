@@ -39,6 +39,11 @@ class Sparse:
         return len(self.indptr) - 1
 
     @property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of each entry. [K]"""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+
+    @property
     def nbytes(self) -> int:
         """Bytes held."""
         return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
@@ -116,12 +121,16 @@ class RowsBuilder:
         self._columns: dict[frozenset[View], list[NDArray[np.int32]]] = {}
         self._tokens: list[NDArray[np.int64]] = []
         self._ids: list[NDArray[np.int32]] = []
+        self._weights: list[NDArray[np.float64] | None] = []
 
     def add_values(self, atom: Atom, values: ViewValues, numbers: NDArray[np.int32]) -> None:
         """A template of one view at one offset; ``numbers`` turns its codes into features."""
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
-        self._groups.setdefault(key, []).append((atom.view, mapped))
+        if mapped.weights is None:
+            self._groups.setdefault(key, []).append((atom.view, mapped))
+        else:  # numbers seldom repeat: nothing is gained by a unit
+            self._add_several(mapped, self.reading.shifted(*key))
         if values.indptr is None or mapped.indptr is None:
             lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
         else:
@@ -142,6 +151,14 @@ class RowsBuilder:
             keep = found >= 0
             self._tokens.append(tuples.tokens[keep])
             self._ids.append(found[keep] + np.int32(first))
+            self._weights.append(None)
+
+    def _add_several(self, values: ViewValues, codes: NDArray[np.int32]) -> None:
+        assert values.indptr is not None
+        owner, entries = expand(values.indptr, codes)
+        self._tokens.append(owner)
+        self._ids.append(values.codes[entries])
+        self._weights.append(None if values.weights is None else values.weights[entries])
 
     def build(self, *, grouped: bool, joined: bool = False) -> tuple[Sparse, Sparse]:
         """The index of tokens and, where templates are grouped, that of units.
@@ -170,9 +187,7 @@ class RowsBuilder:
                 if values.indptr is None:
                     self._columns.setdefault(frozenset([view]), []).append(values.codes[codes])
                 else:
-                    owner, entries = expand(values.indptr, codes)
-                    self._tokens.append(owner)
-                    self._ids.append(values.codes[entries])
+                    self._add_several(values, codes)
         for columns in self._columns.values():
             joint = _joint(columns) if joined and len(columns) > 1 else None
             if joint is None:
@@ -192,7 +207,18 @@ class RowsBuilder:
             indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
             extra = Sparse(indptr, np.concatenate(self._ids)[order].astype(np.int32))
         stacked = np.stack(columns) if columns else np.zeros((0, n), np.int32)
-        return Sparse(*compress(stacked, extra.indptr, extra.indices))
+        index = Sparse(*compress(stacked, extra.indptr, extra.indices))
+        if all(weights is None for weights in self._weights):
+            return index
+        values = np.ones(len(index.indices))
+        weights = [
+            np.ones(len(ids)) if own is None else own
+            for ids, own in zip(self._ids, self._weights, strict=True)
+        ]
+        # the further index fills the end of each row
+        last = np.repeat(index.indptr[1:] - extra.indptr[1:], np.diff(extra.indptr))
+        values[last + np.arange(len(order))] = np.concatenate(weights)[order]
+        return Sparse(index.indptr, index.indices, values)
 
 
 def _joint(

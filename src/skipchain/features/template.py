@@ -4,9 +4,11 @@ One template a line. A *view* looks at a token: a column by its name (``word``, 
 function of one (``lower``, ``suffix(3)``, ``shape(lemma)``; without a column it looks at ``word``;
 views nest: ``suffix(lower, 3)``). ``[k]`` looks k tokens away, ``[a..b]`` stands for one template
 per offset, ``&`` joins views into one feature, ``bag(view, a..b)`` is the set of values within a
-window. A template that begins with ``label[-1] &`` is scored for each pair of labels instead of
-each label. ``?`` after a column leaves the template out where the corpus has no such column; ``#``
-begins a comment. Strings are written as in JSON, so a backslash is written twice.
+window. ``value(column)`` and ``vector(column)`` read the column's strings as numbers, which become
+the values of features; ``raw`` as a last argument keeps their scale. A template that begins with
+``label[-1] &`` is scored for each pair of labels instead of each label. ``?`` after a column leaves
+the template out where the corpus has no such column; ``#`` begins a comment. Strings are written as
+in JSON, so a backslash is written twice.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from dataclasses import dataclass, replace
 
 from skipchain.corpus.corpus import WORD
 from skipchain.errors import TemplateError
+
+NUMERIC = frozenset({"value", "vector"})  # views that give numbers, one or several
+RAW = "raw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +40,17 @@ class View:
         mark = "?" if self.optional else ""
         if self.function is None:
             return self.column + mark
+        if self.numeric:
+            return f"{self.function}({', '.join(map(str, (self.source, *self.arguments)))})"
         inside = [json.dumps(a, ensure_ascii=False) for a in self.arguments]
         if self.source != View(WORD):
             inside.insert(0, str(self.source))
         return self.function + (f"({', '.join(inside)})" if inside else "")
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the view gives numbers instead of strings."""
+        return self.function in NUMERIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +99,13 @@ class Template:
         return replace(self, atoms=tuple(atoms))
 
     def format(self, values: Iterable[str]) -> str:
-        """The name of one feature, from the value of each atom.
+        """The name of one feature, from the value of each atom; a number has the template's own.
 
         >>> parse_template("pos[-1] & pos")[0].format(["DT", "NN"])
         'pos[-1] & pos=DT|NN'
         """
+        if self.atoms[0].view.function == "value":
+            return str(self)
         if len(self.atoms) > 1:  # no two features may have one name
             values = (value.replace("\\", r"\\").replace("|", r"\|") for value in values)
         return f"{self}={'|'.join(values)}"
@@ -239,8 +253,9 @@ class _Parser:
 
     def view(self) -> View:
         name = self.kind("name", "a column or a view")
-        if name not in self.functions:
-            if not self.at_end() and self.tokens[self.here][1] == "(":
+        called = not self.at_end() and self.tokens[self.here][1] == "("
+        if name not in self.functions or (name in NUMERIC and not called):
+            if called:
                 raise TemplateError(
                     f"there is no view {name!r}; there are {', '.join(sorted(self.functions))}"
                 )
@@ -253,7 +268,11 @@ class _Parser:
             else:
                 arguments.append(self.argument("a view, a number or a string"))
             while self.take(","):
-                arguments.append(self.argument("a number or a string"))
+                if name in NUMERIC:
+                    self.expect(RAW)
+                    arguments.append(RAW)
+                else:
+                    arguments.append(self.argument("a number or a string"))
             self.expect(")")
         return View(source.column, name, source, tuple(arguments))
 

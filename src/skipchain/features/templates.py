@@ -13,10 +13,19 @@ from skipchain.corpus.corpus import LABEL, WORD
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
 from skipchain.features.sets import SETS
-from skipchain.features.template import NAME, Template, View, chain_of, parse_templates
+from skipchain.features.template import (
+    NAME,
+    NUMERIC,
+    RAW,
+    Template,
+    View,
+    chain_of,
+    parse_templates,
+)
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView, check_arguments
 
-VIEW_NAMES = frozenset(FUNCTIONS) | {NGRAMS}
+STRING_VIEWS = frozenset(FUNCTIONS) | {NGRAMS}
+VIEW_NAMES = STRING_VIEWS | NUMERIC
 RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
 
 
@@ -44,22 +53,34 @@ class Templates:
                 raise TemplateError(f"{name!r} cannot name a view of your own; choose another name")
         for template in self.templates:
             for atom in template.atoms:
+                if atom.view.numeric and (len(template.atoms) > 1 or atom.bag):
+                    raise TemplateError(
+                        f"'{template}': {atom.view} is a number, which goes with no other view and "
+                        "into no bag; give it a line of its own"
+                    )
                 for view in chain_of(atom.view):
                     self._check(view)
 
     def _check(self, view: View) -> None:
         if view.source is not None and view.source.function == NGRAMS:
             raise TemplateError(f"{view}: n-grams are several values, use them directly")
+        if view.source is not None and view.source.numeric:
+            raise TemplateError(f"{view}: {view.source} is a number, and views look at strings")
         if view.function is None:
             if view.column == LABEL:
                 raise TemplateError(
                     f"{LABEL!r} is what is to be predicted; templates can read it only as "
                     f"'{LABEL}[-1] & …', the previous label"
                 )
-            if not NAME.fullmatch(view.column) or view.column in VIEW_NAMES | set(self.functions):
+            if not NAME.fullmatch(view.column) or view.column in STRING_VIEWS | set(self.functions):
                 raise TemplateError(
                     f"templates cannot name column {view.column!r}; rename it to a word of letters "
                     "and digits that is no view"
+                )
+        elif view.numeric:
+            if view.arguments not in ((), (RAW,)):
+                raise TemplateError(
+                    f"{view.function} takes a column and {RAW!r}, got {list(view.arguments)}"
                 )
         elif view.function not in self.functions:
             check_arguments(view.function, view.arguments)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
+from skipchain.features.numbers import Scale
 from skipchain.features.reading import RESERVED, Reading
 from skipchain.features.rows import Rows, RowsBuilder
 from skipchain.features.strings import Strings
@@ -32,7 +33,7 @@ class Vocabulary:
 
     ``rows[k]`` is ``int32 [F_k, atoms]``: the view numbers of each feature of template k. State
     features are numbered template by template; the features of transition templates have numbers of
-    their own.
+    their own. ``scales`` has the mean and deviation of each view that gives numbers.
 
     >>> corpus = Corpus.of([["Ada", "saw", "Bo"]])
     >>> vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word\\nword[-1] & word"))
@@ -45,6 +46,7 @@ class Vocabulary:
     templates: Templates
     views: Mapping[View, Strings]
     rows: tuple[NDArray[np.int32], ...]
+    scales: Mapping[View, Scale] = field(default_factory=dict)
     _slots: dict[int, NDArray[np.int32]] = field(default_factory=dict)
 
     @classmethod
@@ -61,7 +63,7 @@ class Vocabulary:
                 if atom.view not in views:
                     views[atom.view] = reading.learn(atom.view)
             rows.append(_features(template, reading, min_count))
-        vocabulary = cls(templates, views, tuple(rows))
+        vocabulary = cls(templates, views, tuple(rows), reading.scales)
         return vocabulary, vocabulary._encode(reading, joined=True)
 
     def encode(self, corpus: Corpus) -> Rows:
@@ -73,7 +75,7 @@ class Vocabulary:
                     f"{', '.join(corpus.columns)}; name that column when reading, or train a model "
                     "without it (with --columns, '_' leaves a column out)"
                 )
-        reading = Reading(corpus, self.templates.functions)
+        reading = Reading(corpus, self.templates.functions, self.scales)
         for view, strings in self.views.items():
             reading.find(view, strings)
         return self._encode(reading, joined=False)
@@ -180,16 +182,19 @@ class Vocabulary:
         for template, rows in zip(self.templates.templates, kept, strict=True):
             columns = [renumber[atom.view][rows[:, m]] for m, atom in enumerate(template.atoms)]
             rows_out.append(np.stack(columns, axis=1).astype(np.int32))
-        return Vocabulary(self.templates, views, tuple(rows_out))
+        return Vocabulary(self.templates, views, tuple(rows_out), self.scales)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Everything but the template text, as arrays for a model file."""
         arrays: dict[str, NDArray[Any]] = {}
-        for k, strings in enumerate(self.views.values()):
+        for k, (view, strings) in enumerate(self.views.items()):
             text = strings.text.encode("utf-8", "surrogatepass")
             arrays[f"view.{k}.text"] = np.frombuffer(text, np.uint8)
             arrays[f"view.{k}.starts"] = strings.starts
             arrays[f"view.{k}.lengths"] = strings.lengths
+            if view in self.scales:
+                arrays[f"view.{k}.mean"] = self.scales[view].mean
+                arrays[f"view.{k}.deviation"] = self.scales[view].deviation
         for k, rows in enumerate(self.rows):
             arrays[f"template.{k}.rows"] = rows
         return arrays
@@ -198,7 +203,7 @@ class Vocabulary:
     def from_arrays(cls, templates: Templates, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
         """The inverse of `to_arrays`; a ValueError says what does not fit."""
         order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
-        views = {}
+        views, scales = {}, {}
         for k, view in enumerate(order):
             text = arrays[f"view.{k}.text"].tobytes().decode("utf-8", "surrogatepass")
             starts, lengths = arrays[f"view.{k}.starts"], arrays[f"view.{k}.lengths"]
@@ -208,6 +213,9 @@ class Vocabulary:
             if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
                 raise ValueError(f"strings of view '{view}' reach beyond their text")
             views[view] = Strings(text, starts, lengths)
+            if view.numeric:
+                scales[view] = Scale(arrays[f"view.{k}.mean"], arrays[f"view.{k}.deviation"])
+                _check_scale(view, scales[view])
         rows = []
         for k, template in enumerate(templates.templates):
             table = arrays[f"template.{k}.rows"]
@@ -219,12 +227,20 @@ class Vocabulary:
             ):
                 raise ValueError(f"features of template '{template}' name unknown strings")
             rows.append(table)
-        return cls(templates, views, tuple(rows))
+        return cls(templates, views, tuple(rows), scales)
 
 
 def _word(value: str) -> str:
     """A string as names show it: one that looks like a boundary is marked by a backslash."""
     return "\\" + value if value in BOUNDARIES or value.startswith("\\") else value
+
+
+def _check_scale(view: View, scale: Scale) -> None:
+    for part in (scale.mean, scale.deviation):
+        if part.dtype != np.float64 or part.ndim != 1 or not np.isfinite(part).all():
+            raise ValueError(f"the scale of view '{view}' is not two lists of finite numbers")
+    if len(scale.mean) != len(scale.deviation) or not (scale.deviation > 0.0).all():
+        raise ValueError(f"the scale of view '{view}' has deviations that are not above 0")
 
 
 def _is_table(array: NDArray[Any], dimensions: int) -> bool:

@@ -15,6 +15,7 @@ ESTIMATORS = {
     "memm": "MEMM",
     "maxent": "MaxEnt",
     "perceptron": "Perceptron",
+    "hmm": "HMM",
 }
 
 
@@ -27,6 +28,8 @@ def check_kind(kind: str) -> None:
 def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimator:
     """The estimator of one kind; settings that it does not have are refused.
 
+    Without ``features`` it has those that its kind has unless told otherwise.
+
     >>> make_estimator("perceptron", "word", epochs=3)
     Perceptron(features='word', epochs=3)
     """
@@ -38,5 +41,6 @@ def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimat
             raise ParameterError(
                 f"{name!r} is no setting of model {kind}; it has {', '.join(known)}"
             )
-    estimator: SequenceEstimator = found(features, **settings)
+    own = {} if features is None else {"features": features}
+    estimator: SequenceEstimator = found(**own, **settings)
     return estimator

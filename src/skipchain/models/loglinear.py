@@ -196,9 +196,9 @@ class LogLinear(SequenceEstimator):
             task.data, len(task.blank.labels), observed=self.pairs == "observed" or (
                 adaptive and self.pairs is None
             ),
-            boundaries=self._bounded, constraints=task.constraints, order=self.order, local=self.local, l2=self.l2,
-            dropout=self.dropout, unit_dropout=self.unit_dropout, adaptive=adaptive,
-            seed=self.seed, first=task.first,
+            boundaries=self._bounded, constraints=task.constraints, order=self.order,
+            local=self.local, l2=self.l2, dropout=self.dropout, unit_dropout=self.unit_dropout,
+            adaptive=adaptive, seed=self.seed, first=task.first,
         )  # fmt: skip
         if task.progress is not None:
             task.progress.begin(
