@@ -18,6 +18,7 @@ LAYERS = [
     {"models"},
     {"modelfile"},
     {"tagger", "datasets", "examples"},
+    {"reproduce"},
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -6,13 +6,14 @@ They are not part of the package: each has a licence of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
+from skipchain.io.labelled_lines import read_labelled_lines
 
 VARIABLE = "SKIPCHAIN_DATA"
 
@@ -29,9 +30,12 @@ class Part:
     columns: tuple[str, ...] | None = None
     scheme: str | None = None
     format: str | None = None
+    reader: Callable[[Path], Corpus] | None = None
 
     def read(self, folder: Path) -> Corpus:
         """The corpus in this file."""
+        if self.reader is not None:
+            return self.reader(folder / self.path)
         return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
 
     def differences(self, corpus: Corpus) -> list[str]:
@@ -68,7 +72,12 @@ class DataSet:
         """
         if part not in self.parts:
             raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.parts)}")
-        return self.parts[part].read(root())
+        folder, path = root(), self.parts[part].path
+        if not (folder / path).is_file():
+            raise CorpusError(
+                f"{self.name}: there is no {path} in {folder}, which {VARIABLE} names"
+            )
+        return self.parts[part].read(folder)
 
 
 CONLL = ("word", "pos", "chunk", "label")
@@ -138,6 +147,11 @@ DATA_SETS = (
     DataSet(
         "ptb-sample", "Wall Street Journal sample, parts of speech", "non-commercial (LDC)",
         {"all": Part("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
+    ),
+    DataSet(
+        "faq-usenet-substitute", "lines of Usenet FAQs", "unstated",
+        {"all": Part("faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21,
+                     reader=read_labelled_lines)},
     ),
 )  # fmt: skip
 

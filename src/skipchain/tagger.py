@@ -18,6 +18,7 @@ from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.chain import ChainModel
+from skipchain.models.explain import Explanation, explain
 from skipchain.models.inputs import as_input
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
@@ -158,6 +159,22 @@ class Tagger:
         """The labels of each sequence, for input of the kind that the model was fitted on."""
         with Workers(self.threads) as workers:
             return self.model.label(as_input(sequences), workers, decoder)
+
+    def explain(
+        self,
+        given: str | Corpus | Sequence[Any],
+        token: int | str,
+        *,
+        labels: Sequence[str] | None = None,
+    ) -> Explanation:
+        """What decides between two labels at one token of a text, a corpus or given features.
+
+        ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
+        without ``labels`` the predicted one and the runner-up are compared.
+        """
+        if isinstance(given, str):
+            given = parse_plain(given)
+        return explain(self.model, as_input(given), token, labels=labels, threads=self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""

@@ -11,7 +11,9 @@ from skipchain.cli.convert import convert
 from skipchain.cli.data import data
 from skipchain.cli.demo import demo
 from skipchain.cli.eval import evaluate
+from skipchain.cli.explain import explain
 from skipchain.cli.inspect import inspect
+from skipchain.cli.reproduce import reproduce
 from skipchain.cli.tag import tag
 from skipchain.cli.train import train
 
@@ -29,8 +31,10 @@ app.command()(train)
 app.command()(tag)
 app.command("eval")(evaluate)
 app.command()(inspect)
+app.command()(explain)
 app.command()(convert)
 app.command()(data)
+app.command()(reproduce)
 app.command()(demo)
 
 

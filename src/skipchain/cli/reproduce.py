@@ -1,0 +1,124 @@
+"""``skipchain reproduce``: published tables, measured anew."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skipchain.cli.options import Json, Overwrite, Quiet, Threads, print_json, say
+from skipchain.errors import SkipchainError
+
+if TYPE_CHECKING:
+    from skipchain.reproduce import Table
+
+
+def reproduce(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Tables to measure; without any they are listed."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Less data and fewer seeds: seconds, rougher figures.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Write Markdown and pictures into this folder."
+        ),
+    ] = None,
+    json: Json = False,
+    threads: Threads = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure published tables anew: published and measured side by side, with a verdict each."""
+    from skipchain.reproduce import TABLES, Run, check_name
+    from skipchain.reproduce import reproduce as measure
+    from skipchain.reproduce.run import silent
+
+    chosen = list(dict.fromkeys(names or []))
+    for name in chosen:
+        check_name(name)
+    if not chosen:
+        if json:
+            print_json([{"table": name, "about": about} for name, about in TABLES.items()])
+        else:
+            for name, about in TABLES.items():
+                print(f"{name:<10}  {about}")
+        return
+    folder = None if output is None else _folder(output, chosen, overwrite)
+    run = Run(quick, threads, silent if quiet else say)
+    tables = []
+    for name in chosen:
+        table = measure(name, run)
+        tables.append(table)
+        if folder is not None:
+            _write(table, folder, overwrite)
+        if not json:
+            _print(table)
+    if json:
+        print_json([row.as_dict() for table in tables for row in table.rows])
+
+
+def _folder(output: str, names: list[str], overwrite: bool) -> Path:
+    """The folder to write to, made where it is missing; refused before any work is done."""
+    from skipchain.io.files import check_target
+
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        detail = getattr(error, "strerror", None) or error
+        raise SkipchainError(f"cannot make the folder {output}: {detail}") from None
+    for name in names:
+        check_target(folder / f"{name}.md", overwrite)
+    return folder
+
+
+def _write(table: Table, folder: Path, overwrite: bool) -> None:
+    from skipchain.io.files import atomic_write, write_text
+    from skipchain.reproduce.plots import HOW, available, png
+
+    shown = []
+    if table.pictures and not available():
+        say(HOW)
+    elif table.pictures:
+        for picture in table.pictures:
+            file = f"{table.name}-{picture.name}.png"
+            with atomic_write(folder / file, binary=True, overwrite=overwrite) as out:
+                out.write(png(picture))
+            shown.append((file, picture.caption))
+    path = folder / f"{table.name}.md"
+    write_text(path, table.markdown(tuple(shown)), overwrite=overwrite)
+    say(f"written: {path}" + "".join(f", {folder / file}" for file, _ in shown))
+
+
+def _print(table: Table) -> None:
+    from rich.console import Console
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    from skipchain.reproduce.table import FAILS, HEADINGS
+
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(Text(table.title, style="bold"))
+    console.print(Text(table.about()))
+    for note in table.notes:
+        console.print(Text(f"• {note}"))
+    console.print()
+    grid = Grid(box=None, pad_edge=False)
+    for heading in HEADINGS:
+        words = heading in ("system", "metric", "verdict")
+        grid.add_column(heading, justify="left" if words else "right", no_wrap=heading != "verdict")
+    for row in table.rows:
+        *cells, verdict = row.cells()
+        colour = "red" if verdict.startswith(FAILS) else "green"
+        grid.add_row(*map(Text, cells), Text(verdict, style=colour))
+    console.print(grid)
+    if table.verdict:
+        console.print()
+        console.print(Text(table.verdict, style="bold"))
+    console.print()

@@ -1,0 +1,253 @@
+"""Why a token has one label and not another, as data: active features and what each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.dataset import Dataset
+from skipchain.errors import SkipchainError
+from skipchain.features.rows import Sparse
+from skipchain.inference.chains import marginals
+from skipchain.models.chain import ChainModel
+from skipchain.models.inputs import chain_offsets, encode
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+FEATURE, LABELS, BOUNDARY = "feature", "labels", "boundary"
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one active feature, or one meeting of labels, adds to the score of each label.
+
+    ``kind`` is ``feature``, ``labels`` (the labels before and after) or ``boundary`` (the start or
+    the end of the sequence).
+    """
+
+    name: str
+    kind: str
+    scores: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """The first label's score minus the second's."""
+        return self.scores[0] - self.scores[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision between two labels at one token, all other labels as predicted.
+
+    ``contributions`` are sorted by the size of their difference; those that are zero for both
+    labels are left out. ``totals`` are their sums. For a model of whole sequences the difference of
+    the totals is the log odds of the two labels, given the labels around; for a ``local`` model the
+    totals are what the classifier of this position compares given the label before, and the log
+    odds are those of that classifier: the total minus a normaliser which is the same for both.
+
+    ``probabilities`` are the marginals, in which the labels around are free. ``forbidden`` names
+    those of the two labels that the scheme does not allow next to the labels around, which no score
+    can make up for.
+    """
+
+    token: int
+    word: str | None
+    predicted: str
+    previous: str | None
+    following: str | None
+    labels: tuple[str, str]
+    probabilities: tuple[float, float]
+    contributions: tuple[Contribution, ...]
+    local: bool
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """The score of each label."""
+        first, second = (sum(part.scores[k] for part in self.contributions) for k in (0, 1))
+        return first, second
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        first, second = self.totals
+        return {
+            **asdict(self),
+            "contributions": [
+                {**asdict(part), "difference": part.difference} for part in self.contributions
+            ],
+            "totals": [first, second],
+            "difference": first - second,
+        }
+
+
+def explain(
+    model: ChainModel,
+    given: Corpus | Sequence[Any],
+    token: int | str,
+    *,
+    labels: Sequence[str] | None = None,
+    threads: int | None = 1,
+) -> Explanation:
+    """Explain one token of a corpus, or of sequences of features, between two labels.
+
+    ``token`` counts from 0 through the whole input; where the input is a corpus it may be a word
+    that occurs once. ``labels`` are two of the model's; without them they are the predicted one and
+    the one with the largest marginal among the others.
+
+    >>> from skipchain import CRF
+    >>> corpus = Corpus.of([["Ada", "slept"], ["Bo", "ran"]] * 5,
+    ...                    [["B-PER", "O"], ["B-PER", "O"]] * 5, scheme="iob2")
+    >>> found = explain(CRF("word", encoding=None).fit(corpus).model_, corpus[:1], "Ada")
+    >>> found.labels, sorted(part.name for part in found.contributions)
+    (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
+    """
+    offsets = chain_offsets(given)
+    position = _position(given, token, int(offsets[-1]))
+    chain = int(np.searchsorted(offsets, position, side="right")) - 1
+    at = position - int(offsets[chain])
+    own = given[chain : chain + 1]
+    with Workers(threads) as workers:
+        scores = model.scored(Dataset(*encode(model.features, own)), workers)
+        path = model.decode(scores, workers).codes.tolist()
+        sure = marginals(scores, workers)[at]
+    pair = _pair(model, path[at], sure, labels)
+    parts = [
+        part
+        for part in _contributions(model, scores.data, at, path, pair)
+        if any(part.scores)
+    ]  # fmt: skip
+    parts.sort(key=lambda part: -abs(part.difference))
+    name = model.labels
+    return Explanation(
+        position,
+        own[0].words[at] if isinstance(own, Corpus) else None,
+        name[path[at]],
+        name[path[at - 1]] if at else None,
+        name[path[at + 1]] if at + 1 < len(path) else None,
+        (name[pair[0]], name[pair[1]]),
+        (float(sure[pair[0]]), float(sure[pair[1]])),
+        tuple(parts),
+        model.local,
+        tuple(name[k] for k in pair if _forbidden(model, k, at, path)),
+    )
+
+
+def _position(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+    if isinstance(token, str):
+        if not isinstance(given, Corpus):
+            raise SkipchainError(f"sequences of features have no words; give {token!r} as a number")
+        words = given.words.tolist()
+        places = [k for k, word in enumerate(words) if word == token]
+        if len(places) > 1:
+            told = ", ".join(map(str, places[:10])) + (" …" if len(places) > 10 else "")
+            raise SkipchainError(
+                f"{token!r} occurs {len(places)} times, as tokens {told}; give one of the numbers"
+            )
+        if not places:
+            shown = " ".join(f"{k}:{word}" for k, word in enumerate(words[:20]))
+            more = " …" if size > 20 else ""
+            raise SkipchainError(f"there is no token {token!r}; there are {shown}{more}")
+        return places[0]
+    if not 0 <= token < size:
+        raise SkipchainError(
+            f"there is no token {token}; there are {size}, counted from 0"
+            if size else f"there is no token {token}; the input has none"
+        )  # fmt: skip
+    return int(token)
+
+
+def _pair(
+    model: ChainModel, predicted: int, sure: Floats, labels: Sequence[str] | None
+) -> tuple[int, int]:
+    """The numbers of the labels to compare."""
+    if labels is not None:
+        for label in labels:
+            if label not in model.labels:
+                raise SkipchainError(
+                    f"the model has no label {label!r}; it has {', '.join(model.labels)}"
+                )
+        if len(labels) != 2 or labels[0] == labels[1]:
+            raise SkipchainError(f"two different labels are compared, got {', '.join(labels)}")
+        return model.labels.index(labels[0]), model.labels.index(labels[1])
+    if len(model.labels) < 2:
+        raise SkipchainError(
+            f"the model has only the label {model.labels[0]!r}; there is nothing to choose"
+        )
+    order = np.argsort(-sure, kind="stable").tolist()
+    return predicted, next(k for k in order if k != predicted)
+
+
+def _contributions(
+    model: ChainModel, data: Dataset, at: int, path: list[int], pair: tuple[int, int]
+) -> Iterator[Contribution]:
+    """Everything that the scores of the two labels at a position are the sum of."""
+    weights = model.weights
+    own = list(pair)
+    size = weights.n_labels
+    before = path[at - 1] if at else size
+
+    names = model.features.names()
+    for number, value in _active(data.rows.flat(), at):
+        yield _part(names[number], FEATURE, value * weights.state[number, own], value)
+    pairs = weights.edges.reshape(-1, size + 1, size)
+    paired = model.features.names(transition=True)
+    told = [*model.labels, "<start>"]
+    for number, value in _active(data.rows.edges, at):
+        scores = value * pairs[number, before, own]
+        yield _part(f"{told[before]} → · & {paired[number]}", FEATURE, scores, value)
+
+    if at:
+        scores = weights.transitions[before, own]
+        yield _part(f"{told[before]} → ·", LABELS, scores)
+    else:
+        yield _part("<start> → ·", BOUNDARY, weights.start[own])
+    if at + 1 == len(path):
+        yield _part("· → <end>", BOUNDARY, weights.end[own])
+    if weights.order == 2 and at:
+        earlier = path[at - 2] if at > 1 else size
+        yield _part(f"{told[earlier]} → {told[before]} → ·", LABELS,
+                    weights.second[earlier, before, own])  # fmt: skip
+    if model.local or at + 1 == len(path):
+        return
+    # Whole sequences are scored: the label also has its part in what comes after it.
+    after = path[at + 1]
+    yield _part(f"· → {told[after]}", LABELS, weights.transitions[own, after])
+    for number, value in _active(data.rows.edges, at + 1):
+        scores = value * pairs[number, own, after]
+        yield _part(f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value)
+    if weights.order == 2:
+        yield _part(f"{told[before]} → · → {told[after]}", LABELS,
+                    weights.second[before, own, after])  # fmt: skip
+        if at + 2 < len(path):
+            last = path[at + 2]
+            yield _part(f"· → {told[after]} → {told[last]}", LABELS,
+                        weights.second[own, after, last])  # fmt: skip
+
+
+def _active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
+    """The entries of one row and their values."""
+    where = slice(*index.indptr[row : row + 2].tolist())
+    numbers = index.indices[where].tolist()
+    values = index.values[where].tolist() if len(index.values) else [1.0] * len(numbers)
+    return zip(numbers, values, strict=True)
+
+
+def _part(name: str, kind: str, scores: Floats, value: float = 1.0) -> Contribution:
+    first, second = scores.tolist()
+    return Contribution(name if value == 1.0 else f"{name} × {value:g}", kind, (first, second))
+
+
+def _forbidden(model: ChainModel, label: int, at: int, path: list[int]) -> bool:
+    """Whether the scheme rules the label out between its neighbours."""
+    rules = model.constraints
+    if rules is None:
+        return False
+    before = rules.pairs[path[at - 1], label] if at else rules.start[label]
+    after = rules.pairs[label, path[at + 1]] if at + 1 < len(path) else rules.end[label]
+    return not (before and after)

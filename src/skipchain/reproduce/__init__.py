@@ -1,0 +1,38 @@
+"""Published tables measured anew: one module each, published and measured side by side.
+
+>>> list(TABLES)
+['maxent', 'labelbias', 'faq']
+>>> reproduce("maxent").verdict
+'Every probability equals the published fraction within 0.001.'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from skipchain.errors import SkipchainError
+from skipchain.reproduce.run import Run
+from skipchain.reproduce.table import Picture, Row, Table
+
+__all__ = ["TABLES", "Picture", "Row", "Run", "Table", "check_name", "reproduce"]
+
+# The modules are imported when they are run.
+TABLES = {
+    "maxent": "worked examples of maximum entropy: constraints, overlap, interaction",
+    "labelbias": "a generated case where a MEMM fails and a CRF does not",
+    "faq": "segments of FAQ files: ME-stateless, TokenHMM, FeatureHMM, MEMM (needs data)",
+}
+
+
+def check_name(name: str) -> None:
+    """Refuse a table that there is not."""
+    if name not in TABLES:
+        raise SkipchainError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
+
+
+def reproduce(name: str, run: Run | None = None) -> Table:
+    """Measure one table; ``run`` says how (a full run in silence unless told)."""
+    check_name(name)
+    module = import_module(f"skipchain.reproduce.{name}")
+    table: Table = module.measure(run or Run())
+    return table

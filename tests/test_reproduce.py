@@ -1,0 +1,299 @@
+"""Published tables: what is measured, how it is shown, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+
+from skipchain import SkipchainError, cli
+from skipchain.errors import CorpusError, ReadError
+from skipchain.io.labelled_lines import read_labelled_lines
+from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
+from skipchain.reproduce.faq import groups, line_features, previous_line_features, segments
+from skipchain.reproduce.labelbias import BEST, NOISE, STATES, WORDS, sample
+from skipchain.reproduce.maxent import maximum_entropy
+from skipchain.reproduce.plots import png, side_by_side
+
+needs_data = pytest.mark.skipif(
+    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
+)
+KEYS = ["table", "system", "metric", "published", "measured", "low", "high", "seconds"]
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["skipchain", "reproduce", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capfd.readouterr()
+        return left.value.code or 0, out, err
+
+    return call
+
+
+def by_system(table, metric):
+    return {row.system: row for row in table.rows if row.metric == metric}
+
+
+# The tables ------------------------------------------------------------------------------------
+
+
+def test_maxent_equals_the_fractions():
+    table = reproduce("maxent")
+    assert len(table.rows) == 46
+    for row in table.rows:
+        assert row.measured == pytest.approx(row.published, abs=1e-3)
+        assert row.verdict.startswith("= ")
+    tags = by_system(table, "p(NNP)")
+    assert tags["tags, N* and proper nouns"].published == pytest.approx(12 / 36)
+
+
+def test_maximum_entropy_keeps_the_expectations():
+    random = np.random.default_rng(0)
+    counts = tuple(random.integers(1, 9, 7).tolist())
+    features = tuple(map(tuple, random.integers(0, 2, (3, 7)).tolist()))
+    p, weights = maximum_entropy(counts, features)
+    observed = np.array(counts) / sum(counts)
+    np.testing.assert_allclose(np.array(features) @ p, np.array(features) @ observed, atol=1e-6)
+    scores = np.exp(weights @ np.array(features))
+    np.testing.assert_allclose(p, scores / scores.sum(), atol=1e-12)
+
+
+def test_label_bias():
+    said = []
+    table = reproduce("labelbias", Run(quick=True, threads=1, say=said.append))
+    words = by_system(table, "whole words right")
+    assert words["MEMM"].measured < 0.6 < 0.9 < words["CRF"].measured
+    for row in words.values():
+        assert row.low <= row.measured <= row.high
+        assert row.verdict.startswith("holds")
+    assert len(said) == len(table.seeds)
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+    again = reproduce("labelbias", Run(quick=True, threads=1))
+    assert [row.measured for row in again.rows] == [row.measured for row in table.rows]
+
+
+def test_the_network_makes_the_noise_it_is_said_to():
+    corpus = sample(20_000, np.random.default_rng(0))
+    assert {tuple(sentence.labels) for sentence in corpus} == set(STATES)
+    right = wrong = 0
+    for sentence in corpus:
+        word = WORDS[STATES.index(tuple(sentence.labels))]
+        for seen, meant in zip(sentence.words, word, strict=True):
+            right += seen == meant
+            wrong += seen != meant
+    assert wrong / (right + wrong) == pytest.approx(3 * NOISE, abs=0.005)
+    # the best possible: the branch whose second symbol is more likely, half of the ties
+    second = [(s.words[1], s.labels[1]) for s in corpus]
+    guessed = [
+        1.0 if (seen == "i") == (state == "2") else 0.0 for seen, state in second if seen in "io"
+    ]
+    ties = sum(seen not in "io" for seen, _ in second)
+    assert (sum(guessed) + ties / 2) / len(second) == pytest.approx(BEST, abs=0.006)
+
+
+@needs_data
+def test_faq_has_the_published_order():
+    table = reproduce("faq", Run(quick=True, threads=1))
+    assert "data differ" in table.notes[0]
+    for metric in ("precision", "F1"):
+        rows = by_system(table, metric)
+        found = [rows[s].measured for s in ("ME-stateless", "TokenHMM", "FeatureHMM", "MEMM")]
+        assert found == sorted(found)
+        assert all(row.low <= row.measured <= row.high for row in rows.values())
+    # stateless lines and words alone lose segments that lines in their order keep
+    recall = {system: row.measured for system, row in by_system(table, "recall").items()}
+    assert recall["TokenHMM"] < recall["ME-stateless"] < min(recall["FeatureHMM"], recall["MEMM"])
+
+
+def test_the_24_line_features():
+    lines = {
+        "begins-with-number": "1993 was good",
+        "begins-with-ordinal": " 2.6) What cable",
+        "begins-with-punctuation": "* starred",
+        "begins-with-question-word": "How many",
+        "begins-with-subject": "Subject: x",
+        "blank": " \t ",
+        "contains-alphanum": "** a **",
+        "contains-bracketed-number": "see [12] there",
+        "contains-http": "at HTTP://x.org",
+        "contains-non-space": ".",
+        "contains-number": "year 93",
+        "contains-pipe": "a | b",
+        "contains-question-mark": "why? no",
+        "contains-question-word": "and when not",
+        "ends-with-question-mark": "is it so?  ",
+        "first-alpha-is-capitalized": "  1. The end",
+        "indented": "\tfar",
+        "indented-1-to-4": "    near",
+        "indented-5-to-10": "\tfar",
+        "more-than-one-third-space": "a      b",
+        "only-punctuation": "-- == --",
+        "shorter-than-30": "short",
+    }
+    plain = line_features("a line of some length that says nothing of note")
+    assert plain == ["contains-alphanum", "contains-non-space"]
+    for name, line in lines.items():
+        assert name in line_features(line), name
+        assert name in plain or name not in line_features(
+            "a line of some length that says nothing of note"
+        )
+    assert previous_line_features("  ") == ["prev-is-blank"]
+    assert previous_line_features("(a) one") == ["prev-begins-with-ordinal"]
+    assert len(lines) + 2 == 24
+    assert "indented" not in line_features("   ")
+
+
+def test_segments_are_runs_of_one_label():
+    assert segments(["a", "a", "b", "a"]).tolist() == [(0, 2, "a"), (2, 3, "b"), (3, 4, "a")]
+    assert segments([]).tolist() == []
+
+
+# Showing ---------------------------------------------------------------------------------------
+
+
+def test_the_tables_are_listed(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == list(TABLES)
+    listed = json.loads(run("--json")[1])
+    assert [entry["table"] for entry in listed] == list(TABLES)
+
+
+def test_json_has_the_promised_keys(run):
+    code, out, err = run("maxent", "--json", "--quick")
+    assert code == 0
+    rows = json.loads(out)
+    assert all(list(row) == KEYS for row in rows)
+    assert rows[0]["published"] == pytest.approx(1 / 6)
+    assert "maxent: tags, N*" in err
+    assert run("maxent", "--json", "-q")[2] == ""
+
+
+def test_the_command_prints_both_figures(run):
+    code, out, _ = run("maxent", "-q")
+    assert code == 0
+    assert "Every probability equals the published fraction" in out
+    assert any(line.split()[-2:] == ["=", "4/9"] for line in out.splitlines())
+
+
+def test_markdown_and_pictures_are_written(run, tmp_path):
+    folder = tmp_path / "deep" / "out"
+    code, _, err = run("labelbias", "--quick", "-o", folder, "--threads", 1)
+    assert code == 0
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "labelbias-branches.png",
+        "labelbias.md",
+    ]
+    text = (folder / "labelbias.md").read_text()
+    assert "](labelbias-branches.png)" in text
+    assert "| MEMM | whole words right |" in text
+    assert "written: " in err
+    code, _, err = run("labelbias", "--quick", "-o", folder)
+    assert code == 2
+    assert "labelbias.md exists already" in err
+    assert err.count("\n") == 1
+    assert run("labelbias", "--quick", "-q", "-o", folder, "--overwrite")[0] == 0
+
+
+def test_without_matplotlib_the_command_says_how_to_get_it(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("skipchain.reproduce.plots.available", lambda: False)
+    code, _, err = run("labelbias", "--quick", "-o", tmp_path)
+    assert code == 0
+    assert "pip install 'skipchain[plot]'" in err
+    assert [file.name for file in tmp_path.iterdir()] == ["labelbias.md"]
+
+
+def test_bars_leave_out_what_was_not_published():
+    rows = [
+        Row("t", "a", "F1", 0.5, 0.6, 0.5, 0.7),
+        Row("t", "b", "F1", None, 0.4),
+        Row("t", "a", "recall", 0.1, 0.2),
+    ]
+    assert png(side_by_side(rows, "bars")).startswith(b"\x89PNG")
+
+
+def test_a_bar_in_a_name_does_not_break_the_table():
+    table = Table("t", "T", "s", (Row("t", "a|b", "m", None, 1.0),))
+    assert r"| a\|b | m |  | 1.000 |  |  | 0.0 |  |" in table.markdown()
+
+
+# Mistakes --------------------------------------------------------------------------------------
+
+
+def test_an_unknown_table_is_refused_with_the_list(run):
+    code, out, err = run("maxent", "nothing")
+    assert (code, out) == (2, "")
+    assert err == f"skipchain: there is no table 'nothing'; there are {', '.join(TABLES)}\n"
+    with pytest.raises(SkipchainError, match="no table 'x'"):
+        reproduce("x")
+
+
+def test_missing_data_are_named(run, monkeypatch, tmp_path):
+    monkeypatch.delenv("SKIPCHAIN_DATA", raising=False)
+    code, _, err = run("faq", "--quick")
+    assert code == 2
+    assert "SKIPCHAIN_DATA is not set" in err
+    assert err.count("\n") == 1
+    monkeypatch.setenv("SKIPCHAIN_DATA", str(tmp_path))
+    with pytest.raises(CorpusError, match=r"no faq-usenet-substitute/labelled.tar.gz in .*_DATA"):
+        reproduce("faq")
+
+
+def test_a_folder_that_cannot_be_made_is_refused(run, tmp_path):
+    (tmp_path / "file").write_text("x")
+    code, _, err = run("maxent", "-o", tmp_path / "file")
+    assert code == 2
+    assert "cannot make the folder" in err
+    assert err.count("\n") == 1
+
+
+# Labelled lines --------------------------------------------------------------------------------
+
+
+def archive(path, files):
+    with tarfile.open(path, "w:gz") as out:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            out.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def test_labelled_lines_are_read(tmp_path):
+    files = {
+        "x/b-part2.txt": "head\t\nanswer\t\tindented \tline\n",
+        "x/b-part1.txt": "head\tA: 1\n",
+        "x/alone-all.txt": "tail\tbye",
+        "x/README": "no lines",
+    }
+    corpus = read_labelled_lines(archive(tmp_path / "a.tar.gz", files))
+    assert corpus.names == ("alone-all", "b-part1", "b-part2")
+    assert corpus[2].words == ["", "\tindented \tline"]
+    assert corpus[2].labels == ["head", "answer"]
+    assert corpus.n_documents == len(corpus) == 3
+    assert groups(corpus) == {"b": [1, 2]}
+
+
+def test_bad_archives_are_refused(tmp_path):
+    with pytest.raises(ReadError, match=r"a.txt\):2: 'no label' is no line"):
+        read_labelled_lines(archive(tmp_path / "a.tar.gz", {"a.txt": "head\tx\nno label\n"}))
+    with pytest.raises(ReadError, match=r"holds no \.txt"):
+        read_labelled_lines(archive(tmp_path / "b.tar.gz", {"a.md": "x"}))
+    (tmp_path / "c.tar.gz").write_bytes(b"\x1f\x8bnonsense")
+    with pytest.raises(ReadError, match="damaged or no tar archive"):
+        read_labelled_lines(tmp_path / "c.tar.gz")
+    with pytest.raises(ReadError, match="no such file"):
+        read_labelled_lines(tmp_path / "d.tar.gz")
+    whole = archive(tmp_path / "e.tar.gz", {"a.txt": "head\tx\n" * 999}).read_bytes()
+    (tmp_path / "f.tar.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ReadError, match="damaged"):
+        read_labelled_lines(tmp_path / "f.tar.gz")
