@@ -26,9 +26,9 @@ def draw(seed, lengths, states, varying, forbidden=0.0, whole=False):
     return node, edge, offsets
 
 
-def raw_norms(node, edge, offsets):
+def charges(node):
     """Random numbers in the place of normalisers: the search does not ask where they are from."""
-    return np.random.default_rng(len(offsets)).normal(0, 3, node.shape)
+    return np.random.default_rng(len(node)).normal(0, 3, node.shape)
 
 
 def step(edge, t):
@@ -107,7 +107,7 @@ problems = st.tuples(
 @settings(max_examples=200, deadline=None)
 def test_beam_is_the_plain_beam(problem, width, local):
     node, edge, offsets = draw(*problem)
-    norms = raw_norms(node, edge, offsets) if local else node[:0]
+    norms = charges(node) if local else node[:0]
     path, score = run_beam(node, edge, norms, offsets, width)
     for c, (first, last) in enumerate(itertools.pairwise(offsets)):
         alive = completable(node, edge, first, last)
