@@ -26,7 +26,9 @@ from skipchain.schemes import Spans, decode, transitions
 from skipchain.schemes import encode as encode_spans
 from skipchain.scorers.linear import Weights
 
-DECODERS = ("viterbi", "posterior", "greedy", "beam")
+EXACT = ("viterbi", "posterior")
+SEARCHES = ("greedy", "beam")
+DECODERS = (*EXACT, *SEARCHES)
 BEAM = 10  # the width of a beam unless told
 
 
@@ -90,7 +92,7 @@ class ChainModel:
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports: the searches go one label back, no further."""
-        return DECODERS if self.weights.order == 1 else DECODERS[:2]
+        return DECODERS if self.weights.order == 1 else EXACT
 
     def decode(
         self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
