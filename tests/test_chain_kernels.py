@@ -132,6 +132,23 @@ def test_a_chain_without_a_path_has_log_partition_minus_infinity():
     np.testing.assert_array_equal(marginals[:2], 0.0)
 
 
+@given(problems)
+@settings(max_examples=100, deadline=None)
+def test_normalisers_are_the_sums_over_the_next_label(problem):
+    seed, lengths, states, varying, spread = problem
+    node, edge, offsets = draw(seed, lengths, states, varying, spread)
+    norms = np.full_like(node, np.nan)
+    chain.normalisers(node, edge, offsets, norms)
+    for first, last in itertools.pairwise(offsets):
+        for t in range(first, last):
+            for i in range(states):
+                own = node[t].copy()
+                if t > first:
+                    own += edge[t if len(edge) > 1 else 0, i]
+                wanted = own.max() + np.log(np.exp(own - own.max()).sum())
+                np.testing.assert_allclose(norms[t, i], wanted, rtol=1e-12, atol=1e-10)
+
+
 @given(problems, st.floats(0.0, 0.4))
 @settings(max_examples=100, deadline=None)
 def test_viterbi_finds_the_best_path(problem, forbidden):

@@ -165,6 +165,21 @@ def test_tag_from_a_file_from_stdin_and_from_text(run, folder):
     assert "Tomas B-PER\nBrandt I-PER\n. O\n" in out
 
 
+def test_decoders_are_chosen_at_tag_time(run, folder):
+    model, test = folder / "model.skip", folder / "test.conll"
+    _, viterbi, _ = run("tag", model, test)
+    found = {}
+    for width in (1, 100):
+        code, found[width], err = run("tag", model, test, "--decoder", "beam", "--beam", width)
+        assert code == 0, err
+    assert found[100] == viterbi
+    assert run("tag", model, test, "--decoder", "greedy")[1] == found[1] != viterbi
+    assert run("tag", model, test, "--decoder", "beam")[0] == 0
+    _, narrow, _ = run("eval", model, test, "--decoder", "beam", "--beam", 1, "--json")
+    _, whole, _ = run("eval", model, test, "--json")
+    assert json.loads(narrow)["token_accuracy"] != json.loads(whole)["token_accuracy"]
+
+
 def test_every_output_format_can_be_read_back(run, folder, tmp_path):
     labels = None
     for name in ("out.conll", "out.jsonl", "out.sgml", "out.conll.gz"):
@@ -251,7 +266,10 @@ def test_tag_names_mistakes(run, folder, tmp_path):
     assert_one_line(run("tag", model, test, "--format", "pdf"), "'pdf'", "conll")
     assert_one_line(run("tag", model, test, "--nbest", "-1"), "--nbest")
     assert_one_line(run("tag", model, test, "--nbest", 2, "--format", "html"), "--nbest", "jsonl")
-    assert_one_line(run("tag", model, test, "--decoder", "magic"), "'magic'", "viterbi")
+    assert_one_line(run("tag", model, test, "--decoder", "magic"), "'magic'", "viterbi", "beam")
+    assert_one_line(run("tag", model, test, "--decoder", "beam", "--beam", 0), "at least 1", "0")
+    assert_one_line(run("tag", model, test, "--beam", 5), "--decoder beam", "viterbi")
+    assert_one_line(run("eval", model, test, "--beam", 5), "--decoder beam", "viterbi")
     assert_one_line(run("tag", model, test, "-o", model), "exists", "--overwrite")
     assert_one_line(run("tag", model, "--from", "conll", stdin=""), "empty")
     assert_one_line(run("tag", model, "--from", "text", stdin=b"caf\xe9"), "UTF-8", "0xe9")

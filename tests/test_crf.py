@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from skipchain import CRF, Corpus, SkipchainError
+from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, SkipchainError, Tagger
 from skipchain.errors import CorpusError, FeatureError, NotFittedError, TemplateError
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
@@ -273,6 +273,24 @@ def test_posterior_decoding_takes_the_largest_marginals():
     marginals = crf.predict_marginals(test)
     found = crf.predict(test, decoder="posterior")
     assert found == [[crf.classes_[k] for k in m.argmax(axis=1)] for m in marginals]
+
+
+@pytest.mark.parametrize("model", [CRF, MEMM, MaxEnt, Perceptron])
+def test_every_model_has_every_decoder(model):
+    fitted = model("word[-1..1]").fit(corpus(40))
+    test = corpus(5, seed=2)
+    tagger = Tagger(fitted.model_)
+    wide = len(fitted.classes_)
+    assert fitted.predict(test, decoder="beam", beam=wide) == fitted.predict(test)
+    assert fitted.predict(test, decoder="beam", beam=1) == fitted.predict(test, decoder="greedy")
+    for decoder in fitted.model_.decoders:
+        found = fitted.predict(test, decoder=decoder, beam=2)
+        assert [len(labels) for labels in found] == [len(sentence) for sentence in test]
+        assert tagger.label(test, decoder=decoder, beam=2) == found
+        told = tagger.predict(test, decoder=decoder, beam=2).corpus.labels.tolist()
+        assert told == [label for labels in found for label in labels]
+        text = tagger.tag("Ada went", decoder=decoder, beam=2)
+        assert len(text.labels) == 2
 
 
 def test_extreme_sequences():

@@ -14,7 +14,7 @@ from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference import chains
 from skipchain.inference.allowed import allowed_labels
-from skipchain.models.chain import ChainModel
+from skipchain.models.chain import DECODERS, ChainModel
 from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Constraints
 from skipchain.schemes import SCHEMES, Spans, convert, decode, transitions, validate
@@ -139,8 +139,10 @@ def test_forced_labels_come_back_as_they_were_given(scheme, encoding):
         for path in itertools.product(["O", *(f"{p}-X" for p in prefixes)], repeat=3):
             if validate(Column.encode(path), sentence.sentences, scheme):
                 continue
-            labels = model.decode(model.scores(sentence, workers, path), workers)
-            assert tuple(model.outward(labels, sentence.sentences).tolist()) == path
+            for decoder in DECODERS:
+                scores = model.scores(sentence, workers, path)
+                labels = model.decode(scores, workers, decoder, beam=2)
+                assert tuple(model.outward(labels, sentence.sentences).tolist()) == path
 
 
 def test_a_marked_neighbour_must_be_of_the_same_type():
@@ -185,9 +187,9 @@ def test_contradictions_are_named():
     corpus = Corpus.of([["a"], ["a", "b"]])
     with Workers(1) as workers:
         scores = model.scores(corpus, workers, [None, "O", "I-X"])
-        for decoder in (chains.viterbi, chains.marginals):
+        for decoder in DECODERS:
             with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
-                decoder(scores, workers)
+                model.decode(scores, workers, decoder)
         with pytest.raises(CorpusError, match="no possible labelling"):
             chains.nbest(scores, 2, workers)
 
@@ -200,12 +202,15 @@ def test_all_decoders_give_the_same_in_one_block_and_in_many():
     with Workers(2) as workers:
         scores = model.scores(corpus, workers)
         path, marginals = chains.viterbi(scores, workers), chains.marginals(scores, workers)
+        greedy, narrow = chains.greedy(scores, workers), chains.beam(scores, 3, workers)
         ranked = chains.nbest(scores, 2, workers)
         assert len(ranked) == len(corpus)
         for k in (0, 1500, 2999):
             alone = model.scores(corpus[k : k + 1], workers)
             tokens = corpus[k].tokens
             np.testing.assert_array_equal(path[tokens], chains.viterbi(alone, workers))
+            np.testing.assert_array_equal(greedy[tokens], chains.greedy(alone, workers))
+            np.testing.assert_array_equal(narrow[tokens], chains.beam(alone, 3, workers))
             np.testing.assert_allclose(marginals[tokens], chains.marginals(alone, workers))
             if len(corpus[k]):
                 np.testing.assert_array_equal(ranked[k].paths[0], path[tokens])
@@ -226,7 +231,8 @@ def test_scores_of_an_empty_dataset():
     model = model_of("iob2")
     with Workers(2) as workers:
         scores = model.scores(Corpus.of([]), workers)
-        assert len(chains.viterbi(scores, workers)) == 0
+        for decoder in DECODERS:
+            assert len(model.decode(scores, workers, decoder)) == 0
         assert chains.nbest(scores, 1, workers) == []
 
 
@@ -246,8 +252,68 @@ def test_constraints_keep_every_decoder_inside_the_scheme():
     corpus = Corpus.of([["a", "b", "c"] * 20] * 20)
     allowed = Constraints(*transitions(model.labels, "bioes"))
     with Workers(1) as workers:
-        path = chains.viterbi(model.scores(corpus, workers), workers)
-        loose = chains.viterbi(free.scores(corpus, workers), workers)
-    inner = np.setdiff1d(np.arange(1, len(path)), corpus.sentences)
-    assert allowed.pairs[path[inner - 1], path[inner]].all()
-    assert not allowed.pairs[loose[inner - 1], loose[inner]].all()
+        for decoder in ("viterbi", "greedy", "beam"):
+            path = model.decode(model.scores(corpus, workers), workers, decoder, beam=2).codes
+            loose = free.decode(free.scores(corpus, workers), workers, decoder, beam=2).codes
+            inner = np.setdiff1d(np.arange(1, len(path)), corpus.sentences)
+            assert allowed.pairs[path[inner - 1], path[inner]].all()
+            assert allowed.start[path[corpus.sentences[:-1]]].all()
+            assert allowed.end[path[corpus.sentences[1:] - 1]].all()
+            assert not allowed.pairs[loose[inner - 1], loose[inner]].all()
+
+
+def test_searches_of_a_local_model_go_by_the_probability_of_each_step():
+    """argmax_j p(j given the label before), and a beam of prefixes by their probability."""
+    rng = np.random.default_rng(2)
+    corpus = Corpus.of([list(rng.choice(["a", "b", "c"], n)) for n in (1, 5, 9, 30)])
+    model = replace(model_of("iob2", seed=4, constrained=False), local=True)
+    with Workers(1) as workers:
+        scores = model.scores(corpus, workers)
+        greedy = chains.greedy(scores, workers)
+        beams = {width: chains.beam(scores, width, workers) for width in (1, 2, 3, 5)}
+        best = chains.viterbi(scores, workers)
+    raw = scores.raw((0, len(corpus)))
+    differ = 0
+    for first, last in itertools.pairwise(corpus.sentences):
+        tables = []  # log p(y_t = j given y_{t−1} = i), [S, S]; all rows the same at the start
+        for t in range(first, last):
+            own = raw.node[t] + (raw.edge[t] if t > first else np.zeros_like(raw.edge[t]))
+            tables.append(own - np.log(np.exp(own).sum(axis=1, keepdims=True)))
+        state = 0
+        for t, table in enumerate(tables, first):
+            state = int(table[state].argmax())
+            assert greedy[t] == state
+        for width, path in beams.items():
+            kept = {None: (0.0, ())}
+            for table in tables:
+                new = {}
+                for p, labels in kept.values():
+                    for j, q in enumerate(table[labels[-1] if labels else 0]):
+                        if j not in new or p + q > new[j][0]:
+                            new[j] = (p + q, (*labels, j))
+                kept = dict(sorted(new.items(), key=lambda item: -item[1][0])[:width])
+            assert tuple(path[first:last]) == max(kept.values())[1]
+        np.testing.assert_array_equal(beams[5][first:last], best[first:last])
+        np.testing.assert_array_equal(beams[1][first:last], greedy[first:last])
+        differ += (greedy[first:last] != best[first:last]).any()
+    assert differ  # or the test shows nothing
+
+
+def test_a_decoder_that_the_model_does_not_have_is_refused_with_those_it_has():
+    model = model_of("iob2")
+    scored = replace(model, kind="perceptron")  # its scores are no probabilities
+    with Workers(1) as workers:
+        scores = model.scores(Corpus.of([["a"]]), workers)
+        with pytest.raises(SkipchainError, match=r"'best'; it has viterbi, posterior, greedy, be"):
+            model.decode(scores, workers, "best")
+        with pytest.raises(SkipchainError, match=r"'posterior'; it has viterbi, greedy, beam$"):
+            scored.decode(scores, workers, "posterior")
+
+
+@pytest.mark.parametrize("width", [0, -1, 2.5, True, "10"])
+def test_a_width_out_of_range_is_refused(width):
+    model = model_of("iob2")
+    with Workers(1) as workers:
+        scores = model.scores(Corpus.of([["a"]]), workers)
+        with pytest.raises(SkipchainError, match=rf"at least 1, got {width!r}"):
+            model.decode(scores, workers, "beam", width)

@@ -52,8 +52,7 @@ class Potentials:
         up to depends on position t and on the label at t − 1 only, so it is taken off the node
         score there: the edges stay as they are, and all paths together have the probability one.
         """
-        norms = np.empty_like(self.node)
-        normalisers(self.node, self.edge, self.offsets, norms)
+        norms = self.normalisers()
         node = self.node.copy()
         follows = np.ones(len(node), np.bool_)
         heads = self.heads()
@@ -62,6 +61,15 @@ class Potentials:
         node[after - 1] -= norms[after]
         node[heads] -= norms[heads]
         return replace(self, node=node)
+
+    def normalisers(self) -> NDArray[np.float64]:
+        """log Σ_j exp(node_t(j) + edge_t(i, j)) of each position t and label i before it. [N, S]
+
+        Where a chain begins, log Σ_j exp(node_t(j)) for all i.
+        """
+        norms = np.empty_like(self.node)
+        normalisers(self.node, self.edge, self.offsets, norms)
+        return norms
 
     def clamped(self, allowed: NDArray[np.bool_]) -> Potentials:
         """With −∞ for the labels that a token may not have. allowed [N, S]"""

@@ -17,7 +17,7 @@ from skipchain.inference.chains import marginals
 from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
-from skipchain.models.chain import ChainModel
+from skipchain.models.chain import BEAM, ChainModel
 from skipchain.models.explain import Explanation, explain
 from skipchain.models.inputs import as_input
 from skipchain.parallel import Workers
@@ -93,14 +93,15 @@ class Tagger:
     model: ChainModel
     threads: int | None = None
 
-    def tag(self, text: str, *, decoder: str = "viterbi") -> Tagged:
+    def tag(self, text: str, *, decoder: str = "viterbi", beam: int = BEAM) -> Tagged:
         """Tokenise and tag running text; an empty text has no tokens."""
         if not text.strip():
             return Tagged(text, (), (), ())
         corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
-        found = self.predict(corpus, decoder=decoder, confidences=self.model.encoding is not None)
+        spans = self.model.encoding is not None
+        found = self.predict(corpus, decoder=decoder, beam=beam, confidences=spans)
         starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
         entities = []
         if found.spans is not None and found.confidences is not None:
@@ -119,6 +120,7 @@ class Tagger:
         corpus: Corpus,
         *,
         decoder: str = "viterbi",
+        beam: int = BEAM,
         forced: Sequence[str | None] | None = None,
         confidences: bool = False,
         probabilities: bool = False,
@@ -126,16 +128,17 @@ class Tagger:
     ) -> Prediction:
         """Label a corpus, and say whatever else is asked for.
 
-        ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the probability
-        of each span, ``probabilities`` for that of each label at each token, ``nbest`` for so many
-        labellings of each sentence.
+        ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
+        ``beam``. ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the
+        probability of each span, ``probabilities`` for that of each label at each token, ``nbest``
+        for so many labellings of each sentence.
         """
         model = self.model
         if not isinstance(corpus, Corpus):
             raise SkipchainError("predict takes a Corpus; label takes features given directly")
         with Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
-            labels = model.decode(scores, workers, decoder)
+            labels = model.decode(scores, workers, decoder, beam)
             tagged = corpus.with_labels(model.outward(labels, corpus.sentences), model.scheme)
             spans = None if model.encoding is None else model.spans(labels, corpus.sentences)
             sure = None
@@ -155,10 +158,12 @@ class Tagger:
                 scores.data.rows.unknown,
             )
 
-    def label(self, sequences: Any, *, decoder: str = "viterbi") -> list[list[str]]:
+    def label(
+        self, sequences: Any, *, decoder: str = "viterbi", beam: int = BEAM
+    ) -> list[list[str]]:
         """The labels of each sequence, for input of the kind that the model was fitted on."""
         with Workers(self.threads) as workers:
-            return self.model.label(as_input(sequences), workers, decoder)
+            return self.model.label(as_input(sequences), workers, decoder, beam)
 
     def explain(
         self,

@@ -9,11 +9,14 @@ from typing import Annotated
 import typer
 
 from skipchain.cli.options import (
+    Beam,
     Columns,
+    Decoder,
     Format,
     Json,
     Scheme,
     Threads,
+    decoding,
     print_json,
     read_corpora,
     require_labels,
@@ -28,7 +31,8 @@ def evaluate(
         str,
         typer.Argument(metavar="FILE|PREDICTED", help="The file to tag, or the predicted labels."),
     ],
-    decoder: Annotated[str, typer.Option(help="viterbi or posterior.")] = "viterbi",
+    decoder: Decoder = "viterbi",
+    beam: Beam = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
@@ -50,6 +54,7 @@ def evaluate(
     from skipchain.metrics import evaluate as measure
     from skipchain.modelfile import is_model_file
 
+    steps = decoding(decoder, beam)
     how = {"format": format, "columns": columns, "scheme": scheme}
     began = time.perf_counter()
     if is_model_file(first):
@@ -57,7 +62,7 @@ def evaluate(
 
         gold = read_corpora([second], **how)  # type: ignore[arg-type]
         require_labels(gold, second)
-        predicted = load(first, threads=threads).predict(gold, decoder=decoder).corpus
+        predicted = load(first, threads=threads).predict(gold, **steps).corpus
     else:
         gold = read_corpora([first], **how)  # type: ignore[arg-type]
         require_labels(gold, first)

@@ -36,12 +36,25 @@ Scheme = Annotated[
         help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told.",
     ),
 ]
+Decoder = Annotated[str, typer.Option(help="viterbi, posterior, greedy or beam.")]
+Beam = Annotated[
+    int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output file that exists.")]
 Threads = Annotated[
     int | None, typer.Option(metavar="N", help="Threads to use; all cores unless told.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
+
+
+def decoding(decoder: str, beam: int | None) -> dict[str, Any]:
+    """The arguments by which a tagger is told how to decode."""
+    if beam is None:
+        return {"decoder": decoder}
+    if decoder != "beam":
+        raise SkipchainError(f"--beam needs --decoder beam; {decoder} has no beam")
+    return {"decoder": decoder, "beam": beam}
 
 
 def read_corpora(

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Overwrite, Scheme, Threads, read_corpora, say
+from skipchain.cli.options import (
+    Beam,
+    Columns,
+    Decoder,
+    Format,
+    Overwrite,
+    Scheme,
+    Threads,
+    decoding,
+    read_corpora,
+    say,
+)
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -33,7 +44,8 @@ def tag(
             help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
         ),
     ] = None,
-    decoder: Annotated[str, typer.Option(help="viterbi or posterior.")] = "viterbi",
+    decoder: Decoder = "viterbi",
+    beam: Beam = None,
     marginals: Annotated[
         bool,
         typer.Option(
@@ -64,6 +76,7 @@ def tag(
     from skipchain.tagger import load
 
     wanted = _output_format(to, output)
+    how = decoding(decoder, beam)
     if nbest < 0:
         raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
     if nbest and wanted not in ("conll", "jsonl"):
@@ -86,7 +99,7 @@ def tag(
     forced = _forced(corpus, tagger, file) if force else None
     found = tagger.predict(
         corpus.without_labels() if corpus.labelled else corpus,
-        decoder=decoder,
+        **how,
         forced=forced,
         confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
         probabilities=marginals and wanted in ("conll", "jsonl"),

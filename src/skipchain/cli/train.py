@@ -85,7 +85,7 @@ def train(
     ] = None,
     rate: Annotated[float | None, typer.Option(help="Size of the first steps.")] = None,
     dropout: Annotated[
-        float | None, typer.Option(help="Share of features left out of a step (0.4).")
+        float | None, typer.Option(help="Share of features left out of a step (0.5).")
     ] = None,
     update: Annotated[
         str | None, typer.Option(help="For the perceptron: perceptron, pa, arow.")

@@ -10,7 +10,7 @@ from skipchain.errors import SkipchainError
 from skipchain.inference import second
 from skipchain.inference.scores import Floats, Labels, Ranked, Scores
 from skipchain.inference.windows import Windows
-from skipchain.kernels import chain
+from skipchain.kernels import chain, search
 from skipchain.kernels.paths import nbest as best_paths
 from skipchain.kernels.paths import set_probability
 from skipchain.parallel import Workers, blocks
@@ -29,6 +29,50 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
         p = scores.potentials(block)
         best = np.empty(len(p.offsets) - 1)
         chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
+        require_paths(best, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def greedy(scores: Scores, workers: Workers) -> Labels:
+    """From left to right the best label given those before. [N]"""
+    if scores.weights.order == 2:
+        return second.beam(scores, 1, workers)
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        # what a local model normalises by is the same for all labels that are compared
+        p = scores.limited(scores.raw(block))
+        found = np.empty(len(p.offsets) - 1)
+        search.greedy(p.node, p.edge, p.offsets, path[p.tokens], found)
+        require_paths(found, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+    """The best labels that a beam of a width finds. [N]
+
+    Prefixes are compared by their scores, those of a local model by their probabilities; of those
+    that end in the same label only the best is kept, so that a beam as wide as there are labels
+    finds what `viterbi` finds.
+    """
+    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1:
+        raise SkipchainError(
+            f"the width of a beam must be a whole number of at least 1, got {width!r}"
+        )
+    if scores.weights.order == 2:
+        return second.beam(scores, width, workers)
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        raw = scores.raw(block)
+        norms = raw.normalisers() if scores.local else raw.node[:0]
+        p = scores.limited(raw)
+        best = np.empty(len(p.offsets) - 1)
+        search.beam(p.node, p.edge, norms, p.offsets, width, path[p.tokens], best)
         require_paths(best, p)
 
     workers.map(run, scores.data.blocks())

@@ -45,15 +45,18 @@ class Scores:
         units = unit_sums(data.rows, weights.state, workers)
         return cls(data, weights, units, constraints, allowed, local)
 
-    def open_potentials(self, block: tuple[int, int]) -> Potentials:
-        """The potentials of one block as the weights give them, with nothing ruled out."""
-        return block_potentials(self.data, self.weights, self.units, block)
-
     def potentials(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block."""
-        potentials = self.open_potentials(block)
-        if self.local and self.weights.order == 1:
-            potentials = potentials.normalised()
+        raw = self.raw(block)
+        folded = self.local and self.weights.order == 1
+        return self.limited(raw.normalised() if folded else raw)
+
+    def raw(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block before they are normalised and anything is ruled out."""
+        return block_potentials(self.data, self.weights, self.units, block)
+
+    def limited(self, potentials: Potentials) -> Potentials:
+        """With −∞ for whatever is ruled out."""
         if self.constraints is not None:
             potentials = potentials.constrained(self.constraints)
         if self.allowed is not None:

@@ -22,13 +22,30 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
 
+def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+    """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        p, raw = scores.potentials(block), scores.raw(block)
+        best = np.empty(len(p.offsets) - 1)
+        kernel.beam(
+            p.node, p.edge, raw.node, raw.edge, scores.weights.second, p.offsets, scores.local,
+            width, path[p.tokens], best,
+        )  # fmt: skip
+        require_paths(best, p)
+
+    workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
+    return path
+
+
 def marginals(scores: Scores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
-        require_paths(_sums(scores, p, scores.open_potentials(block), out[p.tokens]), p)
+        require_paths(_sums(scores, p, scores.raw(block), out[p.tokens]), p)
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return out
@@ -51,7 +68,7 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
         own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
         if len(own) == 0:
             return
-        p, opened = scores.potentials(block), scores.open_potentials(block)
+        p, opened = scores.potentials(block), scores.raw(block)
         whole = _sums(scores, p, opened, np.empty_like(p.node))
         for w in own.tolist():
             start, stop = int(windows.starts[w] - first), int(windows.stops[w] - first)
@@ -82,7 +99,7 @@ def _sums(scores: Scores, p: Potentials, opened: Potentials, node: Floats) -> Fl
 
 def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> list[Ranked]:
     def run(block: tuple[int, int]) -> list[Ranked]:
-        p, opened = scores.potentials(block), scores.open_potentials(block)
+        p, opened = scores.potentials(block), scores.raw(block)
         log_z = np.zeros(len(p.offsets) - 1)
         if probabilities:
             log_z = _sums(scores, p, opened, np.empty_like(p.node))

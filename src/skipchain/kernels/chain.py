@@ -310,45 +310,58 @@ def viterbi(node, edge, offsets, path, score):
             path[first + t - 1] = state
 
 
-@njit(nogil=True, cache=True)
 def normalisers(node, edge, offsets, norms):
     """log Σ_k exp(node_t(k) + edge_t(i, k)) for every position and label i before it. [N, S]
 
     Where a chain begins, all entries are log Σ_k exp(node_t(k)).
     """
+    peaks = np.empty(node.shape[0])
+    _row_peaks(node, peaks)
+    sums = np.exp(node - peaks[:, None])  # many at once, as in forward_backward
+    _scaled_sums(node, edge, offsets, peaks, sums, norms)
+    norms += np.log(sums, out=sums)
+
+
+@njit(nogil=True, cache=True)
+def _scaled_sums(node, edge, offsets, peaks, sums, norms):
+    """The normalisers as norms + log(sums); ``sums`` [N, S] comes as exp(node − peaks)."""
     states = node.shape[1]
     varying = edge.shape[0] > 1
     factor = np.empty((states, states))
     turned = np.empty((states, states))
     psi = np.empty(states)
+    total = np.empty(states)
     terms = np.empty(states)
     shift = 0.0
     if not varying:
         shift = _exponential(edge[0], factor, turned)
     for c in range(offsets.shape[0] - 1):
         for t in range(offsets[c], offsets[c + 1]):
+            for k in range(states):
+                psi[k] = sums[t, k]
+                total[k] = 0.0
             if t == offsets[c]:
-                whole = _log_sum(node[t])
-                for i in range(states):
-                    norms[t, i] = whole
-                continue
-            if varying:
-                shift = _exponential(edge[t], factor, turned)
-            peak = -np.inf
-            for k in range(states):
-                peak = max(peak, node[t, k])
-            for k in range(states):
-                psi[k] = np.exp(node[t, k] - peak)
-            for i in range(states):
-                s = 0.0
                 for k in range(states):
-                    s += psi[k] * factor[i, k]
-                if s > SMALLEST_SUM:
-                    norms[t, i] = np.log(s) + peak + shift
-                else:  # too far below the largest score to be seen beside it
+                    for i in range(states):
+                        total[i] += psi[k]
+                base = peaks[t]
+            else:
+                if varying:
+                    shift = _exponential(edge[t], factor, turned)
+                for k in range(states):
+                    p = psi[k]
+                    for i in range(states):
+                        total[i] += p * turned[k, i]
+                base = peaks[t] + shift
+            for i in range(states):
+                norms[t, i] = base
+                sums[t, i] = total[i]
+                if not total[i] > SMALLEST_SUM:
+                    # too far below the largest score to be seen beside it
                     for k in range(states):
                         terms[k] = node[t, k] + edge[t if varying else 0, i, k]
                     norms[t, i] = _log_sum(terms)
+                    sums[t, i] = 1.0
 
 
 @njit(nogil=True, cache=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from skipchain.kernels.paths import _insert
+from skipchain.kernels.search import _find_alive, _longest, _select
 
 SMALLEST_SUM = 1e-280
 
@@ -79,9 +80,7 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
-    longest = 1
-    for c in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[c + 1] - offsets[c])
+    longest = _longest(offsets)
     alpha = np.zeros((longest, states + 1, states))
     beta = np.zeros((longest, states + 1, states))
     share = np.ones((longest, states + 1, states))  # what leaves a pair is multiplied by this
@@ -175,6 +174,7 @@ def _forward(node, edge, open_node, open_edge, weight, first, length, local, alp
             whole = 0.0
             for j in range(states):
                 whole += open_psi[j]
+            whole = max(whole, SMALLEST_SUM)
             for j in range(states):
                 for i in range(states):
                     alpha[0, i, j] = 0.0
@@ -194,6 +194,8 @@ def _forward(node, edge, open_node, open_edge, weight, first, length, local, alp
                             z = 0.0
                             for j in range(states):
                                 z += weight[h, i, j] * open_table[i, j]
+                            if not z > SMALLEST_SUM:
+                                return False, 0.0
                             share[t, h, i] = 1.0 / z
                             a *= share[t, h, i]
                         for j in range(states):
@@ -389,3 +391,98 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
             paths[r, t] = j
             before = back[t, i, j, rank]
             i, j, rank = before // k, i, before % k
+
+
+@njit(nogil=True, cache=True)
+def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, score):
+    """The best path among those whose every prefix is one of the ``width`` best kept.
+
+    Hypotheses that end in the same two labels are recombined; with width ≥ S² nothing is dropped,
+    and the path is the best of all. Width 1 is the greedy search. Prefixes of local chains are
+    compared by their probabilities, others by their scores; ties go to the lower labels. Labels
+    from which the chain cannot be completed are not taken. path [N] and score [C] are written.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    longest = _longest(offsets)
+    pairs = (states + 1) * states
+    back = np.empty((longest, pairs), np.int32)
+    alive = np.empty((longest, states), np.bool_)
+    delta = np.full(pairs, -np.inf)
+    fresh = np.full(pairs, -np.inf)
+    kept = np.empty(pairs + 1, np.int64)
+    reached = np.empty(pairs, np.int64)
+    values = np.empty(pairs)
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        if length == 0:
+            score[c] = 0.0
+            continue
+        _find_alive(node, edge, first, first + length, alive)
+        delta[:] = -np.inf
+        whole = -np.inf
+        for j in range(states):
+            whole = _log_add(whole, open_node[first, j])
+        many = 0
+        for j in range(states):
+            if alive[0, j]:
+                reached[many] = states * states + j
+                delta[reached[many]] = node[first, j] - (whole if local else 0.0)
+                many += 1
+        for t in range(1, length):
+            here = first + t
+            count = _widest(delta, reached, many, width, values, kept)
+            fresh[:] = -np.inf
+            many = 0
+            for k in range(count):
+                h, i = kept[k] // states, kept[k] % states
+                d = delta[kept[k]]
+                if local:
+                    d -= _leaving(open_node, open_edge, second, here, varying, h, i)
+                for j in range(states):
+                    if not alive[t, j]:
+                        continue
+                    candidate = d + node[here, j] + edge[here if varying else 0, i, j]
+                    candidate += second[h, i, j]
+                    place = i * states + j
+                    if candidate > fresh[place]:
+                        if fresh[place] == -np.inf:
+                            reached[many] = place
+                            many += 1
+                        fresh[place] = candidate
+                        back[t, place] = h
+            delta, fresh = fresh, delta
+        best = -1
+        for k in range(many):
+            place = reached[k]
+            if best < 0 or delta[place] > delta[best]:
+                best = place
+        score[c] = delta[best] if best >= 0 else -np.inf
+        if best < 0:
+            continue
+        i, j = best // states, best % states
+        for t in range(length - 1, -1, -1):
+            path[first + t] = j
+            if t > 0:
+                i, j = back[t, i * states + j], i
+
+
+@njit(nogil=True, cache=True)
+def _widest(delta, reached, many, width, values, kept):
+    """Of the reached pairs those with the ``width`` highest scores, into kept; how many."""
+    bar = -np.inf
+    if many > width:
+        for k in range(many):
+            values[k] = delta[reached[k]]
+        bar = _select(values[:many], width - 1)
+    count = 0
+    for k in range(many):
+        if delta[reached[k]] > bar:
+            kept[count] = reached[k]
+            count += 1
+    for k in range(many):
+        if count < width and delta[reached[k]] == bar:
+            kept[count] = reached[k]
+            count += 1
+    return count

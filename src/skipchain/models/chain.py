@@ -26,7 +26,9 @@ from skipchain.schemes import Spans, decode, transitions
 from skipchain.schemes import encode as encode_spans
 from skipchain.scorers.linear import Weights
 
-DECODERS = ("viterbi", "posterior")
+DECODERS = ("viterbi", "posterior", "greedy", "beam")
+MARGIN_DECODERS = ("viterbi", "greedy", "beam")
+BEAM = 10  # the width of a beam unless told
 
 
 @dataclass(frozen=True)
@@ -86,22 +88,37 @@ class ChainModel:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return Scores.of(data, self.weights, workers, self.constraints, allowed, self.local)
 
-    def decode(self, scores: Scores, workers: Workers, decoder: str = "viterbi") -> Column:
-        """The predicted labels, in the model's encoding."""
-        if decoder not in DECODERS:
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports: what has no probabilities has no posterior."""
+        return MARGIN_DECODERS if self.kind == "perceptron" else DECODERS
+
+    def decode(
+        self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder."""
+        if decoder not in self.decoders:
             raise SkipchainError(
-                f"there is no decoder {decoder!r}; there are {', '.join(DECODERS)}"
+                f"the model ({self.kind}, order {self.weights.order}) has no decoder {decoder!r}; "
+                f"it has {', '.join(self.decoders)}"
             )
-        codes = getattr(chains, decoder)(scores, workers)
+        if decoder == "beam":
+            codes = chains.beam(scores, beam, workers)
+        else:
+            codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
 
     def label(
-        self, given: Corpus | Sequence[Any], workers: Workers, decoder: str = "viterbi"
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        decoder: str = "viterbi",
+        beam: int = BEAM,
     ) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
         scores = self.scores(given, workers)
         offsets = scores.data.offsets
-        flat = self.outward(self.decode(scores, workers, decoder), offsets).tolist()
+        flat = self.outward(self.decode(scores, workers, decoder, beam), offsets).tolist()
         return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
     def outward(self, labels: Column, sentences: NDArray[np.int64]) -> Column:

@@ -58,7 +58,7 @@ class LogLinear(SequenceEstimator):
         constraints: str = "decoding",
         epochs: int | None = None,
         rate: float | None = None,
-        dropout: float = 0.4,
+        dropout: float = 0.5,
         unit_dropout: float = 0.1,
         prune: float | None = None,
         seed: int = 0,

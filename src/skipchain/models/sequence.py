@@ -19,7 +19,7 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
 from skipchain.learn.step import INTERRUPTED, Minimum
-from skipchain.models.chain import ChainModel
+from skipchain.models.chain import BEAM, ChainModel
 from skipchain.models.estimator import Estimator
 from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_allowed
 from skipchain.models.inputs import Known, as_input, encode, fit_features, known_labels
@@ -270,10 +270,14 @@ class SequenceEstimator(Estimator):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
 
-    def predict(self, X: Any, *, decoder: str = "viterbi") -> list[list[str]]:
-        """The labels of each sequence, in the scheme of the training data."""
+    def predict(self, X: Any, *, decoder: str = "viterbi", beam: int = BEAM) -> list[list[str]]:
+        """The labels of each sequence, in the scheme of the training data.
+
+        ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
+        ``beam``.
+        """
         with Workers(self.threads) as workers:
-            return self.fitted.label(as_input(X), workers, decoder)
+            return self.fitted.label(as_input(X), workers, decoder, beam)
 
     def predict_single(self, x: Any) -> list[str]:
         """The labels of one sequence."""
