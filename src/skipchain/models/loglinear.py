@@ -33,7 +33,8 @@ DECAY = 2.0  # the last epoch's rate is a third of the first's
 AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
 PRUNE = 0.01
-MEMORY = 6  # pairs of steps and gradient changes that L-BFGS keeps
+MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
+SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
 class LogLinear(SequenceEstimator):
@@ -168,11 +169,12 @@ class LogLinear(SequenceEstimator):
         scorer = LinearScorer(
             data, len(task.blank.labels), observed=self.pairs != "all",
             boundaries=self._bounded, workers=workers, order=self.order,
+            single=self.tolerance >= SINGLE_TOLERANCE,
         )  # fmt: skip
         objective = OBJECTIVES[self.objective](
             data, scorer, workers, l2=self.l2, constraints=task.constraints, local=self.local
         )
-        vectors = (2 * MEMORY + 8) * scorer.size * 8
+        vectors = (MEMORY + 8) * scorer.size * 8  # the history is in single precision
         if task.progress is not None:
             held = scorer.nbytes + objective.nbytes + vectors
             task.progress.begin(problem_of(data, len(task.blank.labels), scorer.size, held))
@@ -186,7 +188,7 @@ class LogLinear(SequenceEstimator):
         if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
             raise FeatureError("no step lowers the loss; scale the features' values down")
         minimum = _best(watch, minimum)
-        weights = scorer.unpack(minimum.vector).copy()
+        weights = scorer.weights(minimum.vector)
         return Learnt(_without_small(weights, self.prune or 0.0), minimum, scorer.size)
 
     def _by_steps(self, task: Task, *, adaptive: bool) -> Learnt:
