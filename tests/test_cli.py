@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,7 @@ def test_training_tells_size_progress_and_result(folder):
     assert "scheme iob2" in log
     assert "MB of memory" in log
     assert "epoch 1 of " in log
+    assert re.search(r"trained: \d+ epochs, loss ", log)
     assert "wrote model.skip" in log
     assert "dev " in log
 
@@ -94,6 +96,7 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
         "--max-iterations", 10,
     )  # fmt: skip
     assert code == 0, err
+    assert "trained: 10 iterations, loss " in err
     code, out, _ = run("inspect", tmp_path / "m.skip", "--json")
     assert json.loads(out)["templates"] == "word\nword[-1] & word"
 

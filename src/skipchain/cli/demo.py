@@ -56,7 +56,7 @@ def demo(
     began = time.perf_counter()
     crf = CRF("ner", threads=threads).fit(train)
     console.print(
-        f"   {crf.model_.features.n_features:,} features, {crf.minimum_.iterations} iterations, "
+        f"   {crf.model_.features.n_features:,} features, {crf.minimum_.iterations} epochs, "
         f"{time.perf_counter() - began:.1f} s (the first run also compiles the kernels)\n"
     )
     tagger = Tagger(crf.model_, threads)
@@ -85,6 +85,7 @@ def demo(
     console.print("\n[bold]Try next[/bold]")
     for command in (
         f"skipchain tag {model} --text 'Mayor Aske flew to Oslo.'",
+        f"skipchain explain {model} --text 'Mayor Aske flew to Oslo.' --token Oslo",
         f"skipchain inspect {model} --top 5",
         "skipchain train YOURS.conll --dev HELD_OUT.conll -o yours.skip",
     ):

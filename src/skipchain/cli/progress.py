@@ -27,6 +27,7 @@ class TrainingDisplay:
         self._live: Any = None
         self._last = -PLAIN_EVERY
         self._improvements: list[float] = []
+        self._noun = ""
 
     def begin(self, problem: Problem) -> None:
         """Say what is about to be done and what memory it takes."""
@@ -47,12 +48,9 @@ class TrainingDisplay:
         """Show one iteration."""
         if step.improvement is not None:
             self._improvements.append(step.improvement)
-        parts = [
-            f"iteration {step.iteration}"
-            if step.planned is None
-            else f"epoch {step.iteration} of {step.planned}",
-            f"loss {step.loss:,.1f}",
-        ]
+        self._noun = "iteration" if step.planned is None else "epoch"
+        planned = "" if step.planned is None else f" of {step.planned}"
+        parts = [f"{self._noun} {step.iteration}{planned}", f"loss {step.loss:,.1f}"]
         if step.gradient_norm is not None:
             parts.append(f"gradient {step.gradient_norm:.2g}")
         parts.append(f"weights {int(np.count_nonzero(step.vector)):,}")
@@ -70,8 +68,13 @@ class TrainingDisplay:
 
     def end(self, minimum: Minimum) -> None:
         """Say how training ended."""
+        from skipchain.corpus.corpus import plural
+
         self.close()
-        say(f"trained: {minimum.iterations} passes, loss {minimum.loss:,.1f} ({minimum.reason})")
+        told = minimum.reason
+        if self._noun and told != (count := plural(minimum.iterations, self._noun)):
+            told = f"{count} ({told})"
+        say(f"trained: {told}, loss {minimum.loss:,.1f}")
 
     def close(self) -> None:
         """Take the live line away."""
