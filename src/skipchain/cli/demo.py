@@ -86,7 +86,7 @@ def demo(
     for command in (
         f"skipchain tag {model} --text 'Mayor Aske flew to Oslo.'",
         f"skipchain explain {model} --text 'Mayor Aske flew to Oslo.' --token Oslo",
-        f"skipchain inspect {model} --top 5",
+        f"skipchain inspect {model} --label S-LOC --top 5",
         "skipchain train YOURS.conll --dev HELD_OUT.conll -o yours.skip",
     ):
         console.print(f"   {command}")
