@@ -32,6 +32,19 @@ def test_reaches_the_minimum_that_scipy_finds(seed):
     np.testing.assert_allclose(ours.loss, theirs.fun, rtol=1e-10)
 
 
+def test_a_known_diagonal_saves_iterations_where_scales_differ():
+    scales = np.logspace(-1.5, 1.5, 200)
+
+    def function(x):
+        return float(np.cosh(scales * (x - 1)).sum()), scales * np.sinh(scales * (x - 1))
+
+    begin = 1.0 + 1.0 / scales
+    plain = minimize(function, begin, tolerance=1e-12)
+    found = minimize(function, begin, tolerance=1e-12, curvature=lambda: scales**2)
+    np.testing.assert_allclose(found.loss, plain.loss, rtol=1e-8)
+    assert found.iterations < plain.iterations
+
+
 def test_minimises_a_curved_valley():
     def rosenbrock(x):
         a, b = x

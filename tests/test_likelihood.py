@@ -281,3 +281,17 @@ def test_gradient_of_order_2_equals_finite_differences(templates, case):
             moved[k] -= 2 * step
             below, _ = objective(moved)
             np.testing.assert_allclose(gradient[k], (above - below) / (2 * step), atol=1e-5)
+
+
+def test_the_curvature_of_single_tokens_is_the_diagonal_of_the_hessian():
+    data = draw(5, [1] * 8, 3, PLAIN)
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 3, observed=False, boundaries=False, workers=workers)
+        objective = ConditionalLikelihood(data, scorer, workers, l2=0.3)
+        vector = np.random.default_rng(1).normal(size=scorer.size)
+        objective(vector)
+        found, size, step = objective.curvature(), scorer.sizes[0], 1e-2
+        for k in range(size):
+            moved = np.where(np.arange(scorer.size) == k, step, 0.0)
+            rise = (objective(vector + moved)[1] - objective(vector - moved)[1])[k] / (2 * step)
+            assert found[k] == pytest.approx(rise, abs=2e-3)

@@ -33,6 +33,10 @@ class Sparse:
         """The same entries, each with the weight one."""
         return Sparse(self.indptr, self.indices)
 
+    def squared(self) -> Sparse:
+        """The same entries, each with the square of its weight."""
+        return Sparse(self.indptr, self.indices, self.values**2)
+
     @property
     def n_rows(self) -> int:
         """The number of rows."""

@@ -18,6 +18,7 @@ Function = Callable[[Floats], tuple[float, Floats]]
 
 ARMIJO, WOLFE = 1e-4, 0.9
 MAX_TRIALS = 30
+RESCALED_AT, RESCALED_EVERY = (5, 10, 20), 40
 STUCK = "no step lowers the loss further"
 
 
@@ -30,9 +31,14 @@ def minimize(
     max_iterations: int = 1000,
     tolerance: float = 1e-5,
     period: int = 10,
+    curvature: Callable[[], Floats] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
 ) -> Minimum:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
+
+    ``curvature`` estimates the diagonal of the Hessian at the point where ``function`` was called
+    last, as numbers above zero; it is asked now and then, and directions start from its inverse
+    square root instead of the identity.
 
     It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
     iterations, when the gradient vanishes, after ``max_iterations``, when ``callback`` returns
@@ -44,7 +50,7 @@ def minimize(
     began = time.perf_counter()
     search = _orthant_search if l1 else _wolfe_search
     x = start.astype(np.float64, copy=True)
-    history: deque[_Pair] = deque(maxlen=memory)
+    history = _History(memory)
     past: deque[float] = deque(maxlen=period + 1)
     iteration, evaluations = 0, 1
     reason = f"{max_iterations} iterations"
@@ -58,25 +64,24 @@ def minimize(
             if steepness <= 1e-10 * max(1.0, norm(x)):
                 reason = "the gradient vanished"
                 break
-            direction = _direction(slope, history)
+            if curvature is not None and _rescales(iteration):
+                history.rescale(curvature())
+            direction = history.direction(slope)
             if l1:
                 direction[direction * slope >= 0.0] = 0.0
             if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
-                history.clear()
+                history.pairs.clear()
                 direction = -slope
-            first = 1.0 if history else 1.0 / steepness
+            first = 1.0 if history.pairs else 1.0 / steepness
             found = search(function, x, loss, gradient, slope, direction, first, l1)
             evaluations += found.trials
             if not found.accepted:
-                if not history:
+                if not history.pairs:
                     reason = STUCK
                     break
-                history.clear()
+                history.pairs.clear()
                 continue
-            step, change = found.vector - x, found.gradient - gradient
-            curvature = dot(step, change)
-            if curvature > 1e-10 * dot(change, change):
-                history.append(_Pair(step.astype(np.float32), change.astype(np.float32), curvature))
+            history.add(found.vector - x, found.gradient - gradient)
             x, loss, gradient = found.vector, found.loss, found.gradient
             iteration += 1
             past.append(loss)
@@ -93,25 +98,9 @@ def minimize(
     return Minimum(x, loss, iteration, evaluations, reason)
 
 
-def _direction(slope: Floats, history: deque[_Pair]) -> Floats:
-    """−H · slope by the two-loop recursion (Nocedal 1980)."""
-    d = -slope
-    if not history:
-        return d
-    pairs = list(history)
-    factors = []
-    product = dot(pairs[-1].step, d)
-    for newer, older in zip(reversed(pairs), [*reversed(pairs[:-1]), None], strict=True):
-        factors.append(product / newer.curvature)
-        after = newer.change if older is None else older.step
-        product = float(add_dot(d, -factors[-1], newer.change, after))
-    scale = pairs[-1].curvature / dot(pairs[-1].change, pairs[-1].change)
-    d *= scale
-    product = dot(pairs[0].change, d)
-    for older, newer, factor in zip(pairs, [*pairs[1:], pairs[0]], reversed(factors), strict=True):
-        step = factor - product / older.curvature
-        product = float(add_dot(d, step, older.step, newer.change))
-    return d
+def _rescales(iteration: int) -> bool:
+    """Whether the diagonal is worth another look: often at first, when it changes fast."""
+    return iteration in RESCALED_AT or (iteration > 0 and iteration % RESCALED_EVERY == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +112,50 @@ class _Pair:
 
     step: NDArray[np.float32]
     change: NDArray[np.float32]
-    curvature: float
+    product: float
+
+
+class _History:
+    """The last steps, from which the curvature is guessed; older ones are forgotten."""
+
+    def __init__(self, memory: int) -> None:
+        self.pairs: deque[_Pair] = deque(maxlen=memory)
+        self._scale: NDArray[np.float32] | None = None
+
+    def rescale(self, curvature: Floats) -> None:
+        """Start from this diagonal from now on."""
+        self._scale = (curvature**-0.5).astype(np.float32)
+
+    def add(self, step: Floats, change: Floats) -> None:
+        """Remember a step, unless rounding has spoilt what it tells."""
+        product = dot(step, change)
+        if product > 1e-10 * dot(change, change):
+            self.pairs.append(_Pair(step.astype(np.float32), change.astype(np.float32), product))
+
+    def direction(self, slope: Floats) -> Floats:
+        """−H · slope by the two-loop recursion (Nocedal 1980)."""
+        d = -slope
+        if not self.pairs:
+            return d
+        pairs = list(self.pairs)
+        factors = []
+        product = dot(pairs[-1].step, d)
+        for newer, older in zip(reversed(pairs), [*reversed(pairs[:-1]), None], strict=True):
+            factors.append(product / newer.product)
+            after = newer.change if older is None else older.step
+            product = float(add_dot(d, -factors[-1], newer.change, after))
+        change = pairs[-1].change
+        if self._scale is not None:
+            d *= self._scale
+            change = change * self._scale
+        d *= pairs[-1].product / dot(pairs[-1].change, change)
+        product = dot(pairs[0].change, d)
+        for older, newer, factor in zip(
+            pairs, [*pairs[1:], pairs[0]], reversed(factors), strict=True
+        ):
+            step = factor - product / older.product
+            product = float(add_dot(d, step, older.step, newer.change))
+        return d
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,8 @@ class LogLinear(SequenceEstimator):
             objective,
             np.zeros(scorer.size) if task.first is None else scorer.pack(task.first),
             l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
-            tolerance=self.tolerance, period=self.period, callback=watch,
+            tolerance=self.tolerance, period=self.period,
+            curvature=None if self.l1 else objective.curvature, callback=watch,
         )  # fmt: skip
         if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
             raise FeatureError("no step lowers the loss; scale the features' values down")

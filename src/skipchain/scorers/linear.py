@@ -201,10 +201,9 @@ class LinearScorer:
         gold = labels[:, None] == np.arange(size)
         gold[labels < 0] = True
         # without the features' values, which may cancel each other
-        features = self.rows.n_features
-        counts, units = self._gradient[:features], self._gradient[features:]
-        self._sum(self._by_row.unweighted(), gold.astype(np.float64), self._gradient, add=False)
-        self._sum(self._by_unit.unweighted(), units, counts, add=True)
+        counts = self._sum_state(
+            self._by_row.unweighted(), self._by_unit.unweighted(), gold.astype(np.float64)
+        )
         self._state_support = np.flatnonzero(counts.ravel())
         if self.rows.n_edge_features:
             heads = data.offsets[:-1][np.diff(data.offsets) > 0]
@@ -313,16 +312,34 @@ class LinearScorer:
         node [N, L]; pairs [L, L] and second [L + 1, L, L] or [0, L, L] summed over positions; start
         and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features.
         """
-        self._sum_state(node)
+        state = self._sum_state(self._by_row, self._by_unit, node)
         if self.rows.n_edge_features:
             self._sum(self._by_edge, edges, self._edge_gradient, add=False)
-        features = self._gradient[: self.rows.n_features]
-        return self.pack(Weights(features, pairs, start, end, self._edge_gradient, second))
+        return self.pack(Weights(state, pairs, start, end, self._edge_gradient, second))
 
-    def _sum_state(self, node: Residuals) -> None:
-        self._sum(self._by_row, node, self._gradient, add=False)
+    def curvature(self, node: Residuals, edges: Floats) -> Floats:
+        """A rough diagonal of the Hessian, from the residuals of positions as in `gradient`.
+
+        A residual p − 1 or p stands for a variance p · (1 − p), and a parameter's variances are
+        summed. First and last labels take the whole sum of their label, pairs and triples share it.
+        """
+        spread = _variances(node)
+        state = self._sum_state(self._by_row.squared(), self._by_unit.squared(), spread)
+        if self.rows.n_edge_features:
+            self._sum(self._by_edge.squared(), _variances(edges), self._edge_gradient, add=False)
+        whole = spread.sum(axis=0, dtype=np.float64)
+        _, pairs, _, _, _, triples = self._shapes
+        shared = whole / self.n_labels
+        transitions, second = np.full(pairs, shared), np.full(triples, shared)
+        return self.pack(Weights(state, transitions, whole, whole, self._edge_gradient, second))
+
+    def _sum_state(self, by_row: Sparse, by_unit: Sparse, node: Residuals) -> Floats:
+        """The sums of features over rows, partly by way of their units. [F, L]"""
         features = self.rows.n_features
-        self._sum(self._by_unit, self._gradient[features:], self._gradient[:features], add=True)
+        state, units = self._gradient[:features], self._gradient[features:]
+        self._sum(by_row, node, self._gradient, add=False)
+        self._sum(by_unit, units, state, add=True)
+        return state
 
     def _sum(self, index: Sparse, source: Residuals, out: Floats, *, add: bool) -> None:
         self._workers.map(
@@ -331,6 +348,12 @@ class LinearScorer:
             ),
             blocks(index.indptr, GRADIENT_ENTRIES),
         )
+
+
+def _variances(residuals: Residuals) -> Residuals:
+    """p · (1 − p) from residuals p − 1 or p, and 0 from what lies outside −1 … 1."""
+    size = np.abs(residuals)
+    return size * np.maximum(1.0 - size, 0.0)
 
 
 def turned(index: Sparse, columns: int) -> Sparse:
