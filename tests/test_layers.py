@@ -18,6 +18,7 @@ LAYERS = [
     {"models"},
     {"modelfile"},
     {"tagger", "datasets", "examples"},
+    {"comparison"},
     {"reproduce"},
     {"cli"},
 ]
