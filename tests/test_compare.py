@@ -333,6 +333,13 @@ def interrupting(estimator):
     yield Display(lambda: os.kill(os.getppid(), signal.SIGINT))
 
 @contextmanager
+def stopping(estimator):
+    yield Display(stop)
+
+def stop():
+    raise KeyboardInterrupt
+
+@contextmanager
 def dying(estimator):
     yield Display(lambda: os._exit(7))
 """
@@ -353,6 +360,13 @@ def test_an_interrupt_ends_the_process(corpora, displays):
     train, test = corpora
     with pytest.raises(KeyboardInterrupt):
         run_apart(Trial(CRF(WORDS, epochs=1_000_000), train, test), displays.interrupting)
+
+
+def test_an_interrupted_trial_leaves_nothing(corpora, displays, tmp_path):
+    trial = Trial(CRF(WORDS), *corpora, model_file=tmp_path / "crf.skip")
+    with pytest.raises(KeyboardInterrupt):
+        trial.run(displays.stopping)
+    assert not trial.model_file.exists()
 
 
 def test_a_process_that_dies_is_told(corpora, displays):
