@@ -323,6 +323,18 @@ def test_eval_names_mistakes(run, folder, tmp_path):
     assert_one_line(run("eval", folder / "test.conll", tmp_path / "short.conll"), "sentence")
     (tmp_path / "plain.txt").write_text("Ada slept.")
     assert_one_line(run("eval", folder / "model.skip", tmp_path / "plain.txt"), "no labels")
+    gold = folder / "test.conll"
+    assert_one_line(run("eval", gold, gold, "--decoder", "greedy"), "--decoder", "test.conll")
+    assert_one_line(run("eval", gold, gold, "--decoder", "beam", "--beam", 2), "--decoder")
+
+
+@pytest.mark.parametrize("command", ["tag", "eval"])
+def test_a_bad_decoder_is_refused_before_anything_is_read(run, folder, command):
+    model = folder / "model.skip"
+    assert_one_line(
+        run(command, model, "no.conll", "--decoder", "magic"), "'magic'", "viterbi", "greedy"
+    )
+    assert_one_line(run(command, model, "no.conll", "--decoder", "beam", "--beam", 0), "at least 1")
 
 
 def test_inspect_shows_features_and_transitions(run, folder):

@@ -11,13 +11,14 @@ ROOT = Path(skipchain.__file__).parent
 
 # From the bottom up; a module may import from its own layer and those below.
 LAYERS = [
-    {"errors", "kernels", "learn", "parallel"},
+    {"errors", "kernels", "learn", "parallel", "pictures", "markdown"},
     {"corpus", "schemes", "features", "metrics", "io", "potentials", "dataset"},
     {"scorers"},
     {"objectives", "inference"},
     {"models"},
     {"modelfile"},
     {"tagger", "datasets", "examples"},
+    {"comparison"},
     {"reproduce"},
     {"cli"},
 ]

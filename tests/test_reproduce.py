@@ -14,11 +14,12 @@ import pytest
 from skipchain import SkipchainError, cli
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.labelled_lines import read_labelled_lines
+from skipchain.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.maxent import maximum_entropy
-from skipchain.reproduce.plots import png, side_by_side
+from skipchain.reproduce.plots import side_by_side
 
 needs_data = pytest.mark.skipif(
     "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
@@ -205,7 +206,7 @@ def test_markdown_and_pictures_are_written(run, tmp_path):
 
 
 def test_without_matplotlib_the_command_says_how_to_get_it(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("skipchain.reproduce.plots.available", lambda: False)
+    monkeypatch.setattr("skipchain.pictures.available", lambda: False)
     code, _, err = run("labelbias", "--quick", "-o", tmp_path)
     assert code == 0
     assert "pip install 'skipchain[plot]'" in err

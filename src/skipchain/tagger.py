@@ -136,6 +136,7 @@ class Tagger:
         model = self.model
         if not isinstance(corpus, Corpus):
             raise SkipchainError("predict takes a Corpus; label takes features given directly")
+        model.check_decoder(decoder, beam)
         with Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)

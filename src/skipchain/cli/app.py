@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skipchain import __version__
+from skipchain.cli.compare import compare
 from skipchain.cli.convert import convert
 from skipchain.cli.data import data
 from skipchain.cli.demo import demo
@@ -32,6 +33,7 @@ app.command()(tag)
 app.command("eval")(evaluate)
 app.command()(inspect)
 app.command()(explain)
+app.command()(compare)
 app.command()(convert)
 app.command()(data)
 app.command()(reproduce)

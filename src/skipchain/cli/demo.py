@@ -30,23 +30,17 @@ def demo(
     threads: Threads = None,
 ) -> None:
     """Train on part of a small built-in corpus, score the rest, and show what was found."""
-    from pathlib import Path
-
     from rich.console import Console
 
-    from skipchain.errors import SkipchainError
     from skipchain.examples import harbour
+    from skipchain.io.files import make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
     from skipchain.models.crf import CRF
     from skipchain.tagger import Tagger
 
     console = Console(file=sys.stdout, highlight=False)
-    target = Path(folder)
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SkipchainError(f"cannot make the folder {folder}: {error.strerror}") from None
+    target = make_folder(folder)
     corpus = harbour()
     train, test = corpus.split(0.75)
     console.print(

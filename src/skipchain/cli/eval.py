@@ -21,6 +21,7 @@ from skipchain.cli.options import (
     read_corpora,
     require_labels,
 )
+from skipchain.errors import SkipchainError
 
 
 def evaluate(
@@ -31,7 +32,7 @@ def evaluate(
         str,
         typer.Argument(metavar="FILE|PREDICTED", help="The file to tag, or the predicted labels."),
     ],
-    decoder: Decoder = "viterbi",
+    decoder: Decoder = None,
     beam: Beam = None,
     strict: Annotated[
         bool,
@@ -60,9 +61,16 @@ def evaluate(
     if is_model_file(first):
         from skipchain.tagger import load
 
+        tagger = load(first, threads=threads)
+        tagger.model.check_decoder(**steps)
         gold = read_corpora([second], **how)  # type: ignore[arg-type]
         require_labels(gold, second)
-        predicted = load(first, threads=threads).predict(gold, **steps).corpus
+        predicted = tagger.predict(gold, **steps).corpus
+    elif decoder is not None or beam is not None:
+        raise SkipchainError(
+            f"--decoder and --beam need a model, but {first} is none: labels in a file are compared"
+            " as they are"
+        )
     else:
         gold = read_corpora([first], **how)  # type: ignore[arg-type]
         require_labels(gold, first)

@@ -36,10 +36,32 @@ Scheme = Annotated[
         help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told.",
     ),
 ]
-Decoder = Annotated[str, typer.Option(help="viterbi, posterior, greedy or beam.")]
+Decoder = Annotated[
+    str | None, typer.Option(help="viterbi (unless told), posterior, greedy or beam.")
+]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
 ]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        help="A standard set (ner, chunk, pos, citation), or a file of templates, or of CRF++ "
+        "or Wapiti patterns (ner; for hmm word)."
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
+]
+MinCount = Annotated[int, typer.Option(help="Leave out rarer features.")]
+Constraints = Annotated[
+    str,
+    typer.Option(help="Exclude label sequences that the scheme forbids: decoding, training, none."),
+]
+Dev = Annotated[
+    list[str] | None, typer.Option(metavar="DEV", help="Labelled file to score while training.")
+]
+Seed = Annotated[int | None, typer.Option(help="Where random numbers begin (0).")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output file that exists.")]
 Threads = Annotated[
     int | None, typer.Option(metavar="N", help="Threads to use; all cores unless told.")
@@ -48,13 +70,25 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
 
 
-def decoding(decoder: str, beam: int | None) -> dict[str, Any]:
+def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     """The arguments by which a tagger is told how to decode."""
+    decoder = decoder or "viterbi"
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
         raise SkipchainError(f"--beam needs --decoder beam; {decoder} has no beam")
     return {"decoder": decoder, "beam": beam}
+
+
+def shared_settings(
+    encoding: str | None, min_count: int, constraints: str, threads: int | None, seed: int | None
+) -> dict[str, Any]:
+    """The settings that every command which trains has, as estimators take them."""
+    found = {
+        "encoding": None if encoding == "none" else encoding,
+        "min_count": min_count, "constraints": constraints, "threads": threads,
+    }  # fmt: skip
+    return found if seed is None else {**found, "seed": seed}
 
 
 def read_corpora(

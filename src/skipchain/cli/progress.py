@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -14,8 +14,16 @@ from skipchain.cli.options import say
 if TYPE_CHECKING:
     from skipchain.learn.step import Minimum, Step
     from skipchain.models.fitting import Problem
+    from skipchain.models.sequence import SequenceEstimator
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+
+
+def training_display(estimator: SequenceEstimator) -> TrainingDisplay:
+    """The display of an estimator's training."""
+    return TrainingDisplay(
+        getattr(estimator, "tolerance", 0.0), getattr(estimator, "max_iterations", 0)
+    )
 
 
 class TrainingDisplay:
@@ -28,6 +36,12 @@ class TrainingDisplay:
         self._last = -PLAIN_EVERY
         self._improvements: list[float] = []
         self._noun = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def begin(self, problem: Problem) -> None:
         """Say what is about to be done and what memory it takes."""

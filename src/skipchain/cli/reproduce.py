@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipchain.cli.options import Json, Overwrite, Quiet, Threads, print_json, say
-from skipchain.errors import SkipchainError
+from skipchain.cli.pictures import write_pictures
 
 if TYPE_CHECKING:
     from skipchain.reproduce import Table
@@ -65,34 +65,20 @@ def reproduce(
 
 def _folder(output: str, names: list[str], overwrite: bool) -> Path:
     """The folder to write to, made where it is missing; refused before any work is done."""
-    from skipchain.io.files import check_target
+    from skipchain.io.files import check_target, make_folder
 
-    folder = Path(output)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        detail = getattr(error, "strerror", None) or error
-        raise SkipchainError(f"cannot make the folder {output}: {detail}") from None
+    folder = make_folder(output)
     for name in names:
         check_target(folder / f"{name}.md", overwrite)
     return folder
 
 
 def _write(table: Table, folder: Path, overwrite: bool) -> None:
-    from skipchain.io.files import atomic_write, write_text
-    from skipchain.reproduce.plots import HOW, available, png
+    from skipchain.io.files import write_text
 
-    shown = []
-    if table.pictures and not available():
-        say(HOW)
-    elif table.pictures:
-        for picture in table.pictures:
-            file = f"{table.name}-{picture.name}.png"
-            with atomic_write(folder / file, binary=True, overwrite=overwrite) as out:
-                out.write(png(picture))
-            shown.append((file, picture.caption))
+    shown = write_pictures(table.pictures, folder, table.name, overwrite=overwrite)
     path = folder / f"{table.name}.md"
-    write_text(path, table.markdown(tuple(shown)), overwrite=overwrite)
+    write_text(path, table.markdown(shown), overwrite=overwrite)
     say(f"written: {path}" + "".join(f", {folder / file}" for file, _ in shown))
 
 

@@ -44,7 +44,7 @@ def tag(
             help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
         ),
     ] = None,
-    decoder: Decoder = "viterbi",
+    decoder: Decoder = None,
     beam: Beam = None,
     marginals: Annotated[
         bool,
@@ -88,6 +88,7 @@ def tag(
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
     tagger = load(model, threads=threads)
+    tagger.model.check_decoder(**how)
     if text is not None:
         if not text.strip():
             raise SkipchainError("--text is empty; there is nothing to tag")

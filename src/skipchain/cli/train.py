@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
 from skipchain.cli.options import (
     Columns,
+    Constraints,
+    Dev,
+    Encoding,
+    Features,
     Format,
     Json,
+    MinCount,
     Overwrite,
     Quiet,
     Scheme,
+    Seed,
     Threads,
     print_json,
     read_corpora,
     require_labels,
     say,
+    shared_settings,
 )
 from skipchain.errors import SkipchainError
 
@@ -32,28 +40,12 @@ def train(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")
     ],
-    dev: Annotated[
-        list[str] | None, typer.Option(metavar="DEV", help="Labelled file to score while training.")
-    ] = None,
+    dev: Dev = None,
     model: Annotated[str, typer.Option(help=f"The kind of model: {', '.join(MODELS)}.")] = "crf",
-    features: Annotated[
-        str | None,
-        typer.Option(
-            help="A standard set (ner, chunk, pos, citation), or a file of templates, or of CRF++ "
-            "or Wapiti patterns (ner; for hmm word)."
-        ),
-    ] = None,
-    encoding: Annotated[
-        str | None,
-        typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
-    ] = "bioes",
-    min_count: Annotated[int, typer.Option(help="Leave out rarer features.")] = 1,
-    constraints: Annotated[
-        str,
-        typer.Option(
-            help="Exclude label sequences that the scheme forbids: decoding, training, none."
-        ),
-    ] = "decoding",
+    features: Features = None,
+    encoding: Encoding = "bioes",
+    min_count: MinCount = 1,
+    constraints: Constraints = "decoding",
     order: Annotated[
         int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
     ] = None,
@@ -97,7 +89,7 @@ def train(
     smoothing: Annotated[
         float | None, typer.Option(help="For the hmm: what is added to every count (0.1).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Where random numbers begin (0).")] = None,
+    seed: Seed = None,
     tolerance: Annotated[
         float | None,
         typer.Option(help="lbfgs: stop when the loss falls by less in ten iterations (1e-4)."),
@@ -126,7 +118,7 @@ def train(
 
     Ctrl-C ends training and keeps what has been learnt.
     """
-    from skipchain.cli.progress import TrainingDisplay
+    from skipchain.cli.progress import training_display
     from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models import check_kind, make_estimator
 
@@ -141,15 +133,12 @@ def train(
     held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
     if held_out is not None:
         require_labels(held_out, ", ".join(dev or []))
-    settings = {
-        "encoding": None if encoding == "none" else encoding,
-        "min_count": min_count, "constraints": constraints, "threads": threads,
-    }  # fmt: skip
+    settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
         "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
         "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
-        "update": update, "emissions": emissions, "smoothing": smoothing, "seed": seed,
+        "update": update, "emissions": emissions, "smoothing": smoothing,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,
     }  # fmt: skip
     if optimiser is None and (tolerance is not None or max_iterations is not None):
@@ -157,17 +146,13 @@ def train(
     estimator = make_estimator(
         model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
     )
-    display = None if quiet else TrainingDisplay(tolerance or 1e-4, max_iterations or 1000)
-    try:
+    with nullcontext() if quiet else training_display(estimator) as display:
         estimator.fit(
             corpus,
             dev=held_out,
             start=None if start is None else load_model(start),
             progress=display,
         )
-    finally:
-        if display is not None:
-            display.close()
     save(estimator.model_, output, overwrite=overwrite)
     fitted, minimum = estimator.model_, estimator.minimum_
     score = fitted.summary["dev"]

@@ -59,10 +59,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     that end in the same label only the best is kept, so that a beam as wide as there are labels
     finds what `viterbi` finds.
     """
-    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1:
-        raise SkipchainError(
-            f"the width of a beam must be a whole number of at least 1, got {width!r}"
-        )
+    check_width(width)
     if scores.weights.order == 2:
         return second.beam(scores, width, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -77,6 +74,14 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
 
     workers.map(run, scores.data.blocks())
     return path
+
+
+def check_width(width: int) -> None:
+    """Refuse a beam that holds nothing."""
+    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1:
+        raise SkipchainError(
+            f"the width of a beam must be a whole number of at least 1, got {width!r}"
+        )
 
 
 def marginals(scores: Scores, workers: Workers) -> Floats:

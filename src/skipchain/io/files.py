@@ -172,6 +172,17 @@ def unpack(data: bytes, path: object) -> bytes:
 # Writing -----------------------------------------------------------------------------------------
 
 
+def make_folder(path: str | Path) -> Path:
+    """The folder of that name, made where it is missing."""
+    folder = Path(path)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        detail = getattr(error, "strerror", None) or error
+        raise SkipchainError(f"cannot make the folder {path}: {detail}") from None
+    return folder
+
+
 def check_target(path: str | Path, overwrite: bool) -> None:
     """Refuse a path that cannot, or should not, be written, before any work is done."""
     try:

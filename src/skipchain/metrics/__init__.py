@@ -9,7 +9,7 @@ from skipchain.metrics.bootstrap import (
 )
 from skipchain.metrics.consistency import Consistency, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
-from skipchain.metrics.evaluate import Evaluation, evaluate
+from skipchain.metrics.evaluate import Evaluation, evaluate, significance
 from skipchain.metrics.report import confusion_table, render
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores, token_scores
@@ -28,6 +28,7 @@ __all__ = [
     "label_consistency",
     "paired_significance",
     "render",
+    "significance",
     "span_counts",
     "token_scores",
     "units",

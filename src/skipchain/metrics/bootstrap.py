@@ -75,9 +75,22 @@ def paired_significance(
     >>> result.difference, result.p_value < 0.05
     (100.0, True)
     """
+    pair = (span_counts(gold, predicted, offsets) for predicted in (first, second))
+    return counted_significance(*pair, method=method, samples=samples, seed=seed)
+
+
+def counted_significance(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    *,
+    method: str = "randomisation",
+    samples: int = 10_000,
+    seed: int = 0,
+) -> Significance:
+    """The same from the counts of both predictions, ``int64 [U, 3]`` each (see `span_counts`)."""
     if method not in ("randomisation", "bootstrap"):
         raise CorpusError(f"unknown method {method!r}; the methods are randomisation and bootstrap")
-    counts = np.hstack([span_counts(gold, first, offsets), span_counts(gold, second, offsets)])
+    counts = np.hstack([first, second])
     observed = difference(counts.sum(axis=0))
     draw = swaps if method == "randomisation" else resamples
     center = 0.0 if method == "randomisation" else observed

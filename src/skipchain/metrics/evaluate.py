@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError
-from skipchain.metrics.bootstrap import f1_interval, span_counts, units
+from skipchain.metrics.bootstrap import (
+    Significance,
+    counted_significance,
+    f1_interval,
+    span_counts,
+    units,
+)
 from skipchain.metrics.consistency import Consistency, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.score import Score, rounded
@@ -118,6 +124,33 @@ def evaluate(
         label_consistency(gold, found),
         interval_of(counts, seed),
     )
+
+
+def significance(
+    gold: Corpus, first: Corpus, second: Corpus, *, samples: int = 10_000, seed: int = 0
+) -> Significance:
+    """Whether two predictions for the same gold corpus differ by more than chance would make them.
+
+    The difference is that of F1, or of token accuracy for labels without a scheme; the predictions
+    are swapped document by document, or sentence by sentence where there is one document (see
+    `paired_significance`).
+
+    >>> gold = Corpus.of([["Ada"], ["Bo"]] * 4, [["N"], ["N"]] * 4)
+    >>> wrong = gold.with_labels(Column.constant("V", 8))
+    >>> result = significance(gold, gold, wrong)
+    >>> result.difference, result.p_value < 0.05
+    (100.0, True)
+    """
+    pair = (unit_counts(gold, predicted) for predicted in (first, second))
+    return counted_significance(*pair, samples=samples, seed=seed)
+
+
+def unit_counts(gold: Corpus, predicted: Corpus) -> NDArray[np.int64]:
+    """Gold, predicted and correct spans of each unit, or tokens without a scheme. [U, 3]"""
+    check_alike(gold, predicted)
+    if gold.scheme is None:
+        return token_counts(*comparable_labels(gold, predicted), units(gold))
+    return span_counts(gold.spans(), predicted.spans(), units(gold))
 
 
 def check_alike(gold: Corpus, predicted: Corpus) -> None:

@@ -25,6 +25,15 @@ def check_kind(kind: str) -> None:
         raise ParameterError(f"there is no model {kind!r}; there are {', '.join(ESTIMATORS)}")
 
 
+def estimator_class(kind: str) -> type[SequenceEstimator]:
+    """The class of the estimators of one kind."""
+    check_kind(kind)
+    found: type[SequenceEstimator] = getattr(
+        import_module(f"skipchain.models.{kind}"), ESTIMATORS[kind]
+    )
+    return found
+
+
 def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimator:
     """The estimator of one kind; settings that it does not have are refused.
 
@@ -33,8 +42,7 @@ def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimat
     >>> make_estimator("perceptron", "word", epochs=3)
     Perceptron(features='word', epochs=3)
     """
-    check_kind(kind)
-    found = getattr(import_module(f"skipchain.models.{kind}"), ESTIMATORS[kind])
+    found = estimator_class(kind)
     known = found._parameters()
     for name in settings:
         if name not in known:
@@ -42,5 +50,4 @@ def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimat
                 f"{name!r} is no setting of model {kind}; it has {', '.join(known)}"
             )
     own = {} if features is None else {"features": features}
-    estimator: SequenceEstimator = found(**own, **settings)
-    return estimator
+    return found(**own, **settings)

@@ -31,6 +31,11 @@ MARGIN_DECODERS = ("viterbi", "greedy", "beam")
 BEAM = 10  # the width of a beam unless told
 
 
+def decoders_of(kind: str) -> tuple[str, ...]:
+    """The decoders that a kind of model supports: what has no probabilities has no posterior."""
+    return MARGIN_DECODERS if kind == "perceptron" else DECODERS
+
+
 @dataclass(frozen=True)
 class ChainModel:
     """What fitting leaves, and what a model file holds.
@@ -90,18 +95,23 @@ class ChainModel:
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports: what has no probabilities has no posterior."""
-        return MARGIN_DECODERS if self.kind == "perceptron" else DECODERS
+        """The decoders that the model supports."""
+        return decoders_of(self.kind)
 
-    def decode(
-        self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
-    ) -> Column:
-        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder."""
+    def check_decoder(self, decoder: str, beam: int = BEAM) -> None:
+        """Refuse a decoder that the model does not have, and a beam without width."""
         if decoder not in self.decoders:
             raise SkipchainError(
                 f"the model ({self.kind}, order {self.weights.order}) has no decoder {decoder!r}; "
                 f"it has {', '.join(self.decoders)}"
             )
+        chains.check_width(beam)
+
+    def decode(
+        self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder."""
+        self.check_decoder(decoder, beam)
         if decoder == "beam":
             codes = chains.beam(scores, beam, workers)
         else:
@@ -116,6 +126,7 @@ class ChainModel:
         beam: int = BEAM,
     ) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
+        self.check_decoder(decoder, beam)
         scores = self.scores(given, workers)
         offsets = scores.data.offsets
         flat = self.outward(self.decode(scores, workers, decoder, beam), offsets).tolist()

@@ -11,8 +11,9 @@ from __future__ import annotations
 from importlib import import_module
 
 from skipchain.errors import SkipchainError
+from skipchain.pictures import Picture
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.table import Picture, Row, Table
+from skipchain.reproduce.table import Row, Table
 
 __all__ = ["TABLES", "Picture", "Row", "Run", "Table", "check_name", "reproduce"]
 

@@ -22,8 +22,9 @@ from skipchain.models.crf import CRF
 from skipchain.models.loglinear import LogLinear
 from skipchain.models.memm import MEMM
 from skipchain.parallel import Workers
+from skipchain.pictures import Picture
 from skipchain.reproduce.run import Clock, Run, spread
-from skipchain.reproduce.table import FAILS, HOLDS, Picture, Row, Table
+from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "labelbias"
 WORDS = ("rib", "rob")

@@ -1,35 +1,14 @@
-"""Pictures of a table, drawn with matplotlib where it is installed."""
+"""Pictures of a table."""
 
 from __future__ import annotations
 
-import importlib.util
-import io
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skipchain.reproduce.table import Picture, Row
-
-HOW = "pictures need matplotlib: pip install 'skipchain[plot]'"
-
-
-def available() -> bool:
-    """Whether matplotlib is installed."""
-    return importlib.util.find_spec("matplotlib") is not None
-
-
-def png(picture: Picture) -> bytes:
-    """The picture as the bytes of a PNG file, drawn without a screen."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=picture.size, layout="constrained")
-    FigureCanvasAgg(figure)
-    picture.draw(figure)
-    data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=120, metadata={"Software": None})
-    return data.getvalue()
+from skipchain.pictures import Picture
+from skipchain.reproduce.table import Row
 
 
 def side_by_side(rows: Sequence[Row], caption: str) -> Picture:

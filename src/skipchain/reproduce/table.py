@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from skipchain import markdown
+from skipchain.pictures import Picture
 
 HOLDS, FAILS = "holds", "does not hold"
 HEADINGS = ("system", "metric", "published", "measured", "low", "high", "seconds", "verdict")
@@ -45,16 +47,6 @@ class Row:
             f"{self.seconds:.1f}",
             self.verdict,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A plot that is drawn when somebody wants it: ``draw`` is given a matplotlib figure."""
-
-    name: str
-    caption: str
-    draw: Callable[[Any], None]
-    size: tuple[float, float] = (8.0, 4.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +91,8 @@ class Table:
         parts = [f"# {self.title}", self.about()]
         if self.notes:
             parts.append("\n".join(f"* {note}" for note in self.notes))
-        lines = [HEADINGS, ("---",) * len(HEADINGS), *(row.cells() for row in self.rows)]
-        parts.append("\n".join(_line(cells) for cells in lines))
+        parts.append(markdown.table(HEADINGS, [row.cells() for row in self.rows]))
         if self.verdict:
             parts.append(f"**{self.verdict}**")
         parts.extend(f"![{caption}]({file})" for file, caption in pictures)
         return "\n\n".join(parts) + "\n"
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    if cells[0] == "---":
-        return "|" + "|".join(cells) + "|"
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"

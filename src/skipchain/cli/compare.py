@@ -1,0 +1,239 @@
+"""``skipchain compare``: models side by side on the same data."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from skipchain.cli.options import (
+    Columns,
+    Constraints,
+    Dev,
+    Encoding,
+    Format,
+    Json,
+    MinCount,
+    Quiet,
+    Scheme,
+    Seed,
+    Threads,
+    print_json,
+    read_corpora,
+    require_labels,
+    say,
+    shared_settings,
+)
+from skipchain.errors import SkipchainError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from skipchain.comparison import Comparison
+    from skipchain.comparison.comparison import Grid
+
+ALL = "crf,memm,maxent,perceptron,hmm"
+NAME = "comparison"
+WORDS = ("model", "decoder")  # columns that are no figures
+GAP = 2  # spaces between columns
+WIDE = 10_000  # for files and pipes
+
+
+def compare(
+    files: Annotated[
+        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
+    ],
+    test: Annotated[
+        list[str], typer.Option(metavar="TEST", help="Labelled file to measure the models on.")
+    ],
+    dev: Dev = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="The models, the first being what the others are compared with, such as "
+            f"crf,memm:order=2,l2=0.5,hmm ({ALL}).",
+        ),
+    ] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SPEC", help="One more model, such as crf:dependent=true; again for another."
+        ),
+    ] = None,
+    features: Annotated[
+        str,
+        typer.Option(
+            help="For all models: a standard set (ner, chunk, pos, citation), or a file of "
+            "templates, or of CRF++ or Wapiti patterns."
+        ),
+    ] = "ner",
+    encoding: Encoding = "bioes",
+    min_count: MinCount = 1,
+    constraints: Constraints = "decoding",
+    seed: Seed = None,
+    decoders: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Compare these decoders, too: viterbi, posterior, greedy, beam.",
+        ),
+    ] = None,
+    beam: Annotated[
+        int | None, typer.Option(metavar="K", help="The width of the decoder beam; 10 unless told.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Keep everything in this folder: table, picture, models, and what is done when "
+            "the command is interrupted and given again.",
+        ),
+    ] = None,
+    format: Format = None,
+    columns: Columns = None,
+    scheme: Scheme = None,
+    threads: Threads = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train several models on the same data and show what each achieves and costs.
+
+    Ctrl-C keeps the models that are done in the folder; the same command then goes on.
+    """
+    from skipchain.cli import INTERRUPTED, fail
+    from skipchain.cli.progress import training_display
+    from skipchain.comparison import Contender
+    from skipchain.comparison import compare as measure
+    from skipchain.models.chain import BEAM
+
+    listed = ALL if models is None and not model else models or ""
+    contenders = Contender.listed(listed) + [Contender.of(text) for text in model or []]
+    wanted = [name.strip() for name in (decoders or "").split(",") if name.strip()]
+    if beam is not None and "beam" not in wanted:
+        raise SkipchainError("--beam needs beam among the --decoders")
+    how: dict[str, Any] = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    parts = [None if paths is None else read_corpora(paths, **how) for paths in (files, test, dev)]
+    for paths, corpus in zip((files, test, dev), parts, strict=True):
+        if paths is not None and corpus is not None:
+            require_labels(corpus, ", ".join(paths))
+    training, testing, held_out = parts
+    assert training is not None
+    assert testing is not None
+    try:
+        found = measure(
+            contenders,
+            training,
+            testing,
+            dev=held_out,
+            decoders=wanted,
+            beam=BEAM if beam is None else beam,
+            folder=output,
+            say=None if quiet else say,
+            display=None if quiet else training_display,
+            features=features,
+            **shared_settings(encoding, min_count, constraints, threads, seed),
+        )
+    except KeyboardInterrupt:
+        kept = (
+            "nothing is kept without --output"
+            if output is None
+            else f"what is done is kept in {output}, and the same command goes on from there"
+        )
+        fail(f"interrupted; {kept}", INTERRUPTED)
+    if output is not None:
+        _write(found, output, quiet)
+    if json:
+        print_json(found.as_dict())
+    else:
+        _print(found)
+
+
+def _write(found: Comparison, output: str, quiet: bool) -> None:
+    import json
+    from pathlib import Path
+
+    from skipchain.cli.pictures import write_pictures
+    from skipchain.io.files import write_text
+
+    folder = Path(output)
+    shown = write_pictures([found.picture()], folder, NAME, overwrite=True)
+    answer = json.dumps(found.as_dict(), ensure_ascii=False, indent=2) + "\n"
+    write_text(folder / f"{NAME}.json", answer, overwrite=True)
+    write_text(folder / f"{NAME}.md", found.markdown(shown), overwrite=True)
+    if not quiet:
+        files = [f"{NAME}.md", f"{NAME}.json", *(file for file, _ in shown)]
+        say(f"written: {', '.join(str(folder / file) for file in files)}")
+
+
+def _print(found: Comparison) -> None:
+    """The tables, cut into several where the terminal is too narrow for one."""
+    from rich.console import Console
+    from rich.text import Text
+
+    wide = None if sys.stdout.isatty() else WIDE
+    console = Console(file=sys.stdout, highlight=False, width=wide)
+    console.print(Text(found.about()))
+    for part in fitting(found.table(), console.width):
+        console.print()
+        console.print(_table(part, _styles(found)))
+    if found.decoders:
+        headings, rows = found.decodings()
+        console.print()
+        console.print(_table((headings, rows), [""] * len(rows)))
+
+
+def fitting(grid: Grid, width: int) -> Iterator[Grid]:
+    """The grid cut into as many as it takes to fit a width, each with the first column.
+
+    >>> for part in fitting((("model", "F1", "p"), [("crf", "90.00", "0.5")]), 14):
+    ...     print(part)
+    (('model', 'F1'), [('crf', '90.00')])
+    (('model', 'p'), [('crf', '0.5')])
+    """
+    headings, rows = grid
+    widths = [max(map(len, column)) + GAP for column in zip(headings, *rows, strict=True)]
+    chosen, taken = [0], widths[0]
+    for number in range(1, len(headings)):
+        if taken + widths[number] - GAP > width and len(chosen) > 1:
+            yield _picked(grid, chosen)
+            chosen, taken = [0], widths[0]
+        chosen.append(number)
+        taken += widths[number]
+    yield _picked(grid, chosen)
+
+
+def _picked(grid: Grid, chosen: Sequence[int]) -> Grid:
+    headings, rows = grid
+    return tuple(headings[k] for k in chosen), [tuple(row[k] for k in chosen) for row in rows]
+
+
+def _table(grid: Grid, styles: Sequence[str]) -> Table:
+    """A grid for the terminal; ``styles`` are for the cells that say how rows differ."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from skipchain.comparison.comparison import P_VALUE, VERSUS
+
+    headings, rows = grid
+    table = Table(box=None, pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in WORDS else "right", no_wrap=True)
+    for cells, style in zip(rows, styles, strict=True):
+        pairs = zip(headings, cells, strict=True)
+        table.add_row(*(Text(c, style if h in (VERSUS, P_VALUE) else "") for h, c in pairs))
+    return table
+
+
+def _styles(found: Comparison) -> list[str]:
+    """A colour for each difference that is hardly chance."""
+    styles = []
+    for result in found.results:
+        test = result.significance
+        sure = test is not None and test.p_value < 0.05
+        styles.append("" if test is None or not sure else "green" if test.difference > 0 else "red")
+    return styles

@@ -1,0 +1,162 @@
+"""Results side by side: as a table for people, for programs, as Markdown, and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skipchain import markdown
+from skipchain.comparison.plot import results_picture
+from skipchain.comparison.result import Decoding, Result
+from skipchain.pictures import Picture
+
+MISSING = "–"
+VERSUS, P_VALUE = "vs first", "p"
+Grid = tuple[tuple[str, ...], list[tuple[str, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The results in the order of the contenders; the first is what the others are compared with.
+
+    ``data`` gives the size of each part of the data, ``decoders`` those that were asked for.
+    """
+
+    results: tuple[Result, ...]
+    data: Mapping[str, Mapping[str, int]]
+    decoders: tuple[str, ...] = ()
+
+    @property
+    def spans(self) -> bool:
+        """Whether spans are compared by F1; otherwise tokens by accuracy."""
+        return self.results[0].evaluation.entities is not None
+
+    @property
+    def metric(self) -> str:
+        """What is compared."""
+        return "F1" if self.spans else "token accuracy"
+
+    def about(self) -> str:
+        """The data, and how intervals and p-values come about."""
+        parts = "; ".join(
+            f"{part}: {sizes['sentences']:,} sentences, {sizes['tokens']:,} tokens"
+            for part, sizes in self.data.items()
+        )
+        unit = "document" if self.data["test"]["documents"] > 1 else "sentence"
+        told = f"{parts}. {self.metric} in percent with its 95 % bootstrap interval over {unit}s"
+        if len(self.results) > 1:
+            name = self.results[0].contender.name
+            told += (
+                f"; '{VERSUS}' is the difference from {name}, {P_VALUE} how likely chance alone "
+                f"makes one as large (randomisation, {unit} by {unit})"
+            )
+        return told + "."
+
+    # Tables ------------------------------------------------------------------------------------
+
+    def table(self) -> Grid:
+        """Headings and rows: what each contender achieves, and what it takes."""
+        spans = self.spans
+        paired = len(self.results) > 1
+        watched = any(result.outcome.dev is not None for result in self.results)
+        columns: list[tuple[bool, str, Callable[[Result], str]]] = [
+            (True, "model", lambda r: r.contender.name),
+            (spans, "F1", lambda r: _percent(r.evaluation.f1)),
+            (spans, "95 % interval", _interval),
+            (spans, "precision", lambda r: _percent(r.evaluation.micro.precision)),
+            (spans, "recall", lambda r: _percent(r.evaluation.micro.recall)),
+            (True, "token acc.", lambda r: _percent(r.evaluation.tokens.accuracy)),
+            (not spans, "95 % interval", _interval),
+            (True, "sentence acc.", lambda r: _percent(r.evaluation.tokens.sequence_accuracy)),
+            (spans, "consistency", _consistency),
+            (paired, VERSUS, _difference),
+            (paired, P_VALUE, _p_value),
+            (watched, "dev", lambda r: _percent(r.outcome.dev)),
+            (True, "train s", lambda r: f"{r.outcome.training_seconds:.1f}"),
+            (True, "tokens/s", lambda r: f"{r.tokens_per_second:,.0f}"),
+            (True, "MB", _memory),
+            (True, "parameters", lambda r: f"{r.outcome.parameters:,}"),
+            (True, "weights", lambda r: f"{r.outcome.weights:,}"),
+        ]
+        shown = [(heading, cell) for wanted, heading, cell in columns if wanted]
+        rows = [tuple(cell(result) for _, cell in shown) for result in self.results]
+        return tuple(heading for heading, _ in shown), rows
+
+    def decodings(self) -> Grid:
+        """Headings and rows of every contender with every decoder; a dash where it has not got it.
+
+        There are no rows where no decoders were asked for.
+        """
+        headings = ("model", "decoder", self.metric, "sentence acc.", "other than Viterbi", "%",
+                    "ms")  # fmt: skip
+        rows = []
+        for result in self.results:
+            found = {decoding.decoder: decoding for decoding in result.decodings}
+            for name in self.decoders:
+                cells = _decoding(found[name]) if name in found else (MISSING,) * 5
+                rows.append((result.contender.name, name, *cells))
+        return headings, rows
+
+    # Other forms -------------------------------------------------------------------------------
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything for programs."""
+        return {
+            "metric": "f1" if self.spans else "token_accuracy",
+            "data": {part: dict(sizes) for part, sizes in self.data.items()},
+            "results": [result.as_dict() for result in self.results],
+        }
+
+    def markdown(self, pictures: tuple[tuple[str, str], ...] = ()) -> str:
+        """The tables as Markdown; ``pictures`` are files to show below, with their captions."""
+        parts = ["# Comparison", self.about(), markdown.table(*self.table())]
+        if self.decoders:
+            parts += ["## Decoders", markdown.table(*self.decodings())]
+        parts.extend(f"![{caption}]({file})" for file, caption in pictures)
+        return "\n\n".join(parts) + "\n"
+
+    def picture(self) -> Picture:
+        """Scores with their intervals and training times, one row a contender."""
+        return results_picture(self)
+
+
+def _percent(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.2f}"
+
+
+def _interval(result: Result) -> str:
+    low, high = result.evaluation.interval or (None, None)
+    return f"{_percent(low)}–{_percent(high)}"
+
+
+def _consistency(result: Result) -> str:
+    found = result.evaluation.consistency
+    return _percent(None if found is None or not found.groups else found.percent)
+
+
+def _difference(result: Result) -> str:
+    test = result.significance
+    return MISSING if test is None else f"{test.difference:+.2f}"
+
+
+def _p_value(result: Result) -> str:
+    test = result.significance
+    if test is None:
+        return MISSING
+    return f"{test.p_value:.3f}" if test.p_value >= 0.001 else "<0.001"
+
+
+def _memory(result: Result) -> str:
+    memory = result.outcome.memory
+    return MISSING if memory is None else f"{memory / 1e6:,.0f}"
+
+
+def _decoding(found: Decoding) -> tuple[str, ...]:
+    return (
+        _percent(found.evaluation.f1),
+        _percent(found.evaluation.tokens.sequence_accuracy),
+        f"{found.disagreements:,}",
+        _percent(found.disagreement),
+        f"{1000 * found.seconds:,.1f}",
+    )

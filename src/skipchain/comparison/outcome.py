@@ -1,0 +1,54 @@
+"""What training and tagging with one contender gave: predicted labels, times and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skipchain.corpus import Column
+from skipchain.corpus.column import frozen
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The measurements that scores and tables are made of.
+
+    ``labels`` are the predicted labels of the test data by decoder, Viterbi's first, written in
+    ``scheme``; ``decoding_seconds`` is the time each decoder took for scores and search, with the
+    features at hand. ``tagging_seconds`` is the time from words to Viterbi's labels. ``memory`` is
+    the most that the process held, in bytes (None where the system does not tell).
+    """
+
+    labels: Mapping[str, Column]
+    scheme: str | None
+    decoding_seconds: Mapping[str, float]
+    training_seconds: float
+    tagging_seconds: float
+    memory: int | None
+    features: int
+    parameters: int
+    weights: int
+    iterations: int
+    stopped: str
+    dev: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome as it is written into a file."""
+        found = {name: getattr(self, name) for name in self.__slots__}
+        found["labels"] = {
+            decoder: {"values": list(labels.values), "codes": labels.codes.tolist()}
+            for decoder, labels in self.labels.items()
+        }
+        return found
+
+    @classmethod
+    def of(cls, written: Mapping[str, Any]) -> Outcome:
+        """The outcome that `as_dict` has written."""
+        labels = {
+            decoder: Column(frozen(np.array(own["codes"], np.int32)), tuple(own["values"]))
+            for decoder, own in written["labels"].items()
+        }
+        return cls(**{**written, "labels": labels})

@@ -1,0 +1,92 @@
+"""A trial in a process of its own, so that its memory and its kernels are its own, too."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from types import FrameType
+from typing import NoReturn
+
+from skipchain.comparison.outcome import Outcome
+from skipchain.comparison.trial import Display, Trial
+from skipchain.errors import SkipchainError
+
+# Ctrl-C reaches parent and child; the parent decides, and ends the child by SIGTERM.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from skipchain.comparison.process import serve
+serve()
+"""
+COMPILED = None
+PATIENCE = 10.0  # seconds that a process has to clear up when it is told to end
+
+
+def run_apart(trial: Trial, display: Display | None = None) -> Outcome:
+    """The outcome of a trial that runs in a new process; ``display`` shows its training there.
+
+    A process that had to compile kernels holds more memory than one that finds them compiled; so
+    the trial is then given to another.
+    """
+    found = _ask((trial, display, False))
+    if found is COMPILED:
+        found = _ask((trial, display, True))
+    if isinstance(found, Outcome):
+        return found
+    raise SkipchainError(found)
+
+
+def _ask(question: tuple[Trial, Display | None, bool]) -> Outcome | str | None:
+    """What a new process answers: an outcome, what is wrong, or that it had to compile."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    ) as child:
+        try:
+            answer, _ = child.communicate(pickle.dumps(question))
+        except BaseException:
+            _end(child)
+            raise
+    if answer:
+        found: Outcome | str | None = pickle.loads(answer)
+        return found
+    killed = hasattr(signal, "SIGKILL") and child.returncode == -signal.SIGKILL
+    return f"the process that trained the model ended with code {child.returncode}" + (
+        "; was there too little memory?" if killed else ""
+    )
+
+
+def serve() -> None:
+    """Run the trial that is given on stdin, and answer on stdout."""
+    out, sys.stdout = sys.stdout.buffer, sys.stderr
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        trial, display, last = pickle.load(sys.stdin.buffer)
+        compiled = trial.warm_up()
+        answer: Outcome | str | None = COMPILED if compiled and not last else trial.run(display)
+    except SkipchainError as error:
+        answer = str(error)
+    except MemoryError:
+        answer = "out of memory; use less data, fewer features or a higher min_count"
+    except KeyboardInterrupt:
+        sys.exit(1)
+    pickle.dump(answer, out)
+    out.flush()
+
+
+def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    child.terminate()
+    try:
+        child.wait(PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()

@@ -1,0 +1,191 @@
+"""Contenders × one data set → one comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from skipchain.comparison.comparison import Comparison
+from skipchain.comparison.contender import Contender, distinct
+from skipchain.comparison.folder import Folder
+from skipchain.comparison.origin import Parts, data_parts, origin
+from skipchain.comparison.outcome import Outcome
+from skipchain.comparison.process import run_apart
+from skipchain.comparison.result import Result
+from skipchain.comparison.trial import Display, Trial
+from skipchain.corpus import Corpus
+from skipchain.errors import CorpusError, ParameterError, SkipchainError
+from skipchain.features.templates import Templates
+from skipchain.inference.chains import check_width
+from skipchain.models import estimator_class
+from skipchain.models.chain import BEAM, decoders_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    contender: Contender
+    trial: Trial
+    templates: Templates
+
+
+def compare(
+    contenders: str | Iterable[str | Contender],
+    train: Corpus,
+    test: Corpus,
+    *,
+    dev: Corpus | None = None,
+    decoders: Sequence[str] = (),
+    beam: int = BEAM,
+    folder: str | Path | None = None,
+    say: Callable[[str], None] | None = None,
+    display: Display | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Train each contender in a process of its own, and measure it on the test data.
+
+    ``contenders`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Contender`;
+    the first is what the others are compared with. ``settings`` are for all contenders that have
+    them, unless they have their own; ``dev`` is scored while training. ``decoders`` are compared
+    for each contender that has them; one that none has is refused.
+
+    ``folder`` keeps the outcome of each contender as soon as it is there, and its model. A later
+    call with the same folder takes what is there, unless settings or data have changed. ``say`` is
+    told how far it is; ``display`` makes a display of training in the contender's process, so it
+    must be a function that can be imported.
+
+    >>> from skipchain.examples import harbour
+    >>> train, test = harbour().split(0.75)
+    >>> found = compare("hmm,tokenhmm", train, test, features="word[-1..1]")
+    >>> [result.contender.name for result in found.results]
+    ['hmm', 'tokenhmm']
+    >>> found.results[1].significance.p_value <= 1
+    True
+    """
+    tell = say or (lambda message: None)
+    _check_data(train, test, dev)
+    chosen = distinct(_contenders(contenders))
+    _check_settings(settings, chosen)
+    wanted = _check_decoders(decoders, beam, chosen)
+    store = None if folder is None else Folder(folder)
+    entries = [
+        _entry(contender, Trial(
+            contender.estimator(settings), train, test, dev, wanted, beam,
+            None if store is None else store.model_file(contender),
+        ))
+        for contender in chosen
+    ]  # fmt: skip
+    data = {} if store is None else data_parts(train, test, dev)
+    seed = settings.get("seed") or 0
+    results: list[Result] = []
+    for number, entry in enumerate(entries, 1):
+        place = f"{number} of {len(entries)}: {entry.contender.name}"
+        outcome, note = _outcome(entry, place, store, data, tell, display)
+        first = results[0].outcome if results else None
+        results.append(Result.of(entry.contender, outcome, test, first, seed))
+        tell(f"{place}: {_short(results[-1])}{note}")
+    parts = {"train": train, "dev": dev, "test": test}
+    sizes = {name: _sizes(corpus) for name, corpus in parts.items() if corpus is not None}
+    return Comparison(tuple(results), sizes, wanted)
+
+
+def _outcome(
+    entry: _Entry,
+    place: str,
+    store: Folder | None,
+    data: Parts,
+    tell: Callable[[str], None],
+    display: Display | None,
+) -> tuple[Outcome, str]:
+    """The outcome that is kept, or a new one; and a note on where it comes from."""
+    made_from = origin(entry.trial, entry.templates, data)
+    if store is not None:
+        kept, note = store.kept(entry.contender, made_from)
+        if kept is not None:
+            return kept, f" ({note})"
+        place += f": {note}" if note else ""
+    tell(place)
+    try:
+        outcome = run_apart(entry.trial, display)
+    except SkipchainError as error:
+        raise SkipchainError(f"{entry.contender.name}: {error}") from None
+    if store is not None:
+        store.keep(entry.contender, made_from, outcome)
+    return outcome, ""
+
+
+def _contenders(given: str | Iterable[str | Contender]) -> list[Contender]:
+    found: list[Contender] = []
+    for one in [given] if isinstance(given, str) else given:
+        found.extend([one] if isinstance(one, Contender) else Contender.listed(one))
+    return found
+
+
+def _entry(contender: Contender, trial: Trial) -> _Entry:
+    """The contender with its templates, refused where they do not suit the data."""
+    estimator = trial.estimator
+    try:
+        if getattr(estimator, "patience", None) is not None and trial.dev is None:
+            raise ParameterError("patience needs dev, the data whose score it watches")
+        templates = estimator._templates(trial.train)
+        assert templates is not None
+        templates = templates.for_corpus(trial.train)
+        templates.for_corpus(trial.test)
+    except SkipchainError as error:
+        raise SkipchainError(f"{contender.name}: {error}") from None
+    return _Entry(contender, trial, templates)
+
+
+def _check_settings(settings: Mapping[str, Any], contenders: Sequence[Contender]) -> None:
+    """Refuse a setting that no contender has."""
+    known = dict.fromkeys(
+        name for contender in contenders for name in estimator_class(contender.kind)._parameters()
+    )
+    for name in settings:
+        if name not in known:
+            raise ParameterError(
+                f"none of the models has a setting {name!r}; they have {', '.join(known)}"
+            )
+
+
+def _check_decoders(
+    decoders: Sequence[str], beam: int, contenders: Sequence[Contender]
+) -> tuple[str, ...]:
+    """The decoders, each once; refused where no contender has one."""
+    can = {kind: decoders_of(kind) for kind in dict.fromkeys(c.kind for c in contenders)}
+    for decoder in decoders:
+        if not any(decoder in own for own in can.values()):
+            told = "; ".join(f"{kind} has {', '.join(own)}" for kind, own in can.items())
+            raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
+    check_width(beam)
+    return tuple(dict.fromkeys(decoders))
+
+
+def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:
+    for name, corpus in (("training", train), ("test", test), ("development", dev)):
+        if corpus is None:
+            continue
+        if not corpus.labelled:
+            raise CorpusError(f"the {name} data have no labels")
+        if (corpus.scheme is None) != (train.scheme is None):
+            raise CorpusError(
+                f"the training labels are in scheme {train.scheme or 'none'}, the {name} labels in "
+                f"{corpus.scheme or 'none'}; name one scheme that fits both (--scheme)"
+            )
+    if not test.n_tokens:
+        raise CorpusError("the test data are empty, so there is nothing to compare")
+
+
+def _short(result: Result) -> str:
+    metric = "token accuracy" if result.evaluation.entities is None else "F1"
+    seconds = result.outcome.training_seconds
+    return f"{metric} {result.evaluation.f1:.2f}, trained in {seconds:.1f} s"
+
+
+def _sizes(corpus: Corpus) -> dict[str, int]:
+    return {
+        "documents": corpus.n_documents,
+        "sentences": len(corpus),
+        "tokens": corpus.n_tokens,
+    }

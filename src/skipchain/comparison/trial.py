@@ -1,0 +1,120 @@
+"""One contender put to the test: train, tag, and measure both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from numba.core.event import install_recorder
+
+from skipchain.comparison.memory import peak_memory
+from skipchain.comparison.outcome import Outcome
+from skipchain.corpus import Column, Corpus
+from skipchain.errors import SkipchainError
+from skipchain.learn.step import INTERRUPTED
+from skipchain.modelfile import save
+from skipchain.models.chain import BEAM, ChainModel
+from skipchain.models.fitting import Progress
+from skipchain.models.sequence import SequenceEstimator
+from skipchain.parallel import Workers
+from skipchain.tagger import Tagger
+
+Display = Callable[[SequenceEstimator], AbstractContextManager[Progress]]
+"""Makes a display of an estimator's training."""
+
+VITERBI = "viterbi"
+REPEATS = 3  # of which the quickest counts
+FEW = 8  # sentences that are enough to have every kernel compiled and loaded
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An estimator, the data, the decoders to try (Viterbi always is), and where to save."""
+
+    estimator: SequenceEstimator
+    train: Corpus
+    test: Corpus
+    dev: Corpus | None = None
+    decoders: tuple[str, ...] = ()
+    beam: int = BEAM
+    model_file: Path | None = None
+
+    def run(self, display: Display | None = None) -> Outcome:
+        """Train and tag in this process; a keyboard interrupt leaves nothing."""
+        estimator, words = self.estimator, self.test.without_labels()
+        began = time.perf_counter()
+        with nullcontext() if display is None else display(estimator) as shown:
+            estimator.fit(self.train, dev=self.dev, progress=shown)
+        training_seconds = time.perf_counter() - began
+        if estimator.minimum_.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        model = estimator.fitted
+        tagger = Tagger(model, estimator.threads)
+        tagging_seconds, tagged = quickest(lambda: tagger.predict(words).corpus.labels)
+        memory = peak_memory()
+        decoded = self._decoded(model, words)
+        if self.model_file is not None:
+            save(model, self.model_file, overwrite=True)
+        return Outcome(
+            {VITERBI: tagged, **{name: labels for name, (_, labels) in decoded.items()}},
+            model.scheme,
+            {name: seconds for name, (seconds, _) in decoded.items()},
+            training_seconds,
+            tagging_seconds,
+            memory,
+            features=model.features.n_features + model.features.n_edge_features,
+            parameters=model.summary["parameters"],
+            weights=model.weights.active,
+            iterations=model.summary["iterations"],
+            stopped=model.summary["stopped"],
+            dev=model.summary["dev"],
+        )
+
+    def _decoded(self, model: ChainModel, words: Corpus) -> dict[str, tuple[float, Column]]:
+        """Seconds and labels of each decoder that was asked for and that the model has."""
+        wanted = self._own_decoders(model)
+        if not wanted:
+            return {}
+        with Workers(self.estimator.threads) as workers:
+            scores = model.scores(words, workers)
+            found = {
+                name: quickest(partial(model.decode, scores, workers, name, self.beam))
+                for name in wanted
+            }
+        return {
+            name: (seconds, model.outward(labels, words.sentences))
+            for name, (seconds, labels) in found.items()
+        }
+
+    def _own_decoders(self, model: ChainModel) -> tuple[str, ...]:
+        return tuple(name for name in self.decoders if name in model.decoders)
+
+    def warm_up(self) -> bool:
+        """Load the kernels, so that no contender pays for it; say if any had to be compiled."""
+        estimator, few = self.estimator, self.train[:FEW]
+        settings = estimator.get_params()
+        short = {"epochs": 1, "max_iterations": 1, "patience": None}
+        own = {name: value for name, value in short.items() if name in settings}
+        small = type(estimator)(**{**settings, **own})
+        with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
+            small.fit(few)  # that they are too few is no mistake; fit will name any other
+            for decoder in (VITERBI, *self._own_decoders(small.fitted)):
+                small.predict(few.without_labels(), decoder=decoder, beam=self.beam)
+        return bool(compiled.buffer)
+
+
+def quickest(measured: Callable[[], Result]) -> tuple[float, Result]:
+    """The seconds of the quickest of a few calls, and what the last gave."""
+    spent = []
+    for _ in range(REPEATS):
+        began = time.perf_counter()
+        found = measured()
+        spent.append(time.perf_counter() - began)
+    return min(spent), found

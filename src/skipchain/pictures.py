@@ -1,0 +1,39 @@
+"""Pictures that are drawn when somebody wants them, with matplotlib where it is installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+HOW = "pictures need matplotlib: pip install 'skipchain[plot]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A plot that is drawn when somebody wants it: ``draw`` is given a matplotlib figure."""
+
+    name: str
+    caption: str
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (8.0, 4.5)
+
+
+def available() -> bool:
+    """Whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def png(picture: Picture) -> bytes:
+    """The picture as the bytes of a PNG file, drawn without a screen."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=picture.size, layout="constrained")
+    FigureCanvasAgg(figure)
+    picture.draw(figure)
+    data = io.BytesIO()
+    figure.savefig(data, format="png", dpi=120, metadata={"Software": None})
+    return data.getvalue()
