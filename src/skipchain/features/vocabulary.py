@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,13 @@ from numpy.typing import NDArray
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.numbers import Scale
-from skipchain.features.reading import RESERVED, Reading
+from skipchain.features.reading import RESERVED, Reading, Tuples
 from skipchain.features.rows import Rows, RowsBuilder
 from skipchain.features.strings import Strings
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
+from skipchain.parallel import Workers
 
 BOUNDARIES = ("<s>", "</s>")  # the names of the places BEFORE and AFTER a sentence
 
@@ -64,10 +66,13 @@ class Vocabulary:
                     views[atom.view] = reading.learn(atom.view)
             rows.append(_features(template, reading, min_count))
         vocabulary = cls(templates, views, tuple(rows), reading.scales)
-        return vocabulary, vocabulary._encode(reading, joined=True)
+        return vocabulary, vocabulary._encode(reading, Workers(1), joined=True)
 
-    def encode(self, corpus: Corpus) -> Rows:
-        """The features of another corpus; those not in the vocabulary are dropped and counted."""
+    def encode(self, corpus: Corpus, workers: Workers | None = None) -> Rows:
+        """The features of another corpus; those not in the vocabulary are dropped and counted.
+
+        Views and templates are looked up by the workers, where there are any.
+        """
         for template in self.templates.templates:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(
@@ -76,9 +81,10 @@ class Vocabulary:
                     "without it (with --columns, '_' leaves a column out)"
                 )
         reading = Reading(corpus, self.templates.functions, self.scales)
-        for view, strings in self.views.items():
-            reading.find(view, strings)
-        return self._encode(reading, joined=False)
+        if workers is None or self.templates.functions:  # users' functions may mind threads
+            workers = Workers(1)
+        workers.map(lambda view: reading.find(view, self.views[view]), self.views)
+        return self._encode(reading, workers, joined=False)
 
     # Sizes and names ---------------------------------------------------------------------------
 
@@ -113,8 +119,10 @@ class Vocabulary:
 
     # Encoding ----------------------------------------------------------------------------------
 
-    def _encode(self, reading: Reading, *, joined: bool) -> Rows:
+    def _encode(self, reading: Reading, workers: Workers, *, joined: bool) -> Rows:
         """One group of unary templates per (column, offset) shares units; the rest are columns."""
+        wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
+        looked_up = dict(zip(wide, workers.map(partial(self._look_up, reading), wide), strict=True))
         state = RowsBuilder(reading, self.n_features)
         edge = RowsBuilder(reading, self.n_edge_features)
         base = {False: 0, True: 0}
@@ -125,10 +133,13 @@ class Vocabulary:
             if len(template.atoms) == 1:
                 self._encode_unary(builder, reading, template.atoms[0], rows, first)
             else:
-                tuples = reading.tuples(template.atoms)
-                found = find_tuples(tuples.keys, rows, self._table(k))
-                builder.add_tuples(template.atoms, tuples, found, first)
+                builder.add_tuples(template.atoms, *looked_up[k], first)
         return Rows.of(state, edge, joined=joined)
+
+    def _look_up(self, reading: Reading, k: int) -> tuple[Tuples, NDArray[np.int32]]:
+        """The conjunctions of template k that the corpus has, and which features they are."""
+        tuples = reading.tuples(self.templates.templates[k].atoms)
+        return tuples, find_tuples(tuples.keys, self.rows[k], self._table(k))
 
     def _encode_unary(
         self,

@@ -77,7 +77,7 @@ class ChainModel:
 
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
-        data = Dataset(*encode(self.features, given))
+        data = Dataset(*encode(self.features, given, workers))
         allowed = None
         if forced is not None:
             if len(forced) != data.n_tokens:

@@ -16,6 +16,7 @@ from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix
 from skipchain.features.rows import Rows
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.parallel import Workers
 
 Features = Vocabulary | NamedFeatures | NumberedFeatures
 
@@ -48,7 +49,9 @@ def fit_features(
     return kind.fit(given, min_count)
 
 
-def encode(features: Features, given: Corpus | Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+def encode(
+    features: Features, given: Corpus | Sequence[Any], workers: Workers | None = None
+) -> tuple[Rows, NDArray[np.int64]]:
     """Encode input of the kind the model was fitted on."""
     if isinstance(features, Vocabulary):
         if not isinstance(given, Corpus):
@@ -56,7 +59,7 @@ def encode(features: Features, given: Corpus | Sequence[Any]) -> tuple[Rows, NDA
                 "the model was fitted on a corpus with templates; give it a Corpus "
                 "(Corpus.of(list_of_word_lists) makes one)"
             )
-        return features.encode(given), given.sentences
+        return features.encode(given, workers), given.sentences
     if isinstance(given, Corpus):
         raise FeatureError(
             "the model was fitted on features given directly, and has no templates to read a corpus"
