@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 SMALLEST_SUM = 1e-280
-LARGEST_DRIFT = 1e-6
+LARGEST_DRIFT = 1e-10
 
 
 def forward_backward(node, edge, offsets, marginals, pairs, log_z):
@@ -108,8 +108,9 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
                 here = first + t
                 s = 0.0
                 for j in range(states):
-                    marginals[here, j] = alpha[t, j] * beta[j]
-                    s += marginals[here, j]
+                    p = alpha[t, j] * beta[j]
+                    marginals[here, j] = p
+                    s += p
                 if not abs(s - 1.0) < LARGEST_DRIFT:
                     good = False
                     break
