@@ -450,8 +450,18 @@ def test_scheme_of_columns():
         parse_conll("\na B-X\n\nb S-X\n", "x", scheme="iob2")
     with pytest.raises(SchemeError, match="unknown scheme"):
         parse_conll("a B-X\n", scheme="biobio")
+    with pytest.raises(ReadError, match="x:2: label 'S-X' does not belong to iob2"):
+        parse_conll("a _\nb S-X\n", "x", scheme="iob2")
     with pytest.raises(ReadError, match="x: there are no labels to read as iob2"):
         parse_conll("a\n", "x", scheme="iob2")
+
+
+def test_labels_that_are_not_known_fit_every_scheme_and_show_none():
+    text = "a B-X\nb _\nc O\n"
+    assert parse_conll(text, scheme="iob2").scheme == "iob2"
+    with pytest.warns(UserWarning, match="labels '_' leave open which scheme it is"):
+        assert parse_conll(text).scheme is None
+    assert parse_conll("a NN\nb _\n").scheme is None
 
 
 def test_fast_columns_equal_plain_ones(monkeypatch):

@@ -36,6 +36,7 @@ class TrainingDisplay:
         self._last = -PLAIN_EVERY
         self._improvements: list[float] = []
         self._noun = ""
+        self._warm = 0.0  # seconds until the first step was done: it may have compiled kernels
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +63,8 @@ class TrainingDisplay:
         """Show one iteration."""
         if step.improvement is not None:
             self._improvements.append(step.improvement)
+        if not self._noun:
+            self._warm = step.seconds
         self._noun = "iteration" if step.planned is None else "epoch"
         planned = "" if step.planned is None else f" of {step.planned}"
         parts = [f"{self._noun} {step.iteration}{planned}", f"loss {step.loss:,.1f}"]
@@ -98,15 +101,18 @@ class TrainingDisplay:
 
     def remaining(self, step: Step) -> float | None:
         """Seconds until the planned end, or until the loss falls slowly enough if it goes on so."""
+        if step.iteration == 1:
+            return None
+        pace = (step.seconds - self._warm) / (step.iteration - 1)
         if step.planned is not None:
-            return (step.planned - step.iteration) * step.seconds / step.iteration
+            return (step.planned - step.iteration) * pace
         known = self._improvements[-8:]
         if len(known) < 8 or not known[0] > known[-1] > 0 or self._tolerance <= 0:
             return None
         rate = math.log(known[0] / known[-1]) / (len(known) - 1)
         iterations = max(0.0, math.log(known[-1] / self._tolerance)) / rate
         iterations = min(iterations, self._limit - step.iteration)
-        return iterations * step.seconds / step.iteration
+        return iterations * pace
 
 
 def megabytes(count: int) -> str:

@@ -70,6 +70,7 @@ def tag(
     overwrite: Overwrite = False,
 ) -> None:
     """Label a file, standard input or a given text."""
+    from skipchain.cli.compiling import compile_notice
     from skipchain.cli.tagged import write_tagged
     from skipchain.io.files import check_target
     from skipchain.io.text import parse_plain
@@ -98,14 +99,15 @@ def tag(
             say("reading from the terminal; end with Ctrl-D")
         corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
     forced = _forced(corpus, tagger, file) if force else None
-    found = tagger.predict(
-        corpus.without_labels() if corpus.labelled else corpus,
-        **how,
-        forced=forced,
-        confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
-        probabilities=marginals and wanted in ("conll", "jsonl"),
-        nbest=nbest,
-    )
+    with compile_notice():
+        found = tagger.predict(
+            corpus.without_labels() if corpus.labelled else corpus,
+            **how,
+            forced=forced,
+            confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
+            probabilities=marginals and wanted in ("conll", "jsonl"),
+            nbest=nbest,
+        )
     if found.spans is None and wanted in ("brat", "html", "inline"):
         raise SkipchainError(
             f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"

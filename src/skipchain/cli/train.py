@@ -118,6 +118,7 @@ def train(
 
     Ctrl-C ends training and keeps what has been learnt.
     """
+    from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
     from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models import check_kind, make_estimator
@@ -146,7 +147,8 @@ def train(
     estimator = make_estimator(
         model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
     )
-    with nullcontext() if quiet else training_display(estimator) as display:
+    watched = nullcontext() if quiet else training_display(estimator)
+    with compile_notice(quiet=quiet), watched as display:
         estimator.fit(
             corpus,
             dev=held_out,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import ReadError, SchemeError
-from skipchain.schemes import check_scheme, decode, infer
+from skipchain.schemes import UNKNOWN, Inference, check_scheme, decode, infer
 
 
 def settle(
@@ -19,7 +19,8 @@ def settle(
 ) -> Corpus:
     """The corpus with the scheme given, which must fit, or else the one its labels show.
 
-    ``lines`` are the line numbers of the tokens ``int64 [N]``, for errors.
+    Labels that are not known (``_``) fit every scheme and show none. ``lines`` are the line numbers
+    of the tokens ``int64 [N]``, for errors.
 
     >>> settle(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]]), None, "a.conll").scheme
     'iob2'
@@ -30,8 +31,13 @@ def settle(
         if scheme is not None:
             raise ReadError(f"there are no labels to read as {check_scheme(scheme)}", path=path)
         return corpus
+    known = known_part(corpus.labels)
     if scheme is None:
-        found = infer(corpus.labels, corpus.sentences)
+        found = infer(known, corpus.sentences)
+        if known is not corpus.labels:
+            spanlike = found.spanlike and set(known.values) > {"O"}
+            reason = f"labels {UNKNOWN!r} leave open which scheme it is"
+            found = Inference(None, (), reason, spanlike=spanlike)
         if found.scheme is None and found.spanlike:
             warnings.warn(
                 f"{'labels' if path is None else path}: {found.reason}; taken as labels without "
@@ -41,12 +47,19 @@ def settle(
         return replace(corpus, scheme=found.scheme)
     name = check_scheme(scheme)
     try:
-        decode(corpus.labels, corpus.sentences, name)
+        decode(known, corpus.sentences, name)
     except SchemeError as error:
-        token = first_misfit(corpus.labels, name)
+        token = first_misfit(known, name)
         line = None if lines is None else int(lines[token])
         raise ReadError(str(error), path=path, line=line) from None
     return replace(corpus, scheme=name)
+
+
+def known_part(labels: Column) -> Column:
+    """The labels with O in place of those that are not known."""
+    if UNKNOWN not in labels.values:
+        return labels
+    return Column(labels.codes, tuple("O" if v == UNKNOWN else v for v in labels.values))
 
 
 def first_misfit(labels: Column, scheme: str) -> int:

@@ -17,6 +17,7 @@ from skipchain.features.rows import Rows
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
+from skipchain.schemes import UNKNOWN
 
 Features = Vocabulary | NamedFeatures | NumberedFeatures
 
@@ -90,9 +91,6 @@ def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
         if not isinstance(label, str):
             raise CorpusError(f"token {position}: label {label!r} is not a string")
     return Column.encode(flat)
-
-
-UNKNOWN = "_"  # the label of a token whose label is not known
 
 
 @dataclass(frozen=True, slots=True)

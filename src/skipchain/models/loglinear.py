@@ -141,6 +141,11 @@ class LogLinear(SequenceEstimator):
         for name in ("rate", "prune"):
             if getattr(self, name) is not None:
                 self._check_numbers(real=(name,))
+        if self.local and self.constraints == "training":
+            raise ParameterError(
+                f"constraints='training' is for models normalised over whole sequences, which "
+                f"{type(self).__name__} is not; use 'decoding'"
+            )
         if self.order == 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
         if self.optimiser in (SGD, ADAGRAD):

@@ -14,6 +14,9 @@ from skipchain.schemes.scheme import OUTSIDE, TABLE
 PREFIXES: dict[str, int] = {**TABLE["bioes"].prefixes, **TABLE["bilou"].prefixes}
 
 
+UNKNOWN = "_"  # the label of a token whose label is not known
+
+
 def types(labels: Sequence[str]) -> tuple[str, ...]:
     """The span types that labels of any scheme name, sorted.
 
