@@ -473,3 +473,35 @@ cli.main()
     assert done.returncode == 0, done.stderr
     assert "interrupted" in done.stderr
     assert (tmp_path / "m.skip").is_file()
+
+
+# stdout ------------------------------------------------------------------------------------------
+
+
+def run_apart(*arguments, stdout=subprocess.PIPE, **variables):
+    """Run a command line in a process of its own, with other variables around it."""
+    return subprocess.run(
+        [sys.executable, "-m", "skipchain", *map(str, arguments)],
+        stdout=stdout, stderr=subprocess.PIPE, check=False, env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+def test_an_encoding_without_arrows_is_no_mistake(folder):
+    model = folder / "model.skip"
+    why = ("explain", model, "--text", "Zoë slept .", "--token", 0)
+    shown = run_apart(*why, PYTHONIOENCODING="ascii")
+    assert shown.returncode == 0, shown.stderr
+    assert rb"Zo\xeb" in shown.stdout
+    assert rb"\u2192" in shown.stdout
+    answer = run_apart(*why, "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(answer.stdout)["word"] == "Zoë"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_stdout_is_one_line(folder, unbuffered):
+    for command in (("inspect", folder / "model.skip"), ("reproduce", "--json"), ("--help",)):
+        with open("/dev/full", "w") as full:
+            done = run_apart(*command, stdout=full, PYTHONUNBUFFERED=unbuffered)
+        assert done.returncode == 2
+        assert done.stderr == b"skipchain: cannot write stdout: No space left on device\n"

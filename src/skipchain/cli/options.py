@@ -160,5 +160,7 @@ def say(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """A value as JSON on stdout, in UTF-8 whatever the locale."""
+    from skipchain.io.files import STANDARD, write_text
+
+    write_text(STANDARD, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
