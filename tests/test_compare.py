@@ -504,7 +504,7 @@ def test_the_command_names_mistakes(run, here, files, tmp_path):
 
 
 def test_a_narrow_terminal_gets_several_tables():
-    from skipchain.cli.compare import fitting
+    from skipchain.grid import fitting
 
     grid = (("model", "F1", "tokens/s", "MB"), [("crf:l2=0.5", "90.00", "1", "2")])
     parts = list(fitting(grid, 18))

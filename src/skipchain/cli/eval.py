@@ -86,5 +86,5 @@ def evaluate(
     console = Console(file=sys.stdout)
     console.print(render(evaluation))
     if confusion:
-        console.print(confusion_table(evaluation.tokens))
+        console.print(confusion_table(evaluation.tokens, width=console.width))
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)
