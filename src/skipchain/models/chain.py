@@ -98,6 +98,11 @@ class ChainModel:
         """The decoders that the model supports."""
         return decoders_of(self.kind)
 
+    @property
+    def probabilistic(self) -> bool:
+        """Whether the scores are fitted to be probabilities."""
+        return "posterior" in self.decoders
+
     def check_decoder(self, decoder: str, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
         if decoder not in self.decoders:

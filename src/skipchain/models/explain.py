@@ -49,7 +49,8 @@ class Explanation:
     labels are left out. ``totals`` are their sums. For a model of whole sequences the difference of
     the totals is the log odds of the two labels, given the labels around; for a ``local`` model the
     totals are what the classifier of this position compares given the label before, and the log
-    odds are those of that classifier: the total minus a normaliser which is the same for both.
+    odds are those of that classifier: the total minus a normaliser which is the same for both. For
+    a perceptron it is a difference of scores and no more.
 
     ``probabilities`` are the marginals, in which the labels around are free. ``forbidden`` names
     those of the two labels that the scheme does not allow next to the labels around, which no score
