@@ -166,6 +166,9 @@ def test_tag_from_a_file_from_stdin_and_from_text(run, folder):
     assert from_stdin == from_file
     _, out, _ = run("tag", folder / "model.skip", "--text", "Mayor Aske met Tomas Brandt.")
     assert "Tomas B-PER\nBrandt I-PER\n. O\n" in out
+    for text in ("Tomas Brandt slept.", "Tomas Brandt slept.\n"):
+        _, out, _ = run("tag", folder / "model.skip", "--text", text, "--format", "inline")
+        assert out == "<PER>Tomas Brandt</PER> slept.\n"
 
 
 def test_decoders_are_chosen_at_tag_time(run, folder):
@@ -349,6 +352,15 @@ def test_inspect_shows_features_and_transitions(run, folder):
     assert_one_line(run("inspect", folder / "model.skip", "--label", "X"), "'X'", "B-PER")
 
 
+def test_inspect_cuts_transitions_that_are_too_wide(run, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run("inspect", folder / "model.skip", "--top", 1)
+    table = out[out.index("Transitions") :].splitlines()[1:]
+    assert max(map(len, table)) <= 60
+    assert "…" not in "".join(table)
+    assert len([line for line in table if line.startswith("<end>")]) > 1
+
+
 def test_convert_between_formats_and_schemes(run, folder, tmp_path):
     code, _, err = run(
         "convert", folder / "test.conll", tmp_path / "t.jsonl", "--to-scheme", "bioes"
@@ -369,7 +381,7 @@ def test_convert_repairs_only_when_told_and_says_what(run, tmp_path):
     )
     code, _, err = run("convert", tmp_path / "bad.conll", tmp_path / "o.conll", "--repair", *how)
     assert code == 0, err
-    assert "1 labels mended" in err
+    assert ": 1 label mended" in err
     assert read(tmp_path / "o.conll").labels.tolist() == ["S-PER", "O", "S-PER"]
     (tmp_path / "pos.conll").write_text("Ada NN\nslept VB\n")
     assert_one_line(

@@ -93,7 +93,7 @@ def tag(
     if text is not None:
         if not text.strip():
             raise SkipchainError("--text is empty; there is nothing to tag")
-        corpus = parse_plain(text)
+        corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
         if file == "-" and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")

@@ -120,6 +120,7 @@ def train(
     """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
+    from skipchain.corpus.corpus import plural
     from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models import check_kind, make_estimator
 
@@ -176,8 +177,8 @@ def train(
     elif not quiet:
         held = "" if score is None else f"; dev {score:.2f}"
         say(
-            f"wrote {output}: {fitted.features.n_features:,} features, "
-            f"{fitted.weights.active:,} weights{held}; {seconds:.1f} s"
+            f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
+            f"{plural(fitted.weights.active, 'weight')}{held}; {seconds:.1f} s"
         )
         read = {name for t in fitted.features.templates.templates for name in t.columns}  # type: ignore[union-attr]
         if read != {"word"}:
