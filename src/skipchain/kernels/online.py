@@ -82,31 +82,13 @@ def _score_chain(features, tables, barriers, scale, first, length, keep, random,
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
     """
-    split, labels = tables.state.shape
-    weighted = features.values.shape[0] > 0
+    labels = tables.state.shape[1]
     factor = scale / (keep[0] * keep[1])
-    n = 0
-    for t in range(length):
-        for j in range(labels):
-            node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = features.values[k] if weighted else 1.0
-            whole = _draw(random, keep[1])
-            low, high = 0, 1
-            if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
-                on = whole and _draw(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on:
-                    for j in range(labels):
-                        node[t, j] += v * tables.state[f, j]
-        for j in range(labels):
-            node[t, j] *= factor
+    if keep[0] < 1.0 or keep[1] < 1.0:
+        n = _score_some(features, tables.state, factor, first, length, keep, random, kept, node)
+    else:
+        n = _score_all(features, tables.state, factor, first, length, node)
+        kept[:n] = True
     for j in range(labels):
         node[0, j] += tables.start[j] + barriers.start[j]
         node[length - 1, j] += tables.end[j] + barriers.end[j]
@@ -130,6 +112,63 @@ def _score_chain(features, tables, barriers, scale, first, length, keep, random,
                     for i in range(labels):
                         for j in range(labels):
                             edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
+
+
+@njit(nogil=True, cache=True)
+def _score_all(features, state, factor, first, length, node):
+    """node [T, L] from all features; returns how many they are."""
+    split, labels = state.shape
+    weighted = features.values.shape[0] > 0
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = factor * features.values[k] if weighted else factor
+            if source < split:
+                n += 1
+                for j in range(labels):
+                    node[t, j] += v * state[source, j]
+            else:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+                n += high - low
+                for u in range(low, high):
+                    f = features.unit_indices[u]
+                    for j in range(labels):
+                        node[t, j] += v * state[f, j]
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _score_some(features, state, factor, first, length, keep, random, kept, node):
+    """node [T, L] from the features that are drawn; returns how many were there to draw from."""
+    split, labels = state.shape
+    weighted = features.values.shape[0] > 0
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            whole = _draw(random, keep[1])
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                on = whole and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on:
+                    for j in range(labels):
+                        node[t, j] += v * state[f, j]
+        for j in range(labels):
+            node[t, j] *= factor
+    return n
 
 
 @njit(nogil=True, cache=True)
