@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -59,6 +59,8 @@ class Learnt:
     weights: Weights
     minimum: Minimum
     parameters: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else the summary of the model is to say."""
 
 
 class SequenceEstimator(Estimator):
@@ -155,6 +157,7 @@ class SequenceEstimator(Estimator):
             "parameters": learnt.parameters,
             "dev": score,
             "settings": _plain(self.get_params()),
+            **learnt.facts,
         }
         self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum

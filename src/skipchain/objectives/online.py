@@ -105,8 +105,7 @@ class StochasticLikelihood(OnlineLearner):
         self._support = np.zeros(shape, np.uint8)
         if observed:
             flat = data.rows.flat()
-            owner = np.repeat(np.arange(data.n_tokens), np.diff(flat.indptr))
-            labels = self._labels[owner]
+            labels = self._labels[flat.owners]
             self._support[flat.indices[labels >= 0], labels[labels >= 0]] = 1
             self._support[flat.indices[labels < 0]] = 1
 
