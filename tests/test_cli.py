@@ -264,7 +264,7 @@ def test_forced_labels_are_kept(run, folder):
     )
     assert_one_line(
         run("tag", folder / "model.skip", "--force", "--from", "conll", stdin="a O\nb I-LOC\n"),
-        "token 0", "contradict",
+        "token 1: label 'I-LOC' contradicts",
     )  # fmt: skip
     assert_one_line(run("tag", folder / "model.skip", "--force", "--text", "Ada"), "labels")
 

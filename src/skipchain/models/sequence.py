@@ -136,8 +136,7 @@ class SequenceEstimator(Estimator):
         allowed = None
         if blank.encoding is not None and self.constraints != "none":
             allowed = Constraints(*transitions(blank.labels, blank.encoding))
-            if data.allowed is None:
-                require_allowed(data, allowed, blank.labels)
+            require_allowed(data, allowed, blank.labels)
         training = allowed if self.constraints == "training" else None
         with Workers(self.threads) as workers:
             task = Task(data, blank, training, held_out, first, workers, progress, self.patience)
