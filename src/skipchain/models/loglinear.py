@@ -109,15 +109,12 @@ class LogLinear(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        once = type(self)(**self.get_params())
-        once.set_params(epochs=1, optimiser=self.optimiser or SGD)
-        if once.optimiser in (LBFGS, NEWTON):
+        if self.optimiser in (LBFGS, NEWTON):
             raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
-        if hasattr(self, "model_"):
-            once.model_ = self.model_
-        once._partial_fit(X, y, classes)
-        self.model_, self.minimum_ = once.model_, once.minimum_
-        return self
+        return self._pass(
+            X, y, classes,
+            optimiser=self.optimiser or SGD, prune=self.prune or 0.0, seed=self.seed + self.passes_,
+        )  # fmt: skip
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         found = super()._templates(given)
