@@ -201,7 +201,7 @@ def kernel_features(rows: Rows) -> Features:
     """The indexes of all features, as the kernels take them."""
     tokens, units, edges = rows.tokens, rows.units, rows.edges
     return Features(
-        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices,
+        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices, units.values,
         edges.indptr, edges.indices, edges.values,
     )  # fmt: skip
 
