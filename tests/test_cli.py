@@ -101,6 +101,16 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
     assert json.loads(out)["templates"] == "word\nword[-1] & word"
 
 
+def test_train_by_newton(run, folder, tmp_path):
+    train, out = folder / "train.conll", tmp_path / "m.skip"
+    newton = ("--optimiser", "newton", "--features", "shape", "--min-count", 2, "-q")
+    code, _, err = run("train", train, "-o", out, "--model", "memm", *newton)
+    assert code == 0, err
+    code, found, _ = run("inspect", out, "--json")
+    assert json.loads(found)["training"]["stopped"] == "the gradient vanished"
+    assert_one_line(run("train", train, "-o", tmp_path / "n.skip", *newton), "use 'lbfgs' for CRF")
+
+
 def test_train_counts_an_hmm(run, folder, tmp_path):
     train = folder / "train.conll"
     code, _, err = run(
@@ -257,7 +267,7 @@ def test_forced_labels_are_kept(run, folder):
     )
     assert_one_line(
         run("tag", folder / "model.skip", "--force", "--from", "conll", stdin="a O\nb I-LOC\n"),
-        "token 0", "contradict",
+        "token 1: label 'I-LOC' contradicts",
     )  # fmt: skip
     assert_one_line(run("tag", folder / "model.skip", "--force", "--text", "Ada"), "labels")
 

@@ -53,7 +53,8 @@ def train(
         str | None,
         typer.Option(
             help="sgd (steps after every sentence, with dropout; what is taken unless told), "
-            "adagrad, or lbfgs (the optimum of the penalised likelihood)."
+            "adagrad, lbfgs (the optimum of the penalised likelihood), or newton (the same for "
+            "small memm and maxent)."
         ),
     ] = None,
     objective: Annotated[

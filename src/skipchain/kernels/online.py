@@ -28,7 +28,7 @@ class Features(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
 
     Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
-    with all its features. ``values`` of length 0 means ones.
+    with all its features. ``values`` of length 0 means ones, and so do ``unit_values``.
     """
 
     indptr: NDArray[np.int64]
@@ -36,6 +36,7 @@ class Features(NamedTuple):
     values: NDArray[np.float64]
     unit_indptr: NDArray[np.int64]
     unit_indices: NDArray[np.int32]
+    unit_values: NDArray[np.float64]
     edge_indptr: NDArray[np.int64]
     edge_indices: NDArray[np.int32]
     edge_values: NDArray[np.float64]
@@ -119,6 +120,7 @@ def _score_all(features, state, factor, first, length, node):
     """node [T, L] from all features; returns how many they are."""
     split, labels = state.shape
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     n = 0
     for t in range(length):
         for j in range(labels):
@@ -136,8 +138,9 @@ def _score_all(features, state, factor, first, length, node):
                 n += high - low
                 for u in range(low, high):
                     f = features.unit_indices[u]
+                    w = v * features.unit_values[u] if unit_weighted else v
                     for j in range(labels):
-                        node[t, j] += v * state[f, j]
+                        node[t, j] += w * state[f, j]
     return n
 
 
@@ -146,6 +149,7 @@ def _score_some(features, state, factor, first, length, keep, random, kept, node
     """node [T, L] from the features that are drawn; returns how many were there to draw from."""
     split, labels = state.shape
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     n = 0
     for t in range(length):
         for j in range(labels):
@@ -164,8 +168,9 @@ def _score_some(features, state, factor, first, length, keep, random, kept, node
                 kept[n] = on
                 n += 1
                 if on:
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
                     for j in range(labels):
-                        node[t, j] += v * state[f, j]
+                        node[t, j] += w * state[f, j]
         for j in range(labels):
             node[t, j] *= factor
     return n
@@ -199,6 +204,7 @@ def _descend(
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     row = np.empty(labels)
     n = 0
     for t in range(length):
@@ -216,20 +222,21 @@ def _descend(
                 if not kept[n - 1]:
                     continue
                 f = source if source < split else features.unit_indices[u]
+                w = v * features.unit_values[u] if source >= split and unit_weighted else v
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
-                            g = v * row[j]
+                            g = w * row[j]
                             squares.state[f, j] += g * g
                             tables.state[f, j] -= (
                                 small * g / (np.sqrt(squares.state[f, j]) + 1e-8) / scale
                             )
                 elif masked:
                     for j in range(labels):
-                        tables.state[f, j] -= large * v * row[j] * support[f, j]
+                        tables.state[f, j] -= large * w * row[j] * support[f, j]
                 else:
                     for j in range(labels):
-                        tables.state[f, j] -= large * v * row[j]
+                        tables.state[f, j] -= large * w * row[j]
     listed = pairs.shape[0] > 1
     for t in range(1, length if listed else 2):
         own = pairs[t] if listed else pairs[0]
@@ -437,6 +444,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     at_edges = at_end + labels
     at_second = at_edges + tables.edges.size
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
     for t in range(length):
@@ -452,8 +460,9 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
                     high = features.unit_indptr[source - split + 1]
                 for u in range(low, high):
                     f = source if source < split else features.unit_indices[u]
-                    n = _push(positions, amounts, n, f * labels + right, v)
-                    n = _push(positions, amounts, n, f * labels + wrong, -v)
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    n = _push(positions, amounts, n, f * labels + right, w)
+                    n = _push(positions, amounts, n, f * labels + wrong, -w)
             if t == 0:
                 n = _push(positions, amounts, n, at_start + right, 1.0)
                 n = _push(positions, amounts, n, at_start + wrong, -1.0)

@@ -1,4 +1,4 @@
-"""Sets of paths through linear chains: the k best, and those within given label sets."""
+"""Sets of paths through linear chains: the k best, those within given label sets, none at all."""
 
 from __future__ import annotations
 
@@ -92,3 +92,33 @@ def set_probability(marginals, pairs, starts, stops, allowed, rows, probability)
         for j in range(states):
             total += weight[j]
         probability[k] = min(total, 1.0)
+
+
+@njit(nogil=True, cache=True)
+def dead_end(allowed, pairs, start, end, offsets):
+    """The first token that no path through the sets of labels reaches or ends at; −1 if none.
+
+    allowed [N, S], pairs [S, S] indexed [prev, cur], start [S], end [S], all bool; offsets [C + 1].
+    """
+    states = allowed.shape[1]
+    reached = np.empty(states, np.bool_)
+    fresh = np.empty(states, np.bool_)
+    for c in range(offsets.shape[0] - 1):
+        first, last = offsets[c], offsets[c + 1]
+        for t in range(first, last):
+            alive = False
+            for j in range(states):
+                fresh[j] = False
+                if allowed[t, j] and (t < last - 1 or end[j]):
+                    if t == first:
+                        fresh[j] = start[j]
+                    else:
+                        for i in range(states):
+                            if reached[i] and pairs[i, j]:
+                                fresh[j] = True
+                                break
+                alive |= fresh[j]
+            if not alive:
+                return t
+            reached, fresh = fresh, reached
+    return -1

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
-from skipchain.errors import SkipchainError
+from skipchain.errors import CorpusError, SkipchainError
 from skipchain.inference import chains
 from skipchain.inference.allowed import allowed_labels
 from skipchain.inference.scores import Ranked, Scores
@@ -85,7 +85,26 @@ class ChainModel:
                     f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
                 )
             allowed = allowed_labels(forced, data.offsets, self.scheme, self.labels, self.encoding)
+            self._require_path(forced, allowed, data.offsets)
         return self.scored(data, workers, allowed)
+
+    def _require_path(
+        self,
+        forced: Sequence[str | None],
+        allowed: NDArray[np.bool_],
+        offsets: NDArray[np.int64],
+    ) -> None:
+        """Refuse forced labels that contradict each other, naming the first that does."""
+        if self.constraints is None:
+            return
+        token = self.constraints.dead_end(allowed, offsets)
+        if token is not None:
+            label = forced[token]
+            told = "every label" if label is None else f"label {label!r}"
+            raise CorpusError(
+                f"token {token}: {told} contradicts the labels given before it, or the scheme; "
+                "change it, or leave one of them free"
+            )
 
     def scored(
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None

@@ -25,8 +25,10 @@ class CRF(LogLinear):
     optimiser
         ``sgd``: steps after every sequence, with dropout, the average of the late epochs' weights;
         the most accurate where features are many. ``adagrad``: the same with a rate per weight.
-        ``lbfgs``: the optimum of the penalised likelihood, as CRFsuite finds it. None: sgd, but
-        lbfgs for features given as matrices and where something asks for it (l1, objective).
+        ``lbfgs``: the optimum of the penalised likelihood, as CRFsuite finds it. ``newton``: the
+        same to the last digit in a few steps, for MEMM and MaxEnt with up to 3,000 weights. None:
+        sgd, but lbfgs for features given as matrices and where something asks for it (l1,
+        objective).
     l1, l2
         The penalty ``l1 · Σ|w| + l2 · Σw²``, as CRFsuite's c1 and c2. l1 is for lbfgs.
     min_count
@@ -50,7 +52,7 @@ class CRF(LogLinear):
         random numbers begin. The same seed gives the same model.
     tolerance, period, max_iterations
         For lbfgs: training ends when the loss falls by less than ``tolerance`` (relative) in
-        ``period`` iterations.
+        ``period`` iterations. The last is for newton too.
     patience
         With a development set: training ends after this many iterations (or epochs) without a
         better score on it, and the best weights are kept. None: the development score is only

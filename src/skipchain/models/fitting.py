@@ -110,21 +110,18 @@ class Watch:
 
 
 def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -> None:
-    """Refuse gold labels that decoding could never give back, naming the first."""
+    """Refuse known labels that decoding could never give back, naming the first."""
     assert data.labels is not None
-    labels, offsets = data.labels, data.offsets
-    filled = np.diff(offsets) > 0
-    heads, tails = offsets[:-1][filled], offsets[1:][filled] - 1
-    good = np.ones(len(labels), np.bool_)
-    good[1:] = allowed.pairs[labels[:-1], labels[1:]]
-    good[heads] = allowed.start[labels[heads]]
-    good[tails] &= allowed.end[labels[tails]]
-    if not good.all():
-        token = int(np.flatnonzero(~good)[0])
-        raise SchemeError(
-            f"token {token}: label {names[labels[token]]!r} breaks the scheme where it stands; "
-            "repair the labels first (skipchain convert --repair), or use constraints='none'"
-        )
+    known = data.labels[:, None] == np.arange(len(names)) if data.allowed is None else data.allowed
+    token = allowed.dead_end(known, data.offsets)
+    if token is None:
+        return
+    own = [names[k] for k in np.flatnonzero(known[token]).tolist()]
+    told = f"label {own[0]!r} breaks" if len(own) == 1 else f"all of {', '.join(own)} break"
+    raise SchemeError(
+        f"token {token}: {told} the scheme where it stands; "
+        "repair the labels first (skipchain convert --repair), or use constraints='none'"
+    )
 
 
 def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Problem:

@@ -113,7 +113,8 @@ class HMM(SequenceEstimator):
             np.zeros((0, (size + 1) * size)),
             np.zeros((0, size, size)),
         )
-        return Learnt(weights, Minimum(weights.vector, loss, 1, 1, "counted"), parameters)
+        minimum = Minimum(weights.vector, loss, 1, 1, "counted")
+        return Learnt(weights, minimum, parameters, {"unknown": unknown.tolist()})
 
 
 def _emission_counts(data: Dataset, n_labels: int, *, single: bool) -> Floats:

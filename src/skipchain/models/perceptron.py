@@ -76,12 +76,7 @@ class Perceptron(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        once = type(self)(**{**self.get_params(), "epochs": 1})
-        if hasattr(self, "model_"):
-            once.model_ = self.model_
-        once._partial_fit(X, y, classes)
-        self.model_, self.minimum_ = once.model_, once.minimum_
-        return self
+        return self._pass(X, y, classes, seed=self.seed + self.passes_)
 
     def _check(self) -> None:
         super()._check()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -25,7 +25,7 @@ from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_
 from skipchain.models.inputs import Known, as_input, encode, fit_features, known_labels
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
-from skipchain.schemes import check_scheme, convert, decode, transitions
+from skipchain.schemes import check_scheme, convert, decode, rewritten, transitions
 from skipchain.scorers.linear import Weights
 
 CONSTRAINTS = ("decoding", "training", "none")
@@ -59,6 +59,8 @@ class Learnt:
     weights: Weights
     minimum: Minimum
     parameters: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else the summary of the model is to say."""
 
 
 class SequenceEstimator(Estimator):
@@ -80,6 +82,8 @@ class SequenceEstimator(Estimator):
     threads: int | None
     model_: ChainModel
     minimum_: Minimum
+    passes_: int = 0
+    """How many passes ``partial_fit`` has made."""
 
     # Fitting -----------------------------------------------------------------------------------
 
@@ -102,25 +106,41 @@ class SequenceEstimator(Estimator):
         self._check()
         if self.patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        given = as_input(X)
+        data, blank = self._begin(as_input(X), y)
+        first = None
+        if start is not None:
+            first = carried(_model(start), blank.features, blank.labels, self.order)
+        held_out = None if dev is None else HeldOut(blank.features, dev, dev_y)
+        self._fit(data, blank, held_out, first, progress)
+        self.model_ = self.model_.pruned()
+        self.passes_ = 0
+        if progress is None:
+            self._raise_interrupt()
+        return self
+
+    def _raise_interrupt(self) -> None:
+        """Where nobody watches, nobody would know; the model is kept."""
+        if self.minimum_.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _begin(
+        self, given: Corpus | Sequence[Any], y: Any, classes: Sequence[str] = ()
+    ) -> tuple[Dataset, ChainModel]:
+        """The data to learn from, and a model of its features and labels without weights."""
         known, scheme, encoding = self._labels(given, y)
         features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
         if rows.tokens.n_rows == 0:
             raise CorpusError("there is no token to learn from")
-        names = known.names
+        if scheme is not None and encoding is not None and scheme != encoding:
+            classes = rewritten(classes, encoding)
+        names = tuple(sorted({*known.names, *classes}))
         if not names:
             raise CorpusError("no token has a label to learn from")
-        data = Dataset(rows, offsets, *known.numbers(names))
         blank = ChainModel(
             self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
             self.constraints != "none", self.local,
         )  # fmt: skip
-        first = None
-        if start is not None:
-            first = carried(_model(start), features, names, self.order)
-        held_out = None if dev is None else HeldOut(features, dev, dev_y)
-        self._fit(data, blank, held_out, first, progress)
-        return self
+        return Dataset(rows, offsets, *known.numbers(names)), blank
 
     def _fit(
         self,
@@ -134,8 +154,7 @@ class SequenceEstimator(Estimator):
         allowed = None
         if blank.encoding is not None and self.constraints != "none":
             allowed = Constraints(*transitions(blank.labels, blank.encoding))
-            if data.allowed is None:
-                require_allowed(data, allowed, blank.labels)
+            require_allowed(data, allowed, blank.labels)
         training = allowed if self.constraints == "training" else None
         with Workers(self.threads) as workers:
             task = Task(data, blank, training, held_out, first, workers, progress, self.patience)
@@ -155,41 +174,42 @@ class SequenceEstimator(Estimator):
             "parameters": learnt.parameters,
             "dev": score,
             "settings": _plain(self.get_params()),
+            **learnt.facts,
         }
-        self.model_ = replace(model, summary=summary).pruned()
+        self.model_ = replace(model, summary=summary)
         self.minimum_ = minimum
-        if minimum.reason == INTERRUPTED and progress is None:
-            raise KeyboardInterrupt  # nobody watches, so nobody would know; the model is kept
 
     def _learn(self, task: Task) -> Learnt:
         """The weights, and how the learning ended."""
         raise NotImplementedError
 
-    def _partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:
-        """Go on from the model so far, with its features and labels; the first call sets them."""
-        self._check()
+    def _pass(self, X: Any, y: Any, classes: Sequence[str] | None, **settings: Any) -> Self:
+        """One pass over more data by other settings, going on from the model so far.
+
+        The first pass fixes features and labels. No feature is left out afterwards, whatever it
+        weighs: it may be needed in the next.
+        """
+        once = type(self)(**{**self.get_params(), "epochs": 1, **settings})
+        once._check()
         given = as_input(X)
         if not hasattr(self, "model_"):
-            known, scheme, encoding = self._labels(given, y)
-            features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
-            names = tuple(sorted({*known.names, *(classes or ())}))
-            blank = ChainModel(
-                self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
-                self.constraints != "none", self.local,
-            )  # fmt: skip
-            first = None
+            data, blank = once._begin(given, y, classes or ())
+            once._fit(data, blank, None, None, None)
         else:
             blank = self.model_
-            known, _, _ = self._labels(given, y, blank.scheme)
+            known = once._labels_of(blank, given, y)
+            strange = sorted(set(known.names) - set(blank.labels))
+            if strange:
+                raise CorpusError(
+                    f"label {strange[0]!r} is new to the model; name all labels in the first call: "
+                    "partial_fit(X, y, classes=[…])"
+                )
             rows, offsets = encode(blank.features, given)
-            first = blank.weights
-        strange = sorted(set(known.names) - set(blank.labels))
-        if strange:
-            raise CorpusError(
-                f"label {strange[0]!r} is new to the model; name all labels in the first call: "
-                "partial_fit(X, y, classes=[…])"
-            )
-        self._fit(Dataset(rows, offsets, *known.numbers(blank.labels)), blank, None, first, None)
+            data = Dataset(rows, offsets, *known.numbers(blank.labels))
+            once._fit(data, blank, None, blank.weights, None)
+        self.model_, self.minimum_ = once.model_, once.minimum_
+        self.passes_ += 1
+        self._raise_interrupt()
         return self
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
@@ -231,30 +251,43 @@ class SequenceEstimator(Estimator):
                 raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
 
     def _labels(
-        self, given: Corpus | Sequence[Any], y: Any, scheme: str | None = None
+        self, given: Corpus | Sequence[Any], y: Any
     ) -> tuple[Known, str | None, str | None]:
         """The labels to learn, the scheme they came in and the one they are learnt in."""
+        known, scheme = self._known(given, y)
+        wanted = None if self.encoding is None else check_scheme(self.encoding)
+        if scheme is None:
+            return known, None, None
+        # what is not known cannot be written in another scheme
+        encoding = scheme if known.partial else wanted or scheme
+        return _written(known, scheme, encoding), scheme, encoding
+
+    def _labels_of(self, model: ChainModel, given: Corpus | Sequence[Any], y: Any) -> Known:
+        """The labels to learn, written as the model has learnt others."""
+        known, scheme = self._known(given, y)
+        if model.encoding is None or model.scheme is None:
+            return known
+        scheme = scheme or model.scheme
+        if known.partial and scheme != model.encoding:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, so the labels cannot be "
+                f"written in {model.encoding}, as the model learns them; give them so, or use "
+                "encoding=None from the first call on"
+            )
+        return _written(known, scheme, model.encoding)
+
+    def _known(self, given: Corpus | Sequence[Any], y: Any) -> tuple[Known, str | None]:
+        """The labels as they are given, and their scheme."""
         known = known_labels(given, y)
         if known.partial and not self.partial:
             raise CorpusError(
                 f"token {min(known.partial)} has no label of its own, and {type(self).__name__} "
                 "learns from full labels only; CRF and MEMM take partial ones"
             )
-        scheme = scheme or self.scheme
+        scheme = self.scheme
         if scheme is None and isinstance(given, Corpus) and y is None:
             scheme = given.scheme
-        scheme = None if scheme is None else check_scheme(scheme)
-        wanted = None if self.encoding is None else check_scheme(self.encoding)
-        if scheme is None:
-            return known, None, None
-        if known.partial:
-            return known, scheme, scheme  # what is not known cannot be written in another scheme
-        encoding = wanted or scheme
-        if encoding != scheme:
-            column = convert(known.column, known.offsets, scheme, encoding)
-            return replace(known, column=column), scheme, encoding
-        decode(known.column, known.offsets, scheme)  # refuses labels of another form
-        return known, scheme, encoding
+        return known, None if scheme is None else check_scheme(scheme)
 
     # Predicting --------------------------------------------------------------------------------
 
@@ -310,6 +343,16 @@ def _model(start: ChainModel | SequenceEstimator) -> ChainModel:
     if isinstance(start, ChainModel):
         return start
     raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")
+
+
+def _written(known: Known, scheme: str, encoding: str) -> Known:
+    """Labels of one scheme in another; those of another form are refused."""
+    if known.partial:
+        return known
+    if encoding != scheme:
+        return replace(known, column=convert(known.column, known.offsets, scheme, encoding))
+    decode(known.column, known.offsets, scheme)
+    return known
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

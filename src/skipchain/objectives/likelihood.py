@@ -8,6 +8,8 @@ normalised at each position.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,7 +29,13 @@ from skipchain.kernels.chain import (
 from skipchain.learn.vectors import dot
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 from skipchain.potentials import Constraints, Potentials
-from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
+from skipchain.scorers.linear import (
+    LinearScorer,
+    Residuals,
+    Weights,
+    block_potentials,
+    unit_sums,
+)
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +70,8 @@ class ChainObjective:
         self._local = local
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
-        self._node = np.empty((data.n_tokens, labels), np.float32)
+        kind: Any = np.float32 if scorer.single else np.float64
+        self._node: Residuals = np.empty((data.n_tokens, labels), kind)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = np.zeros((listed, labels + 1, labels))
 
@@ -124,12 +133,12 @@ class ChainObjective:
         """Runs of whole chains that are worked on together."""
         return self._data.blocks()
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
         """Write the gradient in node scores; return the loss and the gradient in pair scores."""
         raise NotImplementedError
 
     def _second_residuals(
-        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
         """The same for chains of order 2, whose triples of labels have scores too."""
         raise NotImplementedError
@@ -148,7 +157,7 @@ class ChainObjective:
 class ConditionalLikelihood(ChainObjective):
     """−log p(labels | input), the sum over whole sequences."""
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
         pairs = self._pairs(p)
         gold = self._labels[p.tokens]
         if self._data.allowed is not None:
@@ -164,7 +173,7 @@ class ConditionalLikelihood(ChainObjective):
         return float((log_z - score).sum()), pairs
 
     def _second_residuals(
-        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
         pairs = self._pairs(p)
         gold = self._labels[p.tokens]
@@ -202,9 +211,7 @@ class ConditionalLikelihood(ChainObjective):
         )
         return log_z
 
-    def _clamped_sum(
-        self, p: Potentials, node: NDArray[np.float32], pairs: Floats
-    ) -> tuple[float, Floats]:
+    def _clamped_sum(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[float, Floats]:
         """Free minus clamped; the free part of a locally normalised chain is constant."""
         free = p.normalised() if self._local else p
         clamped = free.clamped(self._allowed(p))
@@ -235,7 +242,7 @@ class MarginalLikelihood(ChainObjective):
         size = max(1, PAIR_NUMBERS // self._scorer.n_labels**2)
         return blocks(self._data.offsets, min(BLOCK_TOKENS, size))
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
         gold, allowed = self._labels[p.tokens], self._allowed(p)
         if self._local:
             pairs = self._pairs(p)

@@ -105,8 +105,7 @@ class StochasticLikelihood(OnlineLearner):
         self._support = np.zeros(shape, np.uint8)
         if observed:
             flat = data.rows.flat()
-            owner = np.repeat(np.arange(data.n_tokens), np.diff(flat.indptr))
-            labels = self._labels[owner]
+            labels = self._labels[flat.owners]
             self._support[flat.indices[labels >= 0], labels[labels >= 0]] = 1
             self._support[flat.indices[labels < 0]] = 1
 
@@ -204,7 +203,7 @@ def kernel_features(rows: Rows, *, flat: bool = False) -> Features:
     """The indexes of all features, as the kernels take them; ``flat`` without units."""
     tokens, units, edges = rows.flat() if flat else rows.tokens, rows.units, rows.edges
     return Features(
-        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices,
+        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices, units.values,
         edges.indptr, edges.indices, edges.values,
     )  # fmt: skip
 

@@ -175,6 +175,8 @@ class LinearScorer:
         rows = data.rows
         self.rows = rows
         self.n_labels = n_labels
+        self.order = order
+        self.single = single
         self.boundaries = boundaries
         self._workers = workers
         self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
