@@ -186,7 +186,14 @@ def test_contradictions_are_named():
     model = model_of("iob2")
     corpus = Corpus.of([["a"], ["a", "b"]])
     with Workers(1) as workers:
-        scores = model.scores(corpus, workers, [None, "O", "I-X"])
+        with pytest.raises(CorpusError, match="'O' given for token 1 and 'I-X' given for token 2"):
+            model.scores(corpus, workers, [None, "O", "I-X"])
+        with pytest.raises(CorpusError, match="'I-X' given for token 0 contradicts the scheme"):
+            model.scores(corpus, workers, ["I-X", None, None])
+        allowed = np.ones((3, len(model.labels)), bool)
+        allowed[1] = [label == "O" for label in model.labels]
+        allowed[2] = [label == "I-X" for label in model.labels]
+        scores = model.scored(model.dataset(corpus), workers, allowed)
         for decoder in DECODERS:
             with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
                 model.decode(scores, workers, decoder)

@@ -54,6 +54,13 @@ def train(
             help="Exclude label sequences that the scheme forbids: decoding, training, none."
         ),
     ] = "decoding",
+    dictionary: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Words seen N times or more may only have the labels they were seen with.",
+        ),
+    ] = None,
     order: Annotated[
         int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
     ] = None,
@@ -146,8 +153,8 @@ def train(
         "min_count": min_count, "constraints": constraints, "threads": threads,
     }  # fmt: skip
     chosen = {
-        "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
-        "pairs": pairs,
+        "dictionary": dictionary, "order": order, "optimiser": optimiser,
+        "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing, "seed": seed,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,

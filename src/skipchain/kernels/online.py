@@ -74,13 +74,16 @@ def _draw(random, keep):
 
 
 @njit(nogil=True, cache=True)
-def _score_chain(features, tables, barriers, scale, first, length, keep, random, kept, node, edge):
+def _score_chain(
+    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+):  # fmt: skip
     """Potentials of one chain, leaving out features at random.
 
     Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
     feature of it with probability keep[0]; what stays is scaled up so that the expected score is
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
+    Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
     """
     split, labels = tables.state.shape
     weighted = features.values.shape[0] > 0
@@ -130,6 +133,11 @@ def _score_chain(features, tables, barriers, scale, first, length, keep, random,
                     for i in range(labels):
                         for j in range(labels):
                             edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
+    if candidates.shape[0] > 0:
+        for t in range(length):
+            for j in range(labels):
+                if not candidates[first + t, j]:
+                    node[t, j] = -np.inf
 
 
 @njit(nogil=True, cache=True)
@@ -276,8 +284,8 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features, tables, squares, support, barriers, offsets, order, gold, allowed, local, bounded,
-    rate, shrink, keep, random, room,
+    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room,
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
@@ -313,8 +321,9 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, scale, first, length, keep, random, kept, node, edge[:many]
-        )
+            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many],
+        )  # fmt: skip
         own, own_pairs = marginals[:length], pairs[:many]
         if tables.second.shape[0]:
             bounds[1] = length
@@ -459,8 +468,8 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, barriers, offsets, order, gold,
-    update, limit, seen, room,
+    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    gold, update, limit, seen, room,
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
@@ -495,8 +504,8 @@ def margin_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, 1.0, first, length, (1.0, 1.0), random, kept, node,
-            edge[:many],
+            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many],
         )  # fmt: skip
         bounds[1] = length
         if tables.second.shape[0]:

@@ -15,8 +15,9 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
+from skipchain.features.dictionary import TagDictionary
 from skipchain.inference import chains
-from skipchain.inference.allowed import allowed_labels
+from skipchain.inference.allowed import allowed_labels, require_agreement, with_paths
 from skipchain.inference.scores import Ranked, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
@@ -37,7 +38,8 @@ class ChainModel:
 
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
-    model is normalised at each position given the label before it.
+    model is normalised at each position given the label before it. A ``dictionary`` says which
+    labels frequent words may have.
     """
 
     kind: str
@@ -49,6 +51,7 @@ class ChainModel:
     constrained: bool = True
     local: bool = False
     summary: Mapping[str, Any] = field(default_factory=dict)
+    dictionary: TagDictionary | None = None
 
     @cached_property
     def constraints(self) -> Constraints | None:
@@ -62,6 +65,16 @@ class ChainModel:
         found = Constraints(*transitions(self.labels, self.encoding))
         return found if found.allow_every_length() else None
 
+    def dataset(self, given: Corpus | Sequence[Any]) -> Dataset:
+        """The input encoded."""
+        return Dataset(*encode(self.features, given), candidates=self.candidates(given))
+
+    def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:
+        """The labels that each token can have, where there is a dictionary. [N, L]"""
+        if self.dictionary is None or not isinstance(given, Corpus):
+            return None
+        return self.dictionary.candidates(given.words)
+
     def scores(
         self,
         given: Corpus | Sequence[Any],
@@ -72,7 +85,7 @@ class ChainModel:
 
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
-        data = Dataset(*encode(self.features, given))
+        data = self.dataset(given)
         allowed = None
         if forced is not None:
             if len(forced) != data.n_tokens:
@@ -80,12 +93,20 @@ class ChainModel:
                     f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
                 )
             allowed = allowed_labels(forced, data.offsets, self.scheme, self.labels, self.encoding)
+            if self.constraints is not None:
+                require_agreement(forced, allowed, data.offsets, self.constraints)
         return self.scored(data, workers, allowed)
 
     def scored(
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
     ) -> Scores:
-        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
+        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels.
+
+        Where the dictionary leaves no labelling that is allowed, it gives way.
+        """
+        if data.candidates is not None:
+            candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
+            data = replace(data, candidates=candidates)
         return Scores.of(data, self.weights, workers, self.constraints, allowed, self.local)
 
     @property

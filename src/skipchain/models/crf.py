@@ -42,6 +42,10 @@ class CRF(LogLinear):
     constraints
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
+    dictionary
+        Words of a corpus that occur at least this often in training may only have the labels they
+        had there; rarer and unknown words may have any. It holds in training and in decoding: the
+        model is a distribution over the labellings that the dictionary leaves. None: no dictionary.
     epochs, rate, dropout, unit_dropout, prune, seed
         For stochastic steps: passes over the data (None: 30, more for little data), size of the
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of

@@ -15,7 +15,7 @@ from skipchain.errors import SchemeError, SkipchainError
 from skipchain.learn.step import Minimum, Step
 from skipchain.metrics import entity_scores, token_scores
 from skipchain.models.chain import ChainModel
-from skipchain.models.inputs import Features, as_input, encode, label_column
+from skipchain.models.inputs import Features, as_input, label_column
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import decode
@@ -53,11 +53,11 @@ class Progress(Protocol):
 class HeldOut:
     """Labelled data that training does not see, encoded once, to be scored again and again."""
 
-    def __init__(self, features: Features, given: Any, labels: Any) -> None:
+    def __init__(self, model: ChainModel, given: Any, labels: Any) -> None:
         held = as_input(given)
         self._gold = label_column(held, labels)
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
-        self._data = Dataset(*encode(features, held))
+        self._data = model.dataset(held)
 
     def score(self, model: ChainModel, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""

@@ -57,6 +57,7 @@ class LogLinear(SequenceEstimator):
         boundaries: bool = True,
         dependent: bool = False,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         epochs: int | None = None,
         rate: float | None = None,
         dropout: float = 0.5,
@@ -83,6 +84,7 @@ class LogLinear(SequenceEstimator):
         self.boundaries = boundaries
         self.dependent = dependent
         self.constraints = constraints
+        self.dictionary = dictionary
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout

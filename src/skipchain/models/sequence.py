@@ -15,6 +15,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainError
+from skipchain.features.dictionary import TagDictionary
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
@@ -74,6 +75,7 @@ class SequenceEstimator(Estimator):
     encoding: str | None
     min_count: int
     constraints: str
+    dictionary: int | None = None
     patience: int | None
     scheme: str | None
     functions: Mapping[str, UserView] | None
@@ -115,10 +117,11 @@ class SequenceEstimator(Estimator):
             self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
             self.constraints != "none", self.local,
         )  # fmt: skip
+        blank, data = self._with_dictionary(blank, data, given)
         first = None
         if start is not None:
             first = carried(_model(start), features, names, self.order)
-        held_out = None if dev is None else HeldOut(features, dev, dev_y)
+        held_out = None if dev is None else HeldOut(blank, dev, dev_y)
         self._fit(data, blank, held_out, first, progress)
         return self
 
@@ -189,8 +192,32 @@ class SequenceEstimator(Estimator):
                 f"label {strange[0]!r} is new to the model; name all labels in the first call: "
                 "partial_fit(X, y, classes=[…])"
             )
-        self._fit(Dataset(rows, offsets, *known.numbers(blank.labels)), blank, None, first, None)
+        data = Dataset(rows, offsets, *known.numbers(blank.labels))
+        blank, data = self._with_dictionary(blank, data, given)
+        self._fit(data, blank, None, first, None)
         return self
+
+    def _with_dictionary(
+        self, blank: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+    ) -> tuple[ChainModel, Dataset]:
+        """The model with its tag dictionary, and the data with the labels that it leaves."""
+        if self.dictionary is None:
+            return blank, data
+        if not isinstance(given, Corpus):
+            raise ParameterError(
+                "a dictionary is one of words, and features given directly have none; give a "
+                "Corpus, or dictionary=None"
+            )
+        assert data.labels is not None
+        seen = data.allowed
+        if seen is None:
+            seen = data.labels[:, None] == np.arange(len(blank.labels))
+        if blank.dictionary is None:
+            found = TagDictionary.fit(given.words, seen, self.dictionary)
+        else:
+            found = blank.dictionary.widened(given.words, seen)
+        blank = replace(blank, dictionary=found)
+        return blank, replace(data, candidates=blank.candidates(given))
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         if not isinstance(given, Corpus):
@@ -200,7 +227,7 @@ class SequenceEstimator(Estimator):
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
-        self._check_numbers(whole=("min_count",), optional=("patience",))
+        self._check_numbers(whole=("min_count",), optional=("patience", "dictionary"))
         self._check_choices(constraints=CONSTRAINTS)
         if self.order not in (1, 2):
             raise ParameterError(f"order must be 1 or 2, got {self.order!r}")
@@ -301,7 +328,7 @@ class SequenceEstimator(Estimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
         with Workers(self.threads) as workers:
-            return HeldOut(self.fitted.features, X, y).score(self.fitted, workers) / 100.0
+            return HeldOut(self.fitted, X, y).score(self.fitted, workers) / 100.0
 
 
 def _model(start: ChainModel | SequenceEstimator) -> ChainModel:

@@ -148,6 +148,8 @@ def block_potentials(
     if len(pairs):
         node[heads] += pairs[heads, labels]
     node[potentials.tails()] += weights.end
+    if data.candidates is not None:
+        node[~data.candidates[potentials.tokens]] = -np.inf
     return potentials
 
 
