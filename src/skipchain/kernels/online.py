@@ -154,9 +154,7 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _descend(
-    features, tables, support, squares, first, length, rates, kept, node, pairs, triples
-):  # fmt: skip
+def _descend(features, tables, support, squares, first, length, rates, kept, node, pairs):
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
@@ -227,14 +225,6 @@ def _descend(
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
-    for h in range(triples.shape[0]):
-        for i in range(labels):
-            for j in range(labels):
-                g = triples[h, i, j]
-                if adaptive:
-                    squares.second[h, i, j] += g * g
-                    g /= np.sqrt(squares.second[h, i, j]) + 1e-8
-                tables.second[h, i, j] -= small * g
     for table, square, t in (
         (tables.start, squares.start, 0),
         (tables.end, squares.end, length - 1),
@@ -248,11 +238,48 @@ def _descend(
 
 
 @njit(nogil=True, cache=True)
+def _descend_triples(tables, squares, rows, counts, length, rate, triples):
+    """The step of the triples' weights; ``triples`` are zero afterwards.
+
+    ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
+    does: where these are few, only a small part of the table has moved.
+    """
+    size = triples.shape[0]
+    pairs = 0
+    for t in range(1, length):
+        pairs += counts[t - 1] * counts[t]
+    if pairs >= size * (size - 1):
+        for h in range(size):
+            for i in range(size - 1):
+                _descend_row(tables, squares, h, i, rate, triples[h, i])
+        return
+    for t in range(1, length):
+        for h in rows[t - 1, : counts[t - 1]]:
+            for i in rows[t, : counts[t]]:
+                _descend_row(tables, squares, h, i, rate, triples[h, i])
+
+
+@njit(nogil=True, cache=True)
+def _descend_row(tables, squares, h, i, rate, row):
+    """The step of the weights [h, i, ·]."""
+    weights = tables.second[h, i]
+    if squares.second.shape[0] > 0:
+        for j in range(row.shape[0]):
+            g = row[j]
+            squares.second[h, i, j] += g * g
+            weights[j] -= rate * g / (np.sqrt(squares.second[h, i, j]) + 1e-8)
+            row[j] = 0.0
+    else:
+        for j in range(row.shape[0]):
+            weights[j] -= rate * row[j]
+            row[j] = 0.0
+
+
+@njit(nogil=True, cache=True)
 def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
-    """Loss of one chain of order 2, and its gradient in potentials."""
+    """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
     pairs[:] = 0.0
-    triples[:] = 0.0
     if local:
         return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
     log_z = np.empty(1)
@@ -309,6 +336,8 @@ def likelihood_epoch(
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
     triples = np.zeros(tables.second.shape)
+    rows = np.empty((longest + 1, labels), np.int64)
+    counts = np.ones(longest + 1, np.int64)
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
@@ -328,10 +357,15 @@ def likelihood_epoch(
         if tables.second.shape[0]:
             bounds[1] = length
             loss += _second_order(
-                node[:length], edge[:many], tables.second.astype(np.float64), bounds,
-                gold[first : first + length], allowed[first : first + length] if limited else
-                allowed, local, own, own_pairs, triples,
+                node[:length], edge[:many], tables.second, bounds, gold[first : first + length],
+                allowed[first : first + length] if limited else allowed, local, own, own_pairs,
+                triples,
             )  # fmt: skip
+            if local:  # only what follows the gold labels has moved
+                rows[0, 0] = labels
+                rows[1 : length + 1, 0] = gold[first : first + length]
+            else:
+                order2.list_labels(node, 0, length, rows, counts)
         elif local:
             own_pairs[:] = 0.0
             bounds[1] = length
@@ -370,10 +404,9 @@ def likelihood_epoch(
             tables.start[:] *= fall
             tables.end[:] *= fall
             tables.second[:] *= fall
-        _descend(
-            features, tables, support, squares, first, length, rates, kept, own, own_pairs,
-            triples,
-        )  # fmt: skip
+        _descend(features, tables, support, squares, first, length, rates, kept, own, own_pairs)
+        if tables.second.shape[0]:
+            _descend_triples(tables, squares, rows, counts, length, rate, triples)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0
@@ -510,8 +543,9 @@ def margin_epoch(
         bounds[1] = length
         if tables.second.shape[0]:
             own, own_edge = node[:length], edge[:many]
-            second = tables.second.astype(np.float64)
-            order2.nbest(own, own_edge, own, own_edge, second, False, 1, paths[:, :length], best)
+            order2.nbest(
+                own, own_edge, own, own_edge, tables.second, False, 1, paths[:, :length], best
+            )
             path[:length] = paths[0, :length]
         else:
             viterbi(node[:length], edge[:many], bounds, path[:length], best)
