@@ -281,3 +281,28 @@ def test_a_damaged_dictionary_is_named(tmp_path):
     save(replace(model, dictionary=broken), tmp_path / "b.skip")
     with pytest.raises(ModelFileError, match="the dictionary has"):
         load(tmp_path / "b.skip")
+
+
+@pytest.mark.parametrize("local", [False, True])
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_a_stochastic_step_of_order_2_is_one_down_the_gradient(local, adaptive):
+    """Few candidates of many labels: only a part of the table of triples is visited."""
+    rng = np.random.default_rng(1)
+    corpus = Corpus.of([[str(k) for k in rng.integers(0, 3, 5)]])
+    _, rows = Vocabulary.fit(corpus, Templates.parse("word"))
+    gold = rng.integers(0, 6, 5).astype(np.int32)
+    candidates = eye(gold, 6) | eye(rng.integers(0, 6, 5), 6)
+    data = Dataset(rows, corpus.sentences, gold, None, candidates)
+    with Workers(1) as workers:
+        scorer = LinearScorer(data, 6, observed=False, boundaries=True, workers=workers, order=2)
+        vector = rng.normal(size=scorer.size)
+        _, slope = ConditionalLikelihood(data, scorer, workers, local=local)(vector)
+        first = scorer.weights(vector)
+    learner = StochasticLikelihood(data, 6, order=2, local=local, adaptive=adaptive, first=first)
+    learner.epoch(0.1)
+    step = slope / (np.abs(slope) + 1e-8) if adaptive else slope
+    moved = np.abs(slope) > 1e-5
+    assert 0 < np.count_nonzero(slope[-first.second.size :]) < first.second.size / 2
+    if adaptive:  # a feature of two tokens moves twice, triples move once a chain
+        moved[: -first.second.size] = False
+    np.testing.assert_allclose(learner.vector()[moved], (vector - 0.1 * step)[moved], atol=1e-4)
