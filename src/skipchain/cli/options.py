@@ -30,6 +30,13 @@ Columns = Annotated[
         help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
     ),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For CoNLL-U: the column that gives the labels, such as xpos; upos unless told.",
+    ),
+]
 Scheme = Annotated[
     str | None,
     typer.Option(
@@ -63,15 +70,17 @@ def read_corpora(
     format: str | None,
     columns: str | None,
     scheme: str | None,
+    label: str | None = None,
     quiet: bool = True,
 ) -> Corpus:
     """All files as one corpus; an inferred scheme is said on stderr."""
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    own = {} if label is None else {"label": label}
     corpora = []
     for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme)
+        corpus = read(path, format, columns=names, scheme=scheme, **own)
         corpora.append(corpus)
         if not quiet:
             say(f"{path}: {describe(corpus, told=scheme is not None)}")

@@ -12,6 +12,7 @@ from skipchain.cli.options import (
     Columns,
     Decoder,
     Format,
+    Label,
     Overwrite,
     Scheme,
     Threads,
@@ -65,6 +66,7 @@ def tag(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -95,7 +97,7 @@ def tag(
     else:
         if file == "-" and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
+        corpus = read_corpora([file], format=format, columns=columns, label=label, scheme=scheme)
     forced = _forced(corpus, tagger, file) if force else None
     found = tagger.predict(
         corpus.without_labels() if corpus.labelled else corpus,

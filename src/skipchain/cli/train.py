@@ -11,6 +11,7 @@ from skipchain.cli.options import (
     Columns,
     Format,
     Json,
+    Label,
     Overwrite,
     Quiet,
     Scheme,
@@ -123,6 +124,7 @@ def train(
     ] = None,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -142,7 +144,7 @@ def train(
     check_kind(model)
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
-    how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}
     corpus = read_corpora(files, **how)  # type: ignore[arg-type]
     require_labels(corpus, ", ".join(files))
     held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
