@@ -21,6 +21,7 @@ from skipchain import __version__
 from skipchain.errors import ModelFileError, SkipchainError
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.histories import Histories
 from skipchain.features.strings import Strings
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
@@ -65,6 +66,9 @@ def save(
     if model.dictionary is not None:
         arrays |= _strings("dictionary", model.dictionary.words)
         arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
+    if model.histories is not None:
+        arrays["histories.contexts"] = model.histories.contexts
+        arrays |= _sparse("histories.weights", model.histories.weights)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {
         "format": FORMAT,
@@ -74,7 +78,7 @@ def save(
         "encoding": model.encoding,
         "constrained": model.constrained,
         "local": model.local,
-        "order": model.weights.order,
+        "order": model.order,
         "dictionary": None if model.dictionary is None else model.dictionary.min_count,
         "features": recipe,
         "summary": dict(model.summary),
@@ -126,6 +130,7 @@ def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None
             str(header["kind"]), labels, features, weights, header["scheme"], header["encoding"],
             bool(header["constrained"]), bool(header["local"]), header["summary"],
             _dictionary(header["dictionary"], arrays, len(labels)),
+            _histories(int(header["order"]), arrays, len(labels)),
         )  # fmt: skip
     except ModelFileError:
         raise
@@ -276,6 +281,18 @@ def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDict
     if not labels.any(axis=1).all():
         raise ValueError("the dictionary has a word without labels")
     return TagDictionary(words, labels, int(min_count))
+
+
+def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:
+    if order <= 2:
+        return None
+    contexts = arrays["histories.contexts"]
+    if contexts.dtype != np.int64 or contexts.ndim != 1 or (np.diff(contexts) <= 0).any():
+        raise ValueError("the histories are not sorted")
+    weights = _dense("histories.weights", arrays, (len(contexts), n_labels))
+    if not np.isfinite(weights).all():
+        raise ValueError("the histories' weights are not all finite")
+    return Histories(order, contexts, weights)
 
 
 def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:

@@ -32,7 +32,7 @@ def evaluate(
         str,
         typer.Argument(metavar="FILE|PREDICTED", help="The file to tag, or the predicted labels."),
     ],
-    decoder: Decoder = "viterbi",
+    decoder: Decoder = None,
     beam: Beam = None,
     strict: Annotated[
         bool,

@@ -43,7 +43,10 @@ Scheme = Annotated[
         help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told.",
     ),
 ]
-Decoder = Annotated[str, typer.Option(help="viterbi, posterior, greedy or beam.")]
+Decoder = Annotated[
+    str | None,
+    typer.Option(help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam)."),
+]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
 ]
@@ -55,12 +58,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
 
 
-def decoding(decoder: str, beam: int | None) -> dict[str, Any]:
+def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     """The arguments by which a tagger is told how to decode."""
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
-        raise SkipchainError(f"--beam needs --decoder beam; {decoder} has no beam")
+        told = "" if decoder is None else f"; {decoder} has no beam"
+        raise SkipchainError(f"--beam needs --decoder beam{told}")
     return {"decoder": decoder, "beam": beam}
 
 

@@ -45,7 +45,7 @@ def tag(
             help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
         ),
     ] = None,
-    decoder: Decoder = "viterbi",
+    decoder: Decoder = None,
     beam: Beam = None,
     marginals: Annotated[
         bool,
@@ -103,7 +103,8 @@ def tag(
         corpus.without_labels() if corpus.labelled else corpus,
         **how,
         forced=forced,
-        confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
+        confidences=tagger.model.encoding is not None
+        and (marginals or (wanted == "html" and tagger.model.exact)),
         probabilities=marginals and wanted in ("conll", "jsonl"),
         nbest=nbest,
     )

@@ -63,7 +63,8 @@ def train(
         ),
     ] = None,
     order: Annotated[
-        int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
+        int | None,
+        typer.Option(help="How many labels back a label depends on: 1 or 2; memm up to 8."),
     ] = None,
     optimiser: Annotated[
         str | None,

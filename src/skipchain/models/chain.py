@@ -16,6 +16,7 @@ from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.features.dictionary import TagDictionary
+from skipchain.features.histories import Histories
 from skipchain.inference import chains
 from skipchain.inference.allowed import allowed_labels, require_agreement, with_paths
 from skipchain.inference.scores import Ranked, Scores
@@ -29,6 +30,7 @@ from skipchain.scorers.linear import Weights
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
 MARGIN_DECODERS = ("viterbi", "greedy", "beam")
+SEARCHES = ("beam", "greedy")
 BEAM = 10  # the width of a beam unless told
 
 
@@ -39,7 +41,7 @@ class ChainModel:
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
     model is normalised at each position given the label before it. A ``dictionary`` says which
-    labels frequent words may have.
+    labels frequent words may have; ``histories`` are those of a model of order 3 or more.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class ChainModel:
     local: bool = False
     summary: Mapping[str, Any] = field(default_factory=dict)
     dictionary: TagDictionary | None = None
+    histories: Histories | None = None
 
     @cached_property
     def constraints(self) -> Constraints | None:
@@ -107,20 +110,58 @@ class ChainModel:
         if data.candidates is not None:
             candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
             data = replace(data, candidates=candidates)
-        return Scores.of(data, self.weights, workers, self.constraints, allowed, self.local)
+        return Scores.of(
+            data, self.weights, workers, self.constraints, allowed, self.local, self.histories
+        )
+
+    @property
+    def order(self) -> int:
+        """How many labels back a label depends on."""
+        return self.weights.order if self.histories is None else self.histories.order
+
+    @property
+    def exact(self) -> bool:
+        """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
+        return self.histories is None
+
+    def filled(self, weights: Weights) -> ChainModel:
+        """The model with weights learnt; those of the histories are the last rows of ``state``."""
+        if self.histories is None:
+            return replace(self, weights=weights)
+        cut = len(weights.state) - len(self.histories.contexts)
+        histories = replace(self.histories, weights=weights.state[cut:])
+        own = replace(weights, state=weights.state[:cut])
+        return replace(self, weights=own, histories=histories)
+
+    @property
+    def joined(self) -> Weights:
+        """All weights in one set of tables, as `filled` takes them."""
+        if self.histories is None:
+            return self.weights
+        state = np.concatenate([self.weights.state, self.histories.weights])
+        return replace(self.weights, state=state)
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports: what has no probabilities has no posterior."""
+        """The decoders that the model supports, first the one that it has unless told.
+
+        What has no probabilities has no posterior, and long histories can only be searched.
+        """
+        if self.histories is not None:
+            return SEARCHES
         return MARGIN_DECODERS if self.kind == "perceptron" else DECODERS
 
     def decode(
-        self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
+        self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
-        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder."""
+        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder.
+
+        Without a ``decoder`` it is the first of `decoders`.
+        """
+        decoder = decoder or self.decoders[0]
         if decoder not in self.decoders:
             raise SkipchainError(
-                f"the model ({self.kind}, order {self.weights.order}) has no decoder {decoder!r}; "
+                f"the model ({self.kind}, order {self.order}) has no decoder {decoder!r}; "
                 f"it has {', '.join(self.decoders)}"
             )
         if decoder == "beam":
@@ -133,7 +174,7 @@ class ChainModel:
         self,
         given: Corpus | Sequence[Any],
         workers: Workers,
-        decoder: str = "viterbi",
+        decoder: str | None = None,
         beam: int = BEAM,
     ) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
@@ -170,6 +211,8 @@ class ChainModel:
 
     def pruned(self) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
+        if self.histories is not None and not self.histories.weights.any(axis=1).all():
+            return replace(self, histories=self.histories.pruned()).pruned()
         state = np.asarray(self.weights.state.any(axis=1))
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all():

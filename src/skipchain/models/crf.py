@@ -18,7 +18,8 @@ class CRF(LogLinear):
         are, and so does any where the labels have no scheme. Predictions come back in the scheme of
         the training data.
     order
-        How many labels back a label depends on: 1, or 2 (scores of three labels in a row).
+        How many labels back a label depends on: 1, or 2 (scores of three labels in a row); `MEMM`
+        up to 8.
     objective
         ``conditional``: the likelihood of whole label sequences. ``marginal``: the sum over
         positions of the likelihood of each label, for when single labels count (lbfgs only).

@@ -143,7 +143,7 @@ class LogLinear(SequenceEstimator):
         for name in ("rate", "prune"):
             if getattr(self, name) is not None:
                 self._check_numbers(real=(name,))
-        if self.order == 2 and self.objective != "conditional":
+        if self.order >= 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
         if self.optimiser in (SGD, ADAGRAD):
             if self.l1:
@@ -154,7 +154,7 @@ class LogLinear(SequenceEstimator):
                 )
 
     def _learn(self, task: Task) -> Learnt:
-        if self.order == 2 and self.local and task.data.allowed is not None:
+        if self.order >= 2 and self.local and task.data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
         optimiser = self.optimiser
         if optimiser is None:
