@@ -483,3 +483,25 @@ cli.main()
     assert done.returncode == 0, done.stderr
     assert "interrupted" in done.stderr
     assert (tmp_path / "m.skip").is_file()
+
+
+UD = "".join(
+    f"1\t{a}\t_\tDET\tDT\t_\t0\t_\t_\t_\n2\t{b}\t_\tNOUN\t{tag}\t_\t0\t_\t_\t_\n\n"
+    for a, b, tag in (("the", "dog", "NN"), ("a", "cat", "NN"), ("the", "cats", "NNS")) * 3
+)
+
+
+def test_parts_of_speech_with_a_dictionary(run, tmp_path):
+    (tmp_path / "train.conllu").write_text(UD)
+    train = ("train", tmp_path / "train.conllu", "--features", "pos", "--order", 2)
+    code, _, err = run(*train, "--dictionary", 2, "-o", tmp_path / "u.skip")
+    assert code == 0, err
+    code, out, err = run("eval", tmp_path / "u.skip", tmp_path / "train.conllu", "--json")
+    assert code == 0, err
+    assert json.loads(out)["token_accuracy"] == 100
+    code, _, err = run(*train, "--label", "xpos", "-o", tmp_path / "x.skip", "--quiet")
+    assert code == 0, err
+    code, out, _ = run("tag", tmp_path / "x.skip", "--text", "the cats")
+    assert [line.split()[1] for line in out.splitlines() if line] == ["DT", "NNS"]
+    assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
+    assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")

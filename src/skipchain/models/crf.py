@@ -18,7 +18,8 @@ class CRF(LogLinear):
         are, and so does any where the labels have no scheme. Predictions come back in the scheme of
         the training data.
     order
-        How many labels back a label depends on: 1, or 2 (scores of three labels in a row).
+        How many labels back a label depends on: 1, or 2 (scores of three labels in a row); `MEMM`
+        up to 8.
     objective
         ``conditional``: the likelihood of whole label sequences. ``marginal``: the sum over
         positions of the likelihood of each label, for when single labels count (lbfgs only).
@@ -44,6 +45,10 @@ class CRF(LogLinear):
     constraints
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
+    dictionary
+        Words of a corpus that occur at least this often in training may only have the labels they
+        had there; rarer and unknown words may have any. It holds in training and in decoding: the
+        model is a distribution over the labellings that the dictionary leaves. None: no dictionary.
     epochs, rate, dropout, unit_dropout, prune, seed
         For stochastic steps: passes over the data (None: 30, more for little data), size of the
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of

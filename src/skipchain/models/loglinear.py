@@ -63,6 +63,7 @@ class LogLinear(SequenceEstimator):
         boundaries: bool = True,
         dependent: bool = False,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         epochs: int | None = None,
         rate: float | None = None,
         dropout: float = 0.5,
@@ -89,6 +90,7 @@ class LogLinear(SequenceEstimator):
         self.boundaries = boundaries
         self.dependent = dependent
         self.constraints = constraints
+        self.dictionary = dictionary
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout
@@ -149,7 +151,7 @@ class LogLinear(SequenceEstimator):
                 f"constraints='training' is for models normalised over whole sequences, which "
                 f"{type(self).__name__} is not; use 'decoding'"
             )
-        if self.order == 2 and self.objective != "conditional":
+        if self.order >= 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
         if self.optimiser == NEWTON and not self.local:
             raise ParameterError(
@@ -164,7 +166,7 @@ class LogLinear(SequenceEstimator):
                 )
 
     def _learn(self, task: Task) -> Learnt:
-        if self.order == 2 and self.local and task.data.allowed is not None:
+        if self.order >= 2 and self.local and task.data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
         optimiser = self.optimiser
         if optimiser is None:

@@ -49,6 +49,7 @@ class Perceptron(SequenceEstimator):
         min_count: int = 1,
         boundaries: bool = True,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         seed: int = 0,
         patience: int | None = None,
         scheme: str | None = None,
@@ -64,6 +65,7 @@ class Perceptron(SequenceEstimator):
         self.min_count = min_count
         self.boundaries = boundaries
         self.constraints = constraints
+        self.dictionary = dictionary
         self.seed = seed
         self.patience = patience
         self.scheme = scheme
