@@ -21,6 +21,9 @@ from skipchain.kernels.chain import (
     viterbi,
 )
 
+# Compiled with chain eee3057f6272
+# Compiled with second 2ede6bbd139d
+
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 
 

@@ -20,8 +20,11 @@ from numba import njit
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_alive, _longest, _select
 
+# Compiled with paths 0579e01d752c
+# Compiled with search ca41865de437
+
 SMALLEST_SUM = 1e-280
-LARGEST_DRIFT = 1e-6
+LARGEST_DRIFT = 1e-10
 
 
 @njit(nogil=True, cache=True)
