@@ -9,11 +9,10 @@ import pycrfsuite
 from benchmarks.features import sentence_features
 
 L2 = 0.1
+TOLERANCE = 1e-5
 PARAMETERS = {
-    "c1": 0.0,
-    "c2": L2,
-    "feature.possible_transitions": True,
-    "period": 10,
+    "lbfgs": {"c1": 0.0, "c2": L2, "period": 10, "delta": TOLERANCE},
+    "ap": {"epsilon": 0.0},
 }
 
 
@@ -37,17 +36,17 @@ def columns(sentence):
     return words, tags, labels
 
 
-def train(source, target, tolerance, max_iterations=None):
+def train(source, target, *, algorithm="lbfgs", max_iterations=None):
     """File to model file, in the steps of python-crfsuite's tutorial.
 
     Returns the trainer, whose log has the times of iterations.
     """
     sentences = [columns(sentence) for sentence in read(source)]
     features = [sentence_features(words, tags) for words, tags, _ in sentences]
-    trainer = pycrfsuite.Trainer(verbose=False)
+    trainer = pycrfsuite.Trainer(algorithm, verbose=False)
     for tokens, (_, _, labels) in zip(features, sentences, strict=True):
         trainer.append(tokens, labels)
-    trainer.set_params({**PARAMETERS, "delta": tolerance})
+    trainer.set_params({"feature.possible_transitions": True, **PARAMETERS[algorithm]})
     if max_iterations is not None:
         trainer.set_params({"max_iterations": max_iterations})
     trainer.train(str(target))

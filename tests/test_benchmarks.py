@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
+from importlib import import_module
 from itertools import pairwise
 
+from benchmarks import ours, peer, perceptron
+from benchmarks.__main__ import GROUPS
 from benchmarks.features import TEMPLATES, sentence_features
-from skipchain import Corpus, Templates
+from benchmarks.pipelines import agreement
+from benchmarks.report import Report
+from skipchain import Corpus, Templates, load
 from skipchain.examples import harbour
 from skipchain.features.vocabulary import Vocabulary
 
@@ -23,3 +29,32 @@ def test_templates_and_python_give_the_same_features():
         for token in sentence_features(sentence.words, own)
     ]
     assert ours == theirs
+
+
+def test_groups_are_modules_that_measure():
+    for name in GROUPS:
+        assert callable(import_module(f"benchmarks.{name}").measure)
+
+
+def test_bars_are_on_the_ratio_or_on_our_value():
+    report = Report()
+    report.faster("a", 1.0, 3.5, 3.0)
+    report.within("b", 3.0, 1.0, 2.0)
+    report.add("c", 94.1, 94.0)
+    assert [(f.ratio, f.bar, f.holds) for f in report.figures] == [
+        (3.5, "≥ 3 ×", True),
+        (3.0, "≤ 2 ×", False),
+        (None, "≥ 94", True),
+    ]
+
+
+def test_both_perceptrons_learn_the_same_words(tmp_path):
+    lines = [f"{word} X O {label}" for word, label in (("Ada", "I-PER"), ("slept", "O"))]
+    text = "-DOCSTART- -X- O O\n\n" + "\n".join([*lines, ""]) * 30
+    source = tmp_path / "train.gz"
+    source.write_bytes(gzip.compress(text.encode()))
+    peer.train(source, tmp_path / "peer.model", algorithm="ap", max_iterations=3)
+    perceptron.train(source, tmp_path / "ours.skip")
+    tokens = peer.tag(peer.load(tmp_path / "peer.model"), source, tmp_path / "peer.out")
+    assert ours.tag(load(tmp_path / "ours.skip"), source, tmp_path / "ours.out") == tokens == 60
+    assert agreement(tmp_path / "peer.out", tmp_path / "ours.out") == 100.0

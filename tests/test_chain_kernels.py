@@ -149,6 +149,35 @@ def test_normalisers_are_the_sums_over_the_next_label(problem):
                 np.testing.assert_allclose(norms[t, i], wanted, rtol=1e-12, atol=1e-10)
 
 
+@given(problems)
+@settings(max_examples=100, deadline=None)
+def test_local_marginals_by_logarithms(problem):
+    """However far apart the scores are, and where a label has no probability to speak of."""
+    seed, lengths, states, varying, spread = problem
+    node, edge, offsets = draw(seed, lengths, states, varying, spread)
+    path = np.random.default_rng(seed).integers(0, states, len(node)).astype(np.int32)
+    residuals = np.full_like(node, np.nan)
+    pairs = np.zeros((len(node) if varying and len(node) > 1 else 1, states, states))
+    free = np.zeros((0, states), np.bool_)
+    loss = chain.local_marginals(node, edge, offsets, path, free, residuals, pairs)
+    logs = []
+    for first, last in itertools.pairwise(offsets):
+        log_mu = np.zeros(1)
+        for t in range(first, last):
+            rows = node[t][None] if t == first else node[t] + edge[t if len(edge) > 1 else 0]
+            rows = rows - np.logaddexp.reduce(rows, axis=1)[:, None]
+            log_mu = np.logaddexp.reduce(log_mu[:, None] + rows, axis=0)
+            logs.append(log_mu[path[t]])
+    if min(logs, default=0.0) > -300.0:
+        np.testing.assert_allclose(loss, -sum(logs), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(residuals.sum(axis=1), 0.0, atol=1e-8)
+    else:
+        assert 300.0 < loss < np.inf
+        assert (residuals[np.arange(len(path)), path] < 0.0).any()
+    assert np.isfinite(residuals).all()
+    assert np.isfinite(pairs).all()
+
+
 @given(problems, st.floats(0.0, 0.4))
 @settings(max_examples=100, deadline=None)
 def test_viterbi_finds_the_best_path(problem, forbidden):

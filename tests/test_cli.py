@@ -101,6 +101,16 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
     assert json.loads(out)["templates"] == "word\nword[-1] & word"
 
 
+def test_train_by_newton(run, folder, tmp_path):
+    train, out = folder / "train.conll", tmp_path / "m.skip"
+    newton = ("--optimiser", "newton", "--features", "shape", "--min-count", 2, "-q")
+    code, _, err = run("train", train, "-o", out, "--model", "memm", *newton)
+    assert code == 0, err
+    code, found, _ = run("inspect", out, "--json")
+    assert json.loads(found)["training"]["stopped"] == "the gradient vanished"
+    assert_one_line(run("train", train, "-o", tmp_path / "n.skip", *newton), "use 'lbfgs' for CRF")
+
+
 def test_train_counts_an_hmm(run, folder, tmp_path):
     train = folder / "train.conll"
     code, _, err = run(
@@ -260,7 +270,7 @@ def test_forced_labels_are_kept(run, folder):
     )
     assert_one_line(
         run("tag", folder / "model.skip", "--force", "--from", "conll", stdin="a O\nb I-LOC\n"),
-        "token 0", "contradict",
+        "token 1: label 'I-LOC' contradicts",
     )  # fmt: skip
     assert_one_line(run("tag", folder / "model.skip", "--force", "--text", "Ada"), "labels")
 
@@ -485,6 +495,28 @@ cli.main()
     assert done.returncode == 0, done.stderr
     assert "interrupted" in done.stderr
     assert (tmp_path / "m.skip").is_file()
+
+
+UD = "".join(
+    f"1\t{a}\t_\tDET\tDT\t_\t0\t_\t_\t_\n2\t{b}\t_\tNOUN\t{tag}\t_\t0\t_\t_\t_\n\n"
+    for a, b, tag in (("the", "dog", "NN"), ("a", "cat", "NN"), ("the", "cats", "NNS")) * 3
+)
+
+
+def test_parts_of_speech_with_a_dictionary(run, tmp_path):
+    (tmp_path / "train.conllu").write_text(UD)
+    train = ("train", tmp_path / "train.conllu", "--features", "pos", "--order", 2)
+    code, _, err = run(*train, "--dictionary", 2, "-o", tmp_path / "u.skip")
+    assert code == 0, err
+    code, out, err = run("eval", tmp_path / "u.skip", tmp_path / "train.conllu", "--json")
+    assert code == 0, err
+    assert json.loads(out)["token_accuracy"] == 100
+    code, _, err = run(*train, "--label", "xpos", "-o", tmp_path / "x.skip", "--quiet")
+    assert code == 0, err
+    code, out, _ = run("tag", tmp_path / "x.skip", "--text", "the cats")
+    assert [line.split()[1] for line in out.splitlines() if line] == ["DT", "NNS"]
+    assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
+    assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
 
 
 # stdout ------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, SkipchainError, Tag
 from skipchain.errors import CorpusError, FeatureError, NotFittedError, TemplateError
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
+from skipchain.models.fitting import carried
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -190,6 +191,27 @@ def test_warm_start_carries_over_to_more_labels_and_other_features():
     other = CRF("word").fit(Corpus.of([["x"]], [["X"]])).model_
     with pytest.raises(SkipchainError, match="shares no label"):
         CRF("word").fit(data, start=other)
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"dependent": True}, {"order": 2}, {"features": "word\nlabel[-1] & shape"}]
+)
+def test_a_memm_is_a_good_place_to_begin(settings):
+    """All of its weights are carried over, and the loss begins lower than from zero."""
+    settings = {"features": "word\nshape", "optimiser": "lbfgs", "l2": 0.1, **settings}
+    data = corpus(60)
+    memm = MEMM(**settings).fit(data)
+    model = memm.model_
+    taken = carried(model, model.features, model.labels, model.weights.order)
+    np.testing.assert_array_equal(taken.vector, model.weights.vector)
+    assert all(part.any() for part in taken.parts if part.size)
+    first, warm = (
+        CRF(max_iterations=1, **settings).fit(data, start=start).minimum_.loss
+        for start in (None, memm)
+    )
+    assert warm < first
+    end = [CRF(tolerance=1e-8, **settings).fit(data, start=s).minimum_.loss for s in (None, memm)]
+    assert end[0] == pytest.approx(end[1], rel=1e-5)
 
 
 def test_the_display_is_told_size_steps_and_end():

@@ -218,6 +218,24 @@ def test_a_model_file_keeps_it(tmp_path):
     assert summarise(tagger.model)["kind"] == "hmm"
 
 
+@pytest.mark.parametrize("emissions", ["token", "features"])
+def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
+    words, gold = draw(5)
+    hmm = HMM(emissions=emissions, min_count=2).fit(Corpus.of(words, gold))
+    save(hmm, tmp_path / "m.skip")
+    shown = summarise(load(tmp_path / "m.skip").model, top=100)
+    steps, ends = shown["transitions"], shown["transitions"]["<end>"]
+    assert sum(math.exp(x) for x in steps["<start>"].values()) == pytest.approx(1.0)
+    for label in LABELS:
+        after = sum(math.exp(x) for x in steps[label].values()) + math.exp(ends[label])
+        assert after == pytest.approx(1.0)
+        own = shown["labels"][label]
+        emitted = [math.exp(f["weight"] + own["unknown"]) for f in own["features"]]
+        # the unknown value itself, and what is as likely: that weighs 0 and is not shown
+        alike = 1 + len(WORDS) - len(emitted) if emissions == "token" else 0
+        assert sum(emitted) + alike * math.exp(own["unknown"]) == pytest.approx(1.0)
+
+
 def test_threads_do_not_change_it():
     corpus = names(50)
     a, b = (HMM(threads=k).fit(corpus) for k in (1, 2))

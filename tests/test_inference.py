@@ -182,16 +182,61 @@ def test_forced_decoding_is_the_best_path_that_agrees():
             model.scores(sentence, workers, ["O", "O"])
 
 
-def test_contradictions_are_named():
+@pytest.mark.parametrize(
+    ("scheme", "forced", "told"),
+    [
+        ("iob2", [None, "O", "I-X"], "'O' given for token 1 and 'I-X' given for token 2"),
+        ("iob2", ["I-Y", None, None], "'I-Y' given for token 0 contradicts the scheme"),
+        ("bioes", [None, "B-X", "B-Y"], "'B-X' given for token 1 and 'B-Y' given for token 2"),
+        ("bioes", ["B-X", None, None], "'B-X' given for token 0 contradicts the scheme"),
+        ("bioes", [None, "E-X", None], "'E-X' given for token 1 contradicts the scheme"),
+    ],
+)
+def test_contradictions_are_named(scheme, forced, told):
+    corpus = Corpus.of([["a"], ["a", "b"]])
+    with Workers(1) as workers, pytest.raises(CorpusError, match=told):
+        model_of(scheme).scores(corpus, workers, forced)
+
+
+def test_what_has_no_path_is_refused_by_every_decoder():
     model = model_of("iob2")
     corpus = Corpus.of([["a"], ["a", "b"]])
+    allowed = np.ones((3, len(model.labels)), bool)
+    allowed[2] = False
     with Workers(1) as workers:
-        scores = model.scores(corpus, workers, [None, "O", "I-X"])
+        scores = model.scored(model.dataset(corpus), workers, allowed)
         for decoder in DECODERS:
             with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
                 model.decode(scores, workers, decoder)
         with pytest.raises(CorpusError, match="no possible labelling"):
             chains.nbest(scores, 2, workers)
+
+
+def test_a_dead_end_is_where_every_labelling_fails():
+    """The first token up to which no labelling is legal; the last one counts with its end."""
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(300):
+        pairs, start, end = (rng.random(shape) < 0.5 for shape in ((3, 3), 3, 3))
+        allowed = rng.random((4, 3)) < 0.6
+        wanted = None
+        for length in range(1, 5):
+            legal = [
+                path
+                for path in itertools.product(range(3), repeat=length)
+                if start[path[0]]
+                and all(pairs[a, b] for a, b in itertools.pairwise(path))
+                and all(allowed[t, y] for t, y in enumerate(path))
+                and (length < 4 or end[path[-1]])
+            ]
+            if not legal:
+                wanted = length  # the chain begins at token 1
+                break
+        before = np.vstack([np.ones((1, 3), bool), allowed])
+        one = Constraints(pairs, start, end).dead_end(before, np.array([0, 0, 1, 1, 5]))
+        assert one == (0 if not (start & end).any() else wanted)
+        found.append(one)
+    assert {None, 0, 1, 2, 3, 4} <= set(found)
 
 
 def test_all_decoders_give_the_same_in_one_block_and_in_many():

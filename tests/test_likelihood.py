@@ -152,6 +152,23 @@ def test_gradient_equals_finite_differences(observed, templates, local, kind, so
             np.testing.assert_allclose(gradient[k], (above - below) / (2 * step), atol=1e-5)
 
 
+@pytest.mark.parametrize("local", [True, False], ids=["local", "global"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_single_precision_is_close(local, kind):
+    data = draw(11, [4, 1, 3, 60], 3)
+    found = []
+    with Workers(1) as workers:
+        for single in (True, False):
+            scorer = LinearScorer(
+                data, 3, observed=True, boundaries=True, workers=workers, single=single
+            )
+            objective = KINDS[kind](data, scorer, workers, l2=0.1, local=local)
+            found.append(objective(np.random.default_rng(0).normal(size=scorer.size)))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-6)
+    np.testing.assert_allclose(found[0][1], found[1][1], atol=1e-4)
+    assert (found[0][1] != found[1][1]).any()
+
+
 def test_threads_do_not_change_a_bit():
     data = draw(5, [60] * 400, 4)
     results = []

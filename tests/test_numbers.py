@@ -6,10 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, Templates, load, save
 from skipchain.errors import FeatureError, TemplateError
-from skipchain.features.numbers import Scale
+from skipchain.features.numbers import NotANumber, Scale, read_numbers
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile import load_model, read_arrays
 
@@ -295,6 +297,57 @@ def test_bad_numbers_are_named(cell, told):
     with pytest.raises(FeatureError) as error:
         vocabulary.encode(bad)
     assert told in str(error.value)
+
+
+def test_numbers_that_leave_their_scale_are_named():
+    far = [["1.7e308", "-1.7e308", "-1.7e308"]]
+    with pytest.raises(FeatureError, match=r"token 0: feature value inf is not finite"):
+        Vocabulary.fit(Corpus.of([["a", "b", "c"]], t=far), Templates.parse("word\nvalue(t)"))
+
+
+NUMBER = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False).map(str),
+    st.floats(-1e6, 1e6).map(lambda x: f"{x:.4f}"),
+    st.integers(-(10**20), 10**20).map(str),
+    st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{1,18}([eE][+-]?[0-9]{1,2})?", fullmatch=True),
+)
+
+
+@given(st.lists(st.lists(NUMBER, min_size=2, max_size=2), min_size=1), st.sampled_from(" ,"))
+def test_numbers_are_read_to_the_last_bit(rows, between):
+    cells = [between.join(own) for own in rows]
+    found, present = read_numbers(cells, several=True)
+    wanted = [[float(x) for x in own] for own in rows]
+    np.testing.assert_array_equal(found.view(np.int64), np.array(wanted).view(np.int64))
+    assert present.all()
+    single, _ = read_numbers([own[0] for own in rows], several=False)
+    np.testing.assert_array_equal(single[:, 0], found[:, 0])
+
+
+@given(
+    st.lists(st.text("0123456789+-.eE ,_\tx٣", max_size=6), min_size=1, max_size=3), st.booleans()
+)
+def test_any_cell_is_read_as_python_reads_it(cells, several):
+    def plain(cell):
+        parts = cell.replace(",", " ").split() if several else [cell]
+        if any("_" in part for part in parts):
+            raise ValueError
+        return [float(part) for part in parts]
+
+    try:
+        wanted = [None if cell.strip() in ("", "_") else plain(cell) for cell in cells]
+        known = [own for own in wanted if own is not None]
+        bad = len(set(map(len, known))) > 1 or not all(np.isfinite(own).all() for own in known)
+    except ValueError:
+        bad = True
+    if bad:
+        with pytest.raises(NotANumber):
+            read_numbers(cells, several=several)
+        return
+    found, present = read_numbers(cells, several=several)
+    assert present.tolist() == [own is not None for own in wanted]
+    for row, own in zip(found.tolist(), wanted, strict=True):
+        assert row == (own if own is not None else [0.0] * found.shape[1])
 
 
 def test_vectors_have_one_length():

@@ -20,12 +20,18 @@ from skipchain.scorers.linear import LinearScorer, Weights
 WORDS = ["Ada", "Bo", "ran", "to", "York", "."]
 PLAIN = "word\nshape\nngrams(1, 2)\nword[-1] & word"
 PAIRED = PLAIN + "\nlabel[-1] & word\nlabel[-1] & shape"
+NUMBERS = "word\nvector(v)\nv\nlabel[-1] & vector(v)"  # units whose features have values
+TEMPLATES = pytest.mark.parametrize(
+    "templates", [PLAIN, PAIRED, NUMBERS], ids=["plain", "paired", "numbers"]
+)
 
 
 def draw(seed, lengths, labels=3, templates=PAIRED):
     rng = np.random.default_rng(seed)
     sentences = [[WORDS[k] for k in rng.integers(0, len(WORDS), length)] for length in lengths]
-    corpus = Corpus.of(sentences)
+    cells = ["0.5 -1", "2 0", "-1.5 3"]
+    column = [[cells[len(word) % 3] for word in words] for words in sentences]
+    corpus = Corpus.of(sentences, v=column)
     _, rows = Vocabulary.fit(corpus, Templates.parse(templates))
     gold = rng.integers(0, labels, corpus.n_tokens).astype(np.int32)
     return Dataset(rows, corpus.sentences, gold)
@@ -50,7 +56,7 @@ def gradient(data, weights, *, local=False, constraints=None):
         return objective(scorer.pack(weights))
 
 
-@pytest.mark.parametrize("templates", [PLAIN, PAIRED], ids=["plain", "paired"])
+@TEMPLATES
 @pytest.mark.parametrize("local", [True, False], ids=["local", "global"])
 @pytest.mark.parametrize("length", [1, 5])
 def test_one_step_follows_the_gradient(templates, local, length):
@@ -140,10 +146,11 @@ def dense(data, labels, path, first, last):
     flat, edges = data.rows.flat(), data.rows.edges
     for t in range(first, last):
         y, before = path[t - first], path[t - first - 1] if t > first else labels
-        for f in flat.indices[flat.indptr[t] : flat.indptr[t + 1]]:
-            total.state[f, y] += 1
-        for g in edges.indices[edges.indptr[t] : edges.indptr[t + 1]]:
-            total.edges[g, before * labels + y] += 1
+        for k in range(flat.indptr[t], flat.indptr[t + 1]):
+            total.state[flat.indices[k], y] += flat.values[k] if len(flat.values) else 1
+        for k in range(edges.indptr[t], edges.indptr[t + 1]):
+            own = edges.values[k] if len(edges.values) else 1
+            total.edges[edges.indices[k], before * labels + y] += own
         if t > first:
             total.transitions[before, y] += 1
     total.start[path[0]] += 1
@@ -188,7 +195,7 @@ def plain_updates(data, labels, order, update, limit):
 
 
 @pytest.mark.parametrize("update", ["perceptron", "pa", "arow"])
-@pytest.mark.parametrize("templates", [PLAIN, PAIRED], ids=["plain", "paired"])
+@TEMPLATES
 def test_margin_updates_equal_the_plain_ones(update, templates):
     data = draw(5, [3, 1, 4, 2, 3, 3, 2, 4], templates=templates)
     learner = MarginUpdates(data, 3, update=update, limit=0.7, seed=4)

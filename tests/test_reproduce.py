@@ -11,15 +11,16 @@ import tarfile
 import numpy as np
 import pytest
 
-from skipchain import SkipchainError, cli
+from skipchain import Corpus, SkipchainError, cli
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.labelled_lines import read_labelled_lines
 from skipchain.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
+from skipchain.reproduce.encodings import outcome, rewritten
 from skipchain.reproduce.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.maxent import maximum_entropy
-from skipchain.reproduce.plots import side_by_side
+from skipchain.reproduce.plots import points, side_by_side
 
 needs_data = pytest.mark.skipif(
     "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
@@ -113,6 +114,70 @@ def test_faq_has_the_published_order():
     # stateless lines and words alone lose segments that lines in their order keep
     recall = {system: row.measured for system, row in by_system(table, "recall").items()}
     assert recall["TokenHMM"] < recall["ME-stateless"] < min(recall["FeatureHMM"], recall["MEMM"])
+
+
+@needs_data
+def test_better_searches_gain_little():
+    table = reproduce("search", Run(quick=True, threads=1))
+    assert len(table.rows) == 8
+    f1 = {system: row.measured for system, row in by_system(table, "F1").items()}
+    for order in (1, 2):
+        greedy, ten, hundred, best = (
+            f1[f"{name}, order {order}"] for name in ("greedy", "beam 10", "beam 100", "Viterbi")
+        )
+        assert greedy > 60.0
+        assert ten == pytest.approx(best, abs=0.5)
+        assert hundred == pytest.approx(best, abs=1e-9)  # wider than there are pairs of labels
+        assert best - greedy == pytest.approx(0.0, abs=3.0)
+    assert f1["beam 10, order 1"] == f1["Viterbi, order 1"]
+    told = by_system(table, "F1")["Viterbi, order 2"].verdict
+    gain = f1["Viterbi, order 2"] - f1["greedy, order 2"]
+    assert told.startswith("holds" if abs(gain) < 0.5 else "does not hold")
+    assert f"{gain:+.2f} on greedy, published +0.42" in told
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+@needs_data
+def test_encodings_are_compared_with_io():
+    table = reproduce("encodings", Run(quick=True))
+    f1, ratio = by_system(table, "F1"), by_system(table, "learning (times IO's)")
+    assert list(f1) == ["io", "iob1", "iob2", "bioes"]
+    assert ratio["io"].measured == 1.0
+    for row in f1.values():
+        assert row.measured == pytest.approx(f1["io"].measured, abs=4.0)
+        assert row.seconds > 0.0
+    for system, row in ratio.items():
+        assert system == "io" or row.verdict.startswith(("holds: IO is", "does not hold: IO is"))
+    assert "5 of io" in table.notes[1]
+    assert len({picture.name for picture in table.pictures}) == 2
+
+
+def test_io_merges_names_that_touch():
+    corpus = Corpus.of([["Ada", "Bo", "ran"]], [["B-PER", "B-PER", "O"]], scheme="iob2")
+    assert rewritten(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]
+    assert rewritten(corpus, "bioes")[0].labels == ["S-PER", "S-PER", "O"]
+
+
+def row(encoding, metric, verdict):
+    return Row("encodings", encoding, metric, None, 1.0, verdict=verdict)
+
+
+def test_the_outcome_names_what_does_not_hold():
+    fast = [row(e, "learning (times IO's)", "holds") for e in ("iob1", "iob2", "bioes")]
+    good = [row(e, "F1", "holds") for e in ("iob1", "iob2")]
+    assert outcome([*good, row("bioes", "F1", "does not hold: +1"), *fast]) == (
+        "That the accuracies differ negligibly does not hold for bioes. "
+        "That IO is much faster holds."
+    )
+    bad = [row(e, "learning (times IO's)", "does not hold") for e in ("iob1", "iob2", "bioes")]
+    assert outcome([*good, *bad]) == (
+        "That the accuracies differ negligibly holds. That IO is much faster does not hold."
+    )
+
+
+def test_points_need_no_published_figure():
+    rows = [Row("t", "a", "F1", None, 0.6, 0.5, 0.7), Row("t", "b", "F1", None, 0.4)]
+    assert png(points(rows, "points")).startswith(b"\x89PNG")
 
 
 def test_the_24_line_features():

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from skipchain.errors import CorpusError
 from skipchain.kernels.chain import normalisers
+from skipchain.kernels.paths import dead_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,26 @@ class Constraints:
     pairs: NDArray[np.bool_]  # [S, S]
     start: NDArray[np.bool_]  # [S]
     end: NDArray[np.bool_]  # [S]
+
+    def dead_end(self, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]) -> int | None:
+        """The first token that no path reaches where tokens may have the labels ``allowed`` [N, S].
+
+        None where every chain has a path.
+
+        >>> rule = Constraints(np.array([[1, 0], [1, 1]], bool), np.ones(2, bool), np.ones(2, bool))
+        >>> rule.dead_end(np.array([[1, 0], [1, 1], [0, 1]], bool), np.array([0, 3]))
+        2
+        """
+        lost = self.dead_ends(allowed, offsets)
+        return int(lost[lost >= 0][0]) if (lost >= 0).any() else None
+
+    def dead_ends(
+        self, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The first token of each chain that no path reaches, or −1. [C]"""
+        where = np.empty(len(offsets) - 1, np.int64)
+        dead_ends(allowed, self.pairs, self.start, self.end, offsets, where)
+        return where
 
     def allow_every_length(self) -> bool:
         """Whether a chain of any length has at least one allowed path."""

@@ -62,7 +62,11 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
     for name in labels:
-        _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
+        own = summary["labels"][name]
+        title = f"Features of {name}"
+        if own.get("unknown"):
+            title += f" (beside an unknown one, whose log-probability is {own['unknown']:.2f})"
+        _print_features(console, title, own["features"])
     pairs = [
         {**pair, "name": f"{pair['previous']} → {pair['label']}  {pair['name']}"}
         for pair in summary["pairs"]

@@ -30,6 +30,13 @@ Columns = Annotated[
         help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
     ),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For CoNLL-U: the column that gives the labels, such as xpos; upos unless told.",
+    ),
+]
 Scheme = Annotated[
     str | None,
     typer.Option(
@@ -37,7 +44,8 @@ Scheme = Annotated[
     ),
 ]
 Decoder = Annotated[
-    str | None, typer.Option(help="viterbi (unless told), posterior, greedy or beam.")
+    str | None,
+    typer.Option(help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam)."),
 ]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
@@ -76,7 +84,8 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
-        raise SkipchainError(f"--beam needs --decoder beam; {decoder} has no beam")
+        told = "" if decoder is None else f"; {decoder} has no beam"
+        raise SkipchainError(f"--beam needs --decoder beam{told}")
     return {"decoder": decoder, "beam": beam}
 
 
@@ -97,15 +106,17 @@ def read_corpora(
     format: str | None,
     columns: str | None,
     scheme: str | None,
+    label: str | None = None,
     quiet: bool = True,
 ) -> Corpus:
     """All files as one corpus; an inferred scheme is said on stderr."""
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    own = {} if label is None else {"label": label}
     corpora = []
     for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme)
+        corpus = read(path, format, columns=names, scheme=scheme, **own)
         corpora.append(corpus)
         if not quiet:
             say(f"{path}: {describe(corpus, told=scheme is not None)}")

@@ -12,6 +12,7 @@ from skipchain.cli.options import (
     Columns,
     Decoder,
     Format,
+    Label,
     Overwrite,
     Scheme,
     Threads,
@@ -65,6 +66,7 @@ def tag(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -97,14 +99,15 @@ def tag(
     else:
         if file == "-" and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
+        corpus = read_corpora([file], format=format, columns=columns, label=label, scheme=scheme)
     forced = _forced(corpus, tagger, file) if force else None
     with compile_notice():
         found = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,
             **how,
             forced=forced,
-            confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
+            confidences=tagger.model.encoding is not None
+            and (marginals or (wanted == "html" and tagger.model.exact)),
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )

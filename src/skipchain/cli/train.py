@@ -16,6 +16,7 @@ from skipchain.cli.options import (
     Features,
     Format,
     Json,
+    Label,
     MinCount,
     Overwrite,
     Quiet,
@@ -46,14 +47,23 @@ def train(
     encoding: Encoding = "bioes",
     min_count: MinCount = 1,
     constraints: Constraints = "decoding",
+    dictionary: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Words seen N times or more may only have the labels they were seen with.",
+        ),
+    ] = None,
     order: Annotated[
-        int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
+        int | None,
+        typer.Option(help="How many labels back a label depends on: 1 or 2; memm up to 8."),
     ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
             help="sgd (steps after every sentence, with dropout; what is taken unless told), "
-            "adagrad, or lbfgs (the optimum of the penalised likelihood)."
+            "adagrad, lbfgs (the optimum of the penalised likelihood), or newton (the same for "
+            "small memm and maxent)."
         ),
     ] = None,
     objective: Annotated[
@@ -108,6 +118,7 @@ def train(
     ] = None,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -129,7 +140,7 @@ def train(
     check_kind(model)
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
-    how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}
     corpus = read_corpora(files, **how)  # type: ignore[arg-type]
     require_labels(corpus, ", ".join(files))
     held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
@@ -137,8 +148,8 @@ def train(
         require_labels(held_out, ", ".join(dev or []))
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
-        "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
-        "pairs": pairs,
+        "dictionary": dictionary, "order": order, "optimiser": optimiser,
+        "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,

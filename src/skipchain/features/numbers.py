@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.errors import FeatureError
+from skipchain.kernels.numbers import read_cells
 
 Floats = NDArray[np.float64]
 
@@ -52,7 +53,8 @@ class Scale:
 
     def apply(self, numbers: Floats) -> Floats:
         """The numbers on this scale. [V, W]"""
-        return (numbers - self.mean) / self.deviation
+        with np.errstate(over="ignore"):  # what is not finite is refused with its token
+            return (numbers - self.mean) / self.deviation
 
 
 class NotANumber(FeatureError):
@@ -74,38 +76,58 @@ def read_numbers(
     >>> read_numbers(["1.5", "_", "-2e3"], several=False)[0].tolist()
     [[1.5], [0.0], [-2000.0]]
     """
-    wanted = width if several else 1
-    rows: list[list[float]] = []
-    present = np.ones(len(cells), np.bool_)
     for place, cell in enumerate(cells):
         if not isinstance(cell, str | None):
             kind = type(cell).__name__
             raise NotANumber(place, f"{cell!r} is a {kind}, but columns hold strings; give its str")
-        if cell is None or cell.strip() in MISSING:
+    texts = [cell or "" for cell in cells]
+    if not several:
+        width = 1
+    elif width is None:
+        width = next((len(_parts(text)) for text in texts if not _missing(text)), 0)
+    table = np.zeros((len(texts), width))
+    done = np.empty(len(texts), np.bool_)
+    present = np.ones(len(texts), np.bool_)
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    points = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)
+    read_cells(points, np.cumsum(lengths) - lengths, lengths, several, table, done)
+    for place in np.flatnonzero(~done).tolist():
+        text = texts[place]
+        if _missing(text):
             present[place] = False
             continue
-        parts = cell.replace(",", " ").split() if several else [cell]
-        numbers = [_number(part, place) for part in parts]
-        if wanted is None:
-            wanted = len(numbers)
-        if len(numbers) != wanted:
-            raise NotANumber(place, f"{cell!r} holds {len(numbers)} numbers, wanted {wanted}")
-        rows.append(numbers)
-    table = np.zeros((len(cells), wanted or 0))
-    if rows:
-        table[present] = rows
+        numbers = _numbers(_parts(text) if several else [text], place)
+        if len(numbers) != width:
+            raise NotANumber(place, f"{text!r} holds {len(numbers)} numbers, wanted {width}")
+        table[place] = numbers
     return table, present
 
 
-def _number(text: str, place: int) -> float:
+def _missing(text: str) -> bool:
+    return text.strip() in MISSING
+
+
+def _parts(text: str) -> list[str]:
+    return text.replace(",", " ").split()
+
+
+def _numbers(parts: Sequence[str], place: int) -> list[float]:
     try:
-        number = math.nan if "_" in text else float(text)  # Python reads 1_0 as 10
+        numbers = list(map(float, parts))
     except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise NotANumber(
-            place,
-            f"{text!r} is no finite number; write it like 12.5, or leave the cell empty (or '_') "
-            "where there is none",
-        )
-    return number
+        numbers = [math.nan]
+    if all(map(math.isfinite, numbers)) and not any("_" in part for part in parts):
+        return numbers
+    wrong = next(part for part in parts if not _plain(part))
+    raise NotANumber(
+        place,
+        f"{wrong!r} is no finite number; write it like 12.5, or leave the cell empty (or '_') "
+        "where there is none",
+    )
+
+
+def _plain(text: str) -> bool:
+    try:
+        return "_" not in text and math.isfinite(float(text))  # Python reads 1_0 as 10
+    except ValueError:
+        return False

@@ -83,12 +83,15 @@ class Rows:
         )
 
     def __post_init__(self) -> None:
-        for part in (self.tokens, self.edges):
+        for part in (self.tokens, self.units, self.edges):
             if len(part.values) and not np.isfinite(part.values).all():
                 where = int(np.flatnonzero(~np.isfinite(part.values))[0])
-                token = int(np.searchsorted(part.indptr, where, side="right")) - 1
+                row = int(np.searchsorted(part.indptr, where, side="right")) - 1
+                if part is self.units:
+                    place = int(np.argmax(self.tokens.indices == self.n_features + row))
+                    row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
                 raise FeatureError(
-                    f"token {token}: feature value {part.values[where]} is not finite; "
+                    f"token {row}: feature value {part.values[where]} is not finite; "
                     "remove it or put a number in its place"
                 )
 
@@ -111,6 +114,10 @@ class Rows:
         within = np.arange(len(owner)) - np.searchsorted(owner, owner)
         indices[ends[:-1][is_unit][owner] + within] = self.units.indices[entries]
         values = np.repeat(part.values, lengths) if len(part.values) else NO_VALUES
+        if len(self.units.values):
+            if not len(values):
+                values = np.ones(len(indices))
+            values[ends[:-1][is_unit][owner] + within] *= self.units.values[entries]
         return Sparse(ends[part.indptr], indices, values)
 
 
@@ -131,10 +138,7 @@ class RowsBuilder:
         """A template of one view at one offset; ``numbers`` turns its codes into features."""
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
-        if mapped.weights is None:
-            self._groups.setdefault(key, []).append((atom.view, mapped))
-        else:  # numbers seldom repeat: nothing is gained by a unit
-            self._add_several(mapped, self.reading.shifted(*key))
+        self._groups.setdefault(key, []).append((atom.view, mapped))
         if values.indptr is None or mapped.indptr is None:
             lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
         else:
@@ -203,26 +207,42 @@ class RowsBuilder:
 
     def _compressed(self, columns: list[NDArray[np.int32]]) -> Sparse:
         n = self.reading.n_tokens
-        extra = Sparse.empty(n)
-        if self._tokens:
-            owner = np.concatenate(self._tokens)
-            order = np.argsort(owner, kind="stable")
-            counts = np.bincount(owner, minlength=n)
-            indptr = np.append(0, np.cumsum(counts)).astype(np.int64)
-            extra = Sparse(indptr, np.concatenate(self._ids)[order].astype(np.int32))
-        stacked = np.stack(columns) if columns else np.zeros((0, n), np.int32)
-        index = Sparse(*compress(stacked, extra.indptr, extra.indices))
-        if all(weights is None for weights in self._weights):
-            return index
-        values = np.ones(len(index.indices))
-        weights = [
-            np.ones(len(ids)) if own is None else own
-            for ids, own in zip(self._ids, self._weights, strict=True)
+        return _side_by_side(columns, _gathered(self._tokens, self._ids, self._weights, n))
+
+
+def _gathered(
+    owners: list[NDArray[np.int64]],
+    ids: list[NDArray[np.int32]],
+    weights: list[NDArray[np.float64] | None],
+    rows: int,
+) -> Sparse:
+    """An index of entries that come in several lists, each with the row of each entry."""
+    if not owners:
+        return Sparse.empty(rows)
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows))).astype(np.int64)
+    values = NO_VALUES
+    if any(own is not None for own in weights):
+        filled = [
+            np.ones(len(part)) if own is None else own
+            for part, own in zip(ids, weights, strict=True)
         ]
-        # the further index fills the end of each row
-        last = np.repeat(index.indptr[1:] - extra.indptr[1:], np.diff(extra.indptr))
-        values[last + np.arange(len(order))] = np.concatenate(weights)[order]
-        return Sparse(index.indptr, index.indices, values)
+        values = np.concatenate(filled)[order]
+    return Sparse(indptr, np.concatenate(ids)[order].astype(np.int32), values)
+
+
+def _side_by_side(columns: list[NDArray[np.int32]], extra: Sparse) -> Sparse:
+    """One index from columns [R] of numbers (−1: none), and a further index at the rows' ends."""
+    if not columns:
+        return extra
+    index = Sparse(*compress(np.stack(columns), extra.indptr, extra.indices))
+    if not len(extra.values):
+        return index
+    values = np.ones(len(index.indices))
+    last = np.repeat(index.indptr[1:] - extra.indptr[1:], np.diff(extra.indptr))
+    values[last + np.arange(len(extra.values))] = extra.values
+    return Sparse(index.indptr, index.indices, values)
 
 
 def _joint(
@@ -259,17 +279,19 @@ def _joint(
 
 def _merged(group: list[ViewValues]) -> Sparse:
     """All features of each value: the parts side by side."""
+    several = [
+        Sparse(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
+        for v in group
+        if v.indptr is not None
+    ]
     rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
-    columns = [v.codes for v in group if v.indptr is None]
-    several = [Sparse(v.indptr, v.codes) for v in group if v.indptr is not None]
     extra = several[0] if several else Sparse.empty(rows)
     if len(several) > 1:
-        owner = np.concatenate([np.repeat(np.arange(rows), np.diff(v.indptr)) for v in several])
-        order = np.argsort(owner, kind="stable")
-        indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows)))
-        extra = Sparse(indptr, np.concatenate([v.indices for v in several])[order])
-    stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int32)
-    return Sparse(*compress(stacked, extra.indptr, extra.indices))
+        weights = [part.values if len(part.values) else None for part in several]
+        extra = _gathered(
+            [part.owners for part in several], [part.indices for part in several], weights, rows
+        )
+    return _side_by_side([v.codes for v in group if v.indptr is None], extra)
 
 
 def _stacked(parts: list[Sparse]) -> Sparse:
@@ -278,6 +300,13 @@ def _stacked(parts: list[Sparse]) -> Sparse:
         return Sparse.empty(0)
     shifts = np.cumsum([0] + [len(part.indices) for part in parts])
     indptr = [part.indptr[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    values = NO_VALUES
+    if any(len(part.values) for part in parts):
+        values = np.concatenate(
+            [part.values if len(part.values) else np.ones(len(part.indices)) for part in parts]
+        )
     return Sparse(
-        np.concatenate([*indptr, shifts[-1:]]), np.concatenate([part.indices for part in parts])
+        np.concatenate([*indptr, shifts[-1:]]),
+        np.concatenate([part.indices for part in parts]),
+        values,
     )

@@ -12,6 +12,8 @@ import numpy as np
 from numba import njit
 
 SMALLEST_SUM = 1e-280
+SMALLEST_ROW = 1e-100  # of which the parts that matter are still far from the smallest number
+SMALLEST_MARGINAL = 1e-300
 LARGEST_DRIFT = 1e-10
 
 
@@ -51,9 +53,7 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
     varying = edge.shape[0] > 1
     summed = pairs.shape[0] == 1 and not varying
     listed = pairs.shape[0] == node.shape[0] and not summed
-    longest = 1
-    for c in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[c + 1] - offsets[c])
+    longest = _longest(offsets)
     alpha = np.empty((longest, states))
     scale = np.empty(longest)
     beta = np.empty(states)
@@ -272,9 +272,7 @@ def viterbi(node, edge, offsets, path, score):
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
-    longest = 1
-    for c in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[c + 1] - offsets[c])
+    longest = _longest(offsets)
     back = np.empty((longest, states), np.int32)
     delta = np.empty(states)
     best = np.empty(states)
@@ -430,7 +428,135 @@ def local_path(node, edge, offsets, path, residuals, pairs):
     return loss
 
 
+def local_marginals(node, edge, offsets, path, allowed, residuals, pairs):
+    """−Σ_t log p(y_t | x) of a locally normalised chain, and its gradient in the potentials.
+
+    With P_t(i, j) = p(y_t = j | y_{t−1} = i), the marginals are μ_t = P_tᵀ μ_{t−1}. One sweep back
+    carries g_t(j) = ∂loss / ∂μ_t(j) = −[j is known] / p(known at t) + Σ_k P_{t+1}(j, k) g_{t+1}(k)
+    (000, §3.2), and the gradient in the scores of i, j at t is
+    μ_{t−1}(i) P_t(i, j) (g_t(j) − Σ_k P_t(i, k) g_t(k)).
+
+    What is known of a position is the label path[t], or with ``allowed`` [N, S] a set of labels.
+    residuals [N, S] are written; pairs [N, S, S] or [1, S, S] are added to; returns the loss.
+    """
+    peaks = np.empty(node.shape[0])
+    _row_peaks(node, peaks)
+    psi = np.exp(node - peaks[:, None])  # many at once, as in forward_backward
+    return _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs)
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
+    """Both sweeps over every chain; ``psi`` [N, S] is exp(node) up to a factor of each row."""
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
+    longest = _longest(offsets)
+    table = np.empty((longest, states, states))
+    mu = np.empty((longest, states))
+    known = np.empty(longest)
+    after = np.empty(states)  # Σ_k P(i, k) g(k)
+    g = np.empty(states)
+    row = np.empty(states)
+    terms = np.empty(states)
+    factor = np.empty((states, states))
+    if not varying:
+        _row_exponentials(edge[0], factor)
+    loss = 0.0
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        for t in range(length):
+            here = first + t
+            if t == 0:
+                total = 0.0
+                for k in range(states):
+                    total += psi[here, k]
+                scale = 1.0 / total if total > 0.0 else 0.0
+                for k in range(states):
+                    mu[0, k] = psi[here, k] * scale
+            else:
+                if varying:
+                    _row_exponentials(edge[here], factor)
+                mu[t] = 0.0
+                for i in range(states):
+                    total = 0.0
+                    for k in range(states):
+                        table[t, i, k] = factor[i, k] * psi[here, k]
+                        total += table[t, i, k]
+                    scale = 1.0
+                    if total > SMALLEST_ROW:
+                        scale = 1.0 / total
+                    else:
+                        # too far below the largest score to be seen beside it
+                        for k in range(states):
+                            terms[k] = node[here, k] + edge[here if varying else 0, i, k]
+                        total = _log_sum(terms)
+                        for k in range(states):
+                            table[t, i, k] = _probability(terms[k], total)
+                    before = mu[t - 1, i]
+                    for k in range(states):
+                        p = table[t, i, k] * scale
+                        table[t, i, k] = p
+                        mu[t, k] += before * p
+            known[t] = 0.0
+            for k in range(states):
+                if allowed[here, k] if allowed.shape[0] else k == path[here]:
+                    known[t] += mu[t, k]
+            loss -= np.log(max(known[t], SMALLEST_MARGINAL))
+        after[:] = 0.0
+        for t in range(length - 1, -1, -1):
+            here = first + t
+            lost = known[t] <= SMALLEST_MARGINAL
+            for k in range(states):
+                on = allowed[here, k] if allowed.shape[0] else k == path[here]
+                g[k] = after[k] - (1.0 / known[t] if on and not lost else 0.0)
+                # what has no probability to speak of has no gradient either: a push instead
+                row[k] = -1.0 if on and lost else 0.0
+            if t == 0:
+                total = 0.0
+                for k in range(states):
+                    total += mu[0, k] * g[k]
+                for k in range(states):
+                    row[k] += mu[0, k] * (g[k] - total)
+            else:
+                own = pairs[here if listed else 0]
+                for i in range(states):
+                    total = 0.0
+                    for k in range(states):
+                        total += table[t, i, k] * g[k]
+                    after[i] = total
+                    before = mu[t - 1, i]
+                    for k in range(states):
+                        r = before * table[t, i, k] * (g[k] - total)
+                        row[k] += r
+                        own[i, k] += r
+            for k in range(states):
+                residuals[here, k] = row[k]
+    return loss
+
+
 @njit(nogil=True, cache=True)
+def _row_exponentials(edge, factor):
+    """exp(edge − the maximum of each row)."""
+    for i in range(edge.shape[0]):
+        peak = -np.inf
+        for j in range(edge.shape[1]):
+            peak = max(peak, edge[i, j])
+        for j in range(edge.shape[1]):
+            factor[i, j] = _probability(edge[i, j], peak)
+
+
+@njit(nogil=True, cache=True)
+def _longest(offsets):
+    """The length of the longest chain, at least 1."""
+    longest = 1
+    for c in range(offsets.shape[0] - 1):
+        longest = max(longest, offsets[c + 1] - offsets[c])
+    return longest
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
     """−Σ_t log p(y_t | x), one position at a time, and its gradient in the potentials, in place.
 
@@ -444,12 +570,11 @@ def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
     overwritten by it; loss [C].
     """
     states = marginals.shape[1]
-    longest = 1
-    for c in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[c + 1] - offsets[c])
+    longest = _longest(offsets)
     known = np.empty((longest, states))
-    later = np.empty((longest, states))
-    earlier = np.empty((longest, states))
+    later = np.empty((longest, states))  # A / μ
+    earlier = np.empty(states)
+    before = np.empty(states)  # B / μ of the position before
     share = np.empty((longest, states))  # 1 / μ, and 0 where μ is
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
@@ -462,37 +587,32 @@ def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
                 on = allowed[here, j] if allowed.shape[0] else j == path[here]
                 known[t, j] = marginals[here, j] if on else 0.0
                 total += known[t, j]
-                share[t, j] = 1.0 / marginals[here, j] if marginals[here, j] > 1e-300 else 0.0
-            loss[c] -= np.log(total) if total > 1e-300 else -690.0
+                small = marginals[here, j] <= SMALLEST_MARGINAL
+                share[t, j] = 0.0 if small else 1.0 / marginals[here, j]
+            loss[c] -= np.log(max(total, SMALLEST_MARGINAL))
             for j in range(states):
-                known[t, j] = known[t, j] / total if total > 1e-300 else 0.0
-                if total <= 1e-300 and not allowed.shape[0]:
+                known[t, j] = known[t, j] / total if total > SMALLEST_MARGINAL else 0.0
+                if total <= SMALLEST_MARGINAL and not allowed.shape[0]:
                     known[t, j] = 1.0 if j == path[here] else 0.0
         for t in range(length - 1, -1, -1):
             for j in range(states):
-                later[t, j] = known[t, j]
-            if t < length - 1:
-                for j in range(states):
-                    s = 0.0
+                s = known[t, j]
+                if t < length - 1:
                     for k in range(states):
-                        s += pairs[first + t + 1, j, k] * share[t + 1, k] * later[t + 1, k]
-                    later[t, j] += s
-        for t in range(length):
-            for j in range(states):
-                earlier[t, j] = known[t, j]
-            if t > 0:
-                for i in range(states):
-                    b = earlier[t - 1, i] * share[t - 1, i]
-                    for j in range(states):
-                        earlier[t, j] += pairs[first + t, i, j] * b
+                        s += pairs[first + t + 1, j, k] * later[t + 1, k]
+                marginals[first + t, j] = length * marginals[first + t, j] - s
+                later[t, j] = s * share[t, j]
         for t in range(length):
             here = first + t
             for j in range(states):
-                marginals[here, j] = (
-                    length * marginals[here, j] - later[t, j] - earlier[t, j] + known[t, j]
-                )
+                earlier[j] = known[t, j]
             if t > 0:
                 for i in range(states):
-                    b = earlier[t - 1, i] * share[t - 1, i]
+                    b = before[i]
                     for j in range(states):
-                        pairs[here, i, j] *= length - later[t, j] * share[t, j] - b
+                        p = pairs[here, i, j]
+                        earlier[j] += p * b
+                        pairs[here, i, j] = p * (length - later[t, j] - b)
+            for j in range(states):
+                marginals[here, j] += known[t, j] - earlier[j]
+                before[j] = earlier[j] * share[t, j]

@@ -21,6 +21,9 @@ from skipchain.kernels.chain import (
     viterbi,
 )
 
+# Compiled with chain eee3057f6272
+# Compiled with second 2ede6bbd139d
+
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 
 
@@ -28,7 +31,7 @@ class Features(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
 
     Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
-    with all its features. ``values`` of length 0 means ones.
+    with all its features. ``values`` of length 0 means ones, and so do ``unit_values``.
     """
 
     indptr: NDArray[np.int64]
@@ -36,6 +39,7 @@ class Features(NamedTuple):
     values: NDArray[np.float64]
     unit_indptr: NDArray[np.int64]
     unit_indices: NDArray[np.int32]
+    unit_values: NDArray[np.float64]
     edge_indptr: NDArray[np.int64]
     edge_indices: NDArray[np.int32]
     edge_values: NDArray[np.float64]
@@ -74,39 +78,24 @@ def _draw(random, keep):
 
 
 @njit(nogil=True, cache=True)
-def _score_chain(features, tables, barriers, scale, first, length, keep, random, kept, node, edge):
+def _score_chain(
+    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+):  # fmt: skip
     """Potentials of one chain, leaving out features at random.
 
     Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
     feature of it with probability keep[0]; what stays is scaled up so that the expected score is
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
+    Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
     """
-    split, labels = tables.state.shape
-    weighted = features.values.shape[0] > 0
+    labels = tables.state.shape[1]
     factor = scale / (keep[0] * keep[1])
-    n = 0
-    for t in range(length):
-        for j in range(labels):
-            node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = features.values[k] if weighted else 1.0
-            whole = _draw(random, keep[1])
-            low, high = 0, 1
-            if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
-                on = whole and _draw(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on:
-                    for j in range(labels):
-                        node[t, j] += v * tables.state[f, j]
-        for j in range(labels):
-            node[t, j] *= factor
+    if keep[0] < 1.0 or keep[1] < 1.0:
+        n = _score_some(features, tables.state, factor, first, length, keep, random, kept, node)
+    else:
+        n = _score_all(features, tables.state, factor, first, length, node)
+        kept[:n] = True
     for j in range(labels):
         node[0, j] += tables.start[j] + barriers.start[j]
         node[length - 1, j] += tables.end[j] + barriers.end[j]
@@ -130,6 +119,72 @@ def _score_chain(features, tables, barriers, scale, first, length, keep, random,
                     for i in range(labels):
                         for j in range(labels):
                             edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
+    if candidates.shape[0] > 0:
+        for t in range(length):
+            for j in range(labels):
+                if not candidates[first + t, j]:
+                    node[t, j] = -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _score_all(features, state, factor, first, length, node):
+    """node [T, L] from all features; returns how many they are."""
+    split, labels = state.shape
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = factor * features.values[k] if weighted else factor
+            if source < split:
+                n += 1
+                for j in range(labels):
+                    node[t, j] += v * state[source, j]
+            else:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+                n += high - low
+                for u in range(low, high):
+                    f = features.unit_indices[u]
+                    w = v * features.unit_values[u] if unit_weighted else v
+                    for j in range(labels):
+                        node[t, j] += w * state[f, j]
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _score_some(features, state, factor, first, length, keep, random, kept, node):
+    """node [T, L] from the features that are drawn; returns how many were there to draw from."""
+    split, labels = state.shape
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            whole = _draw(random, keep[1])
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                on = whole and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on:
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    for j in range(labels):
+                        node[t, j] += w * state[f, j]
+        for j in range(labels):
+            node[t, j] *= factor
+    return n
 
 
 @njit(nogil=True, cache=True)
@@ -146,9 +201,7 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _descend(
-    features, tables, support, squares, first, length, rates, kept, node, pairs, triples
-):  # fmt: skip
+def _descend(features, tables, support, squares, first, length, rates, kept, node, pairs):
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
@@ -160,6 +213,7 @@ def _descend(
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     row = np.empty(labels)
     n = 0
     for t in range(length):
@@ -177,20 +231,21 @@ def _descend(
                 if not kept[n - 1]:
                     continue
                 f = source if source < split else features.unit_indices[u]
+                w = v * features.unit_values[u] if source >= split and unit_weighted else v
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
-                            g = v * row[j]
+                            g = w * row[j]
                             squares.state[f, j] += g * g
                             tables.state[f, j] -= (
                                 small * g / (np.sqrt(squares.state[f, j]) + 1e-8) / scale
                             )
                 elif masked:
                     for j in range(labels):
-                        tables.state[f, j] -= large * v * row[j] * support[f, j]
+                        tables.state[f, j] -= large * w * row[j] * support[f, j]
                 else:
                     for j in range(labels):
-                        tables.state[f, j] -= large * v * row[j]
+                        tables.state[f, j] -= large * w * row[j]
     listed = pairs.shape[0] > 1
     for t in range(1, length if listed else 2):
         own = pairs[t] if listed else pairs[0]
@@ -219,14 +274,6 @@ def _descend(
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
-    for h in range(triples.shape[0]):
-        for i in range(labels):
-            for j in range(labels):
-                g = triples[h, i, j]
-                if adaptive:
-                    squares.second[h, i, j] += g * g
-                    g /= np.sqrt(squares.second[h, i, j]) + 1e-8
-                tables.second[h, i, j] -= small * g
     for table, square, t in (
         (tables.start, squares.start, 0),
         (tables.end, squares.end, length - 1),
@@ -240,11 +287,48 @@ def _descend(
 
 
 @njit(nogil=True, cache=True)
+def _descend_triples(tables, squares, rows, counts, length, rate, triples):
+    """The step of the triples' weights; ``triples`` are zero afterwards.
+
+    ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
+    does: where these are few, only a small part of the table has moved.
+    """
+    size = triples.shape[0]
+    pairs = 0
+    for t in range(1, length):
+        pairs += counts[t - 1] * counts[t]
+    if pairs >= size * (size - 1):
+        for h in range(size):
+            for i in range(size - 1):
+                _descend_row(tables, squares, h, i, rate, triples[h, i])
+        return
+    for t in range(1, length):
+        for h in rows[t - 1, : counts[t - 1]]:
+            for i in rows[t, : counts[t]]:
+                _descend_row(tables, squares, h, i, rate, triples[h, i])
+
+
+@njit(nogil=True, cache=True)
+def _descend_row(tables, squares, h, i, rate, row):
+    """The step of the weights [h, i, ·]."""
+    weights = tables.second[h, i]
+    if squares.second.shape[0] > 0:
+        for j in range(row.shape[0]):
+            g = row[j]
+            squares.second[h, i, j] += g * g
+            weights[j] -= rate * g / (np.sqrt(squares.second[h, i, j]) + 1e-8)
+            row[j] = 0.0
+    else:
+        for j in range(row.shape[0]):
+            weights[j] -= rate * row[j]
+            row[j] = 0.0
+
+
+@njit(nogil=True, cache=True)
 def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
-    """Loss of one chain of order 2, and its gradient in potentials."""
+    """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
     pairs[:] = 0.0
-    triples[:] = 0.0
     if local:
         return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
     log_z = np.empty(1)
@@ -276,8 +360,8 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features, tables, squares, support, barriers, offsets, order, gold, allowed, local, bounded,
-    rate, shrink, keep, random, room,
+    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room,
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
@@ -301,6 +385,8 @@ def likelihood_epoch(
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
     triples = np.zeros(tables.second.shape)
+    rows = np.empty((longest + 1, labels), np.int64)
+    counts = np.ones(longest + 1, np.int64)
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
@@ -313,16 +399,22 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, scale, first, length, keep, random, kept, node, edge[:many]
-        )
+            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many],
+        )  # fmt: skip
         own, own_pairs = marginals[:length], pairs[:many]
         if tables.second.shape[0]:
             bounds[1] = length
             loss += _second_order(
-                node[:length], edge[:many], tables.second.astype(np.float64), bounds,
-                gold[first : first + length], allowed[first : first + length] if limited else
-                allowed, local, own, own_pairs, triples,
+                node[:length], edge[:many], tables.second, bounds, gold[first : first + length],
+                allowed[first : first + length] if limited else allowed, local, own, own_pairs,
+                triples,
             )  # fmt: skip
+            if local:  # only what follows the gold labels has moved
+                rows[0, 0] = labels
+                rows[1 : length + 1, 0] = gold[first : first + length]
+            else:
+                order2.list_labels(node, 0, length, rows, counts)
         elif local:
             own_pairs[:] = 0.0
             bounds[1] = length
@@ -361,10 +453,9 @@ def likelihood_epoch(
             tables.start[:] *= fall
             tables.end[:] *= fall
             tables.second[:] *= fall
-        _descend(
-            features, tables, support, squares, first, length, rates, kept, own, own_pairs,
-            triples,
-        )  # fmt: skip
+        _descend(features, tables, support, squares, first, length, rates, kept, own, own_pairs)
+        if tables.second.shape[0]:
+            _descend_triples(tables, squares, rows, counts, length, rate, triples)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0
@@ -398,6 +489,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     at_edges = at_end + labels
     at_second = at_edges + tables.edges.size
     weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
     for t in range(length):
@@ -413,8 +505,9 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
                     high = features.unit_indptr[source - split + 1]
                 for u in range(low, high):
                     f = source if source < split else features.unit_indices[u]
-                    n = _push(positions, amounts, n, f * labels + right, v)
-                    n = _push(positions, amounts, n, f * labels + wrong, -v)
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    n = _push(positions, amounts, n, f * labels + right, w)
+                    n = _push(positions, amounts, n, f * labels + wrong, -w)
             if t == 0:
                 n = _push(positions, amounts, n, at_start + right, 1.0)
                 n = _push(positions, amounts, n, at_start + wrong, -1.0)
@@ -459,8 +552,8 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, barriers, offsets, order, gold,
-    update, limit, seen, room,
+    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    gold, update, limit, seen, room,
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
@@ -495,14 +588,15 @@ def margin_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, 1.0, first, length, (1.0, 1.0), random, kept, node,
-            edge[:many],
+            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many],
         )  # fmt: skip
         bounds[1] = length
         if tables.second.shape[0]:
             own, own_edge = node[:length], edge[:many]
-            second = tables.second.astype(np.float64)
-            order2.nbest(own, own_edge, own, own_edge, second, False, 1, paths[:, :length], best)
+            order2.nbest(
+                own, own_edge, own, own_edge, tables.second, False, 1, paths[:, :length], best
+            )
             path[:length] = paths[0, :length]
         else:
             viterbi(node[:length], edge[:many], bounds, path[:length], best)

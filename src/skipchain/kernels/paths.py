@@ -1,4 +1,4 @@
-"""Sets of paths through linear chains: the k best, and those within given label sets."""
+"""Sets of paths through linear chains: the k best, those within given label sets, none at all."""
 
 from __future__ import annotations
 
@@ -92,3 +92,35 @@ def set_probability(marginals, pairs, starts, stops, allowed, rows, probability)
         for j in range(states):
             total += weight[j]
         probability[k] = min(total, 1.0)
+
+
+@njit(nogil=True, cache=True)
+def dead_ends(allowed, pairs, start, end, offsets, where):
+    """The first token of each chain that no allowed path reaches, into where [C]; −1 where none.
+
+    allowed [N, S], pairs [S, S], start and end [S] are all true or false. Of a chain whose last
+    token is reached but may not be its end, it is the last token.
+    """
+    states = allowed.shape[1]
+    reached = np.empty(states, np.bool_)
+    fresh = np.empty(states, np.bool_)
+    for c in range(offsets.shape[0] - 1):
+        where[c] = -1
+        for t in range(offsets[c], offsets[c + 1]):
+            alive = False
+            for j in range(states):
+                fresh[j] = False
+                if not allowed[t, j] or (t == offsets[c + 1] - 1 and not end[j]):
+                    continue
+                if t == offsets[c]:
+                    fresh[j] = start[j]
+                else:
+                    for i in range(states):
+                        if reached[i] and pairs[i, j]:
+                            fresh[j] = True
+                            break
+                alive = alive or fresh[j]
+            if not alive:
+                where[c] = t
+                break
+            reached, fresh = fresh, reached

@@ -15,7 +15,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.rows import Sparse
 from skipchain.inference.chains import marginals
 from skipchain.models.chain import ChainModel
-from skipchain.models.inputs import chain_offsets, encode
+from skipchain.models.inputs import chain_offsets
 from skipchain.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -114,7 +114,7 @@ def explain(
     at = position - int(offsets[chain])
     own = given[chain : chain + 1]
     with Workers(threads) as workers:
-        scores = model.scored(Dataset(*encode(model.features, own)), workers)
+        scores = model.scores(own, workers)
         path = model.decode(scores, workers).codes.tolist()
         sure = marginals(scores, workers)[at]
     pair = _pair(model, path[at], sure, labels)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import FeatureError, ParameterError
@@ -20,12 +21,16 @@ from skipchain.learn.lbfgs import STUCK, minimize
 from skipchain.learn.step import Minimum
 from skipchain.models.fitting import Watch, problem_of
 from skipchain.models.sequence import Learnt, SequenceEstimator, Task
-from skipchain.objectives.likelihood import ConditionalLikelihood, MarginalLikelihood
+from skipchain.objectives.likelihood import (
+    ChainObjective,
+    ConditionalLikelihood,
+    MarginalLikelihood,
+)
 from skipchain.objectives.online import StochasticLikelihood, falling
 from skipchain.scorers.linear import LinearScorer, Weights
 
-LBFGS, SGD, ADAGRAD = "lbfgs", "sgd", "adagrad"
-OPTIMISERS = (None, LBFGS, SGD, ADAGRAD)
+LBFGS, NEWTON, SGD, ADAGRAD = "lbfgs", "newton", "sgd", "adagrad"
+OPTIMISERS = (None, LBFGS, NEWTON, SGD, ADAGRAD)
 PAIRS = (None, "observed", "all")
 OBJECTIVES = {"conditional": ConditionalLikelihood, "marginal": MarginalLikelihood}
 RATES = {SGD: 0.05, ADAGRAD: 0.1}
@@ -34,6 +39,7 @@ AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
 PRUNE = 0.01
 MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
+MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
@@ -57,6 +63,7 @@ class LogLinear(SequenceEstimator):
         boundaries: bool = True,
         dependent: bool = False,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         epochs: int | None = None,
         rate: float | None = None,
         dropout: float = 0.5,
@@ -83,6 +90,7 @@ class LogLinear(SequenceEstimator):
         self.boundaries = boundaries
         self.dependent = dependent
         self.constraints = constraints
+        self.dictionary = dictionary
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout
@@ -103,15 +111,12 @@ class LogLinear(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        once = type(self)(**self.get_params())
-        once.set_params(epochs=1, optimiser=self.optimiser or SGD)
-        if once.optimiser == LBFGS:
+        if self.optimiser in (LBFGS, NEWTON):
             raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
-        if hasattr(self, "model_"):
-            once.model_ = self.model_
-        once._partial_fit(X, y, classes)
-        self.model_, self.minimum_ = once.model_, once.minimum_
-        return self
+        return self._pass(
+            X, y, classes,
+            optimiser=self.optimiser or SGD, prune=self.prune or 0.0, seed=self.seed + self.passes_,
+        )  # fmt: skip
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         found = super()._templates(given)
@@ -146,9 +151,13 @@ class LogLinear(SequenceEstimator):
                 f"constraints='training' is for models normalised over whole sequences, which "
                 f"{type(self).__name__} is not; use 'decoding'"
             )
-        if self.order == 2 and self.objective != "conditional":
+        if self.order >= 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
-        if self.optimiser in (SGD, ADAGRAD):
+        if self.optimiser == NEWTON and not self.local:
+            raise ParameterError(
+                f"optimiser='newton' is for MaxEnt and MEMM; use 'lbfgs' for {type(self).__name__}"
+            )
+        if self.optimiser in (NEWTON, SGD, ADAGRAD):
             if self.l1:
                 raise ParameterError(f"l1 needs optimiser='lbfgs', not {self.optimiser!r}")
             if self.objective != "conditional":
@@ -157,7 +166,7 @@ class LogLinear(SequenceEstimator):
                 )
 
     def _learn(self, task: Task) -> Learnt:
-        if self.order == 2 and self.local and task.data.allowed is not None:
+        if self.order >= 2 and self.local and task.data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
         optimiser = self.optimiser
         if optimiser is None:
@@ -165,37 +174,65 @@ class LogLinear(SequenceEstimator):
             plain = not self.l1 and self.objective == "conditional"
             local_sets = self.local and task.data.allowed is not None
             optimiser = SGD if plain and not numbers and not local_sets else LBFGS
-        if optimiser == LBFGS:
-            return self._by_lbfgs(task)
+        if optimiser == NEWTON and task.data.allowed is not None:
+            raise ParameterError("partial labels need optimiser='lbfgs', not 'newton'")
+        if optimiser in (LBFGS, NEWTON):
+            return self._by_batch(task, newton=optimiser == NEWTON)
         return self._by_steps(task, adaptive=optimiser == ADAGRAD)
 
-    def _by_lbfgs(self, task: Task) -> Learnt:
+    def _by_batch(self, task: Task, *, newton: bool) -> Learnt:
         data, workers = task.data, task.workers
         scorer = LinearScorer(
             data, len(task.blank.labels), observed=self.pairs != "all",
             boundaries=self._bounded, workers=workers, order=self.order,
-            single=self.tolerance >= SINGLE_TOLERANCE,
+            single=not newton and self.tolerance >= SINGLE_TOLERANCE,
         )  # fmt: skip
+        if newton and scorer.size > MAX_DENSE:
+            raise ParameterError(
+                f"optimiser='newton' is for up to {MAX_DENSE:,} weights, and there would be "
+                f"{scorer.size:,}; use optimiser='lbfgs', or fewer features (min_count)"
+            )
         objective = OBJECTIVES[self.objective](
             data, scorer, workers, l2=self.l2, constraints=task.constraints, local=self.local
         )
-        vectors = (MEMORY + 8) * scorer.size * 8  # the history is in single precision
+        # the history of L-BFGS is in single precision
+        vectors = 3 * scorer.size if newton else MEMORY + 8
         if task.progress is not None:
-            held = scorer.nbytes + objective.nbytes + vectors
+            held = scorer.nbytes + objective.nbytes + vectors * scorer.size * 8
             task.progress.begin(problem_of(data, len(task.blank.labels), scorer.size, held))
         watch = task.watch(scorer.unpack)
-        minimum = minimize(
-            objective,
-            np.zeros(scorer.size) if task.first is None else scorer.pack(task.first),
-            l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
-            tolerance=self.tolerance, period=self.period,
-            curvature=None if self.l1 else objective.curvature, callback=watch,
-        )  # fmt: skip
+        start = np.zeros(scorer.size) if task.first is None else scorer.pack(task.first)
+        if newton:
+            minimum = self._newton(task, scorer, objective, start, watch)
+        else:
+            minimum = minimize(
+                objective, start, l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
+                tolerance=self.tolerance, period=self.period,
+                curvature=None if self.l1 else objective.curvature, callback=watch,
+            )  # fmt: skip
         if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
             raise FeatureError("no step lowers the loss; scale the features' values down")
         minimum = _best(watch, minimum)
         weights = scorer.weights(minimum.vector)
         return Learnt(_without_small(weights, self.prune or 0.0), minimum, scorer.size)
+
+    def _newton(
+        self,
+        task: Task,
+        scorer: LinearScorer,
+        objective: ChainObjective,
+        start: NDArray[np.float64],
+        watch: Watch,
+    ) -> Minimum:
+        from skipchain.learn import newton
+        from skipchain.objectives.curvature import LocalCurvature
+
+        curvature = LocalCurvature(
+            task.data, scorer, task.workers, l2=self.l2, constraints=task.constraints
+        )
+        return newton.minimize(
+            objective, curvature, start, max_iterations=self.max_iterations, callback=watch
+        )
 
     def _by_steps(self, task: Task, *, adaptive: bool) -> Learnt:
         if self.local and task.data.allowed is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,6 +15,8 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainError
+from skipchain.features.dictionary import TagDictionary
+from skipchain.features.histories import Histories
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
@@ -25,10 +27,11 @@ from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_
 from skipchain.models.inputs import Known, as_input, encode, fit_features, known_labels
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
-from skipchain.schemes import check_scheme, convert, decode, transitions
+from skipchain.schemes import check_scheme, convert, decode, rewritten, transitions
 from skipchain.scorers.linear import Weights
 
 CONSTRAINTS = ("decoding", "training", "none")
+LONGEST = 8  # the highest order of any model
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Task:
     def watch(self, weights: Any) -> Watch:
         """A callback for optimisers; ``weights`` turns a vector into tables."""
         return Watch(
-            lambda vector: replace(self.blank, weights=weights(vector)),
+            lambda vector: self.blank.filled(weights(vector)),
             self.held_out, self.patience, self.workers, self.progress,
         )  # fmt: skip
 
@@ -59,6 +62,8 @@ class Learnt:
     weights: Weights
     minimum: Minimum
     parameters: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What else the summary of the model is to say."""
 
 
 class SequenceEstimator(Estimator):
@@ -68,18 +73,23 @@ class SequenceEstimator(Estimator):
     local: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
+    longest: ClassVar[int] = 2
+    """The highest order that the model can have."""
     order: int = 1
 
     features: str | Path | Templates
     encoding: str | None
     min_count: int
     constraints: str
+    dictionary: int | None = None
     patience: int | None
     scheme: str | None
     functions: Mapping[str, UserView] | None
     threads: int | None
     model_: ChainModel
     minimum_: Minimum
+    passes_: int = 0
+    """How many passes ``partial_fit`` has made."""
 
     # Fitting -----------------------------------------------------------------------------------
 
@@ -102,25 +112,44 @@ class SequenceEstimator(Estimator):
         self._check()
         if self.patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        given = as_input(X)
+        data, blank = self._begin(as_input(X), y)
+        first = None
+        if start is not None:
+            first = carried(_model(start), blank, self.order)
+        held_out = None if dev is None else HeldOut(blank, dev, dev_y)
+        self._fit(data, blank, held_out, first, progress)
+        self.model_ = self.model_.pruned()
+        self.passes_ = 0
+        if progress is None:
+            self._raise_interrupt()
+        return self
+
+    def _raise_interrupt(self) -> None:
+        """Where nobody watches, nobody would know; the model is kept."""
+        if self.minimum_.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+
+    def _begin(
+        self, given: Corpus | Sequence[Any], y: Any, classes: Sequence[str] = ()
+    ) -> tuple[Dataset, ChainModel]:
+        """The data to learn from, and a model of its features and labels without weights."""
         known, scheme, encoding = self._labels(given, y)
         features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
         if rows.tokens.n_rows == 0:
             raise CorpusError("there is no token to learn from")
-        names = known.names
+        if scheme is not None and encoding is not None and scheme != encoding:
+            classes = rewritten(classes, encoding)
+        names = tuple(sorted({*known.names, *classes}))
         if not names:
             raise CorpusError("no token has a label to learn from")
-        data = Dataset(rows, offsets, *known.numbers(names))
         blank = ChainModel(
             self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
             self.constraints != "none", self.local,
         )  # fmt: skip
-        first = None
-        if start is not None:
-            first = carried(_model(start), features, names, self.order)
-        held_out = None if dev is None else HeldOut(features, dev, dev_y)
-        self._fit(data, blank, held_out, first, progress)
-        return self
+        data = Dataset(rows, offsets, *known.numbers(names))
+        blank, data = self._with_dictionary(blank, data, given)
+        blank, data = self._with_histories(blank, data)
+        return data, blank
 
     def _fit(
         self,
@@ -134,13 +163,12 @@ class SequenceEstimator(Estimator):
         allowed = None
         if blank.encoding is not None and self.constraints != "none":
             allowed = Constraints(*transitions(blank.labels, blank.encoding))
-            if data.allowed is None:
-                require_allowed(data, allowed, blank.labels)
+            require_allowed(data, allowed, blank.labels)
         training = allowed if self.constraints == "training" else None
         with Workers(self.threads) as workers:
             task = Task(data, blank, training, held_out, first, workers, progress, self.patience)
             learnt = self._learn(task)
-            model = replace(blank, weights=learnt.weights)
+            model = blank.filled(learnt.weights)
             score = None if held_out is None else held_out.score(model, workers)
         minimum = learnt.minimum
         if progress is not None:
@@ -155,42 +183,81 @@ class SequenceEstimator(Estimator):
             "parameters": learnt.parameters,
             "dev": score,
             "settings": _plain(self.get_params()),
+            **learnt.facts,
         }
-        self.model_ = replace(model, summary=summary).pruned()
+        self.model_ = replace(model, summary=summary)
         self.minimum_ = minimum
-        if minimum.reason == INTERRUPTED and progress is None:
-            raise KeyboardInterrupt  # nobody watches, so nobody would know; the model is kept
 
     def _learn(self, task: Task) -> Learnt:
         """The weights, and how the learning ended."""
         raise NotImplementedError
 
-    def _partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:
-        """Go on from the model so far, with its features and labels; the first call sets them."""
-        self._check()
+    def _pass(self, X: Any, y: Any, classes: Sequence[str] | None, **settings: Any) -> Self:
+        """One pass over more data by other settings, going on from the model so far.
+
+        The first pass fixes features and labels. No feature is left out afterwards, whatever it
+        weighs: it may be needed in the next.
+        """
+        once = type(self)(**{**self.get_params(), "epochs": 1, **settings})
+        once._check()
         given = as_input(X)
         if not hasattr(self, "model_"):
-            known, scheme, encoding = self._labels(given, y)
-            features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
-            names = tuple(sorted({*known.names, *(classes or ())}))
-            blank = ChainModel(
-                self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
-                self.constraints != "none", self.local,
-            )  # fmt: skip
-            first = None
+            data, blank = once._begin(given, y, classes or ())
+            once._fit(data, blank, None, None, None)
         else:
             blank = self.model_
-            known, _, _ = self._labels(given, y, blank.scheme)
+            known = once._labels_of(blank, given, y)
+            strange = sorted(set(known.names) - set(blank.labels))
+            if strange:
+                raise CorpusError(
+                    f"label {strange[0]!r} is new to the model; name all labels in the first call: "
+                    "partial_fit(X, y, classes=[…])"
+                )
             rows, offsets = encode(blank.features, given)
-            first = blank.weights
-        strange = sorted(set(known.names) - set(blank.labels))
-        if strange:
-            raise CorpusError(
-                f"label {strange[0]!r} is new to the model; name all labels in the first call: "
-                "partial_fit(X, y, classes=[…])"
-            )
-        self._fit(Dataset(rows, offsets, *known.numbers(blank.labels)), blank, None, first, None)
+            data = Dataset(rows, offsets, *known.numbers(blank.labels))
+            blank, data = once._with_dictionary(blank, data, given)
+            blank, data = once._with_histories(blank, data)
+            once._fit(data, blank, None, blank.joined, None)
+        self.model_, self.minimum_ = once.model_, once.minimum_
+        self.passes_ += 1
+        self._raise_interrupt()
         return self
+
+    def _with_dictionary(
+        self, blank: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+    ) -> tuple[ChainModel, Dataset]:
+        """The model with its tag dictionary, and the data with the labels that it leaves."""
+        if self.dictionary is None:
+            return blank, data
+        if not isinstance(given, Corpus):
+            raise ParameterError(
+                "a dictionary is one of words, and features given directly have none; give a "
+                "Corpus, or dictionary=None"
+            )
+        assert data.labels is not None
+        seen = data.allowed
+        if seen is None:
+            seen = data.labels[:, None] == np.arange(len(blank.labels))
+        if blank.dictionary is None:
+            found = TagDictionary.fit(given.words, seen, self.dictionary)
+        else:
+            found = blank.dictionary.widened(given.words, seen)
+        blank = replace(blank, dictionary=found)
+        return blank, replace(data, candidates=blank.candidates(given))
+
+    def _with_histories(self, blank: ChainModel, data: Dataset) -> tuple[ChainModel, Dataset]:
+        """For orders above 2: what the labels before say, as features of the training data."""
+        if self.order <= 2:
+            return blank, data
+        assert data.labels is not None
+        if data.allowed is not None:
+            raise ParameterError("partial labels need order=1, or a CRF")
+        if blank.histories is None:
+            found = Histories.fit(data.labels, data.offsets, len(blank.labels), self.order)
+            blank = replace(blank, histories=found)
+        assert blank.histories is not None
+        rows = blank.histories.attached(data.rows, data.labels, data.offsets)
+        return blank, replace(data, rows=rows)
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         if not isinstance(given, Corpus):
@@ -200,10 +267,18 @@ class SequenceEstimator(Estimator):
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
-        self._check_numbers(whole=("min_count",), optional=("patience",))
+        self._check_numbers(whole=("min_count",), optional=("patience", "dictionary"))
         self._check_choices(constraints=CONSTRAINTS)
-        if self.order not in (1, 2):
-            raise ParameterError(f"order must be 1 or 2, got {self.order!r}")
+        whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
+        if not whole or not 1 <= self.order <= self.longest:
+            orders = "1 or 2" if self.longest == 2 else f"a whole number from 1 to {self.longest}"
+            hint = ""
+            if whole and self.longest < self.order <= LONGEST:
+                hint = (
+                    "; longer histories need a model that is normalised at each position, so that "
+                    "it can be searched with a beam: use MEMM"
+                )
+            raise ParameterError(f"order must be {orders}, got {self.order!r}{hint}")
 
     def _check_numbers(
         self,
@@ -231,30 +306,43 @@ class SequenceEstimator(Estimator):
                 raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
 
     def _labels(
-        self, given: Corpus | Sequence[Any], y: Any, scheme: str | None = None
+        self, given: Corpus | Sequence[Any], y: Any
     ) -> tuple[Known, str | None, str | None]:
         """The labels to learn, the scheme they came in and the one they are learnt in."""
+        known, scheme = self._known(given, y)
+        wanted = None if self.encoding is None else check_scheme(self.encoding)
+        if scheme is None:
+            return known, None, None
+        # what is not known cannot be written in another scheme
+        encoding = scheme if known.partial else wanted or scheme
+        return _written(known, scheme, encoding), scheme, encoding
+
+    def _labels_of(self, model: ChainModel, given: Corpus | Sequence[Any], y: Any) -> Known:
+        """The labels to learn, written as the model has learnt others."""
+        known, scheme = self._known(given, y)
+        if model.encoding is None or model.scheme is None:
+            return known
+        scheme = scheme or model.scheme
+        if known.partial and scheme != model.encoding:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, so the labels cannot be "
+                f"written in {model.encoding}, as the model learns them; give them so, or use "
+                "encoding=None from the first call on"
+            )
+        return _written(known, scheme, model.encoding)
+
+    def _known(self, given: Corpus | Sequence[Any], y: Any) -> tuple[Known, str | None]:
+        """The labels as they are given, and their scheme."""
         known = known_labels(given, y)
         if known.partial and not self.partial:
             raise CorpusError(
                 f"token {min(known.partial)} has no label of its own, and {type(self).__name__} "
                 "learns from full labels only; CRF and MEMM take partial ones"
             )
-        scheme = scheme or self.scheme
+        scheme = self.scheme
         if scheme is None and isinstance(given, Corpus) and y is None:
             scheme = given.scheme
-        scheme = None if scheme is None else check_scheme(scheme)
-        wanted = None if self.encoding is None else check_scheme(self.encoding)
-        if scheme is None:
-            return known, None, None
-        if known.partial:
-            return known, scheme, scheme  # what is not known cannot be written in another scheme
-        encoding = wanted or scheme
-        if encoding != scheme:
-            column = convert(known.column, known.offsets, scheme, encoding)
-            return replace(known, column=column), scheme, encoding
-        decode(known.column, known.offsets, scheme)  # refuses labels of another form
-        return known, scheme, encoding
+        return known, None if scheme is None else check_scheme(scheme)
 
     # Predicting --------------------------------------------------------------------------------
 
@@ -270,11 +358,11 @@ class SequenceEstimator(Estimator):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
 
-    def predict(self, X: Any, *, decoder: str = "viterbi", beam: int = BEAM) -> list[list[str]]:
+    def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.
 
         ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
-        ``beam``.
+        ``beam``; None is ``viterbi``, but ``beam`` for a model of order 3 or more.
         """
         with Workers(self.threads) as workers:
             return self.fitted.label(as_input(X), workers, decoder, beam)
@@ -301,7 +389,7 @@ class SequenceEstimator(Estimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
         with Workers(self.threads) as workers:
-            return HeldOut(self.fitted.features, X, y).score(self.fitted, workers) / 100.0
+            return HeldOut(self.fitted, X, y).score(self.fitted, workers) / 100.0
 
 
 def _model(start: ChainModel | SequenceEstimator) -> ChainModel:
@@ -310,6 +398,16 @@ def _model(start: ChainModel | SequenceEstimator) -> ChainModel:
     if isinstance(start, ChainModel):
         return start
     raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")
+
+
+def _written(known: Known, scheme: str, encoding: str) -> Known:
+    """Labels of one scheme in another; those of another form are refused."""
+    if known.partial:
+        return known
+    if encoding != scheme:
+        return replace(known, column=convert(known.column, known.offsets, scheme, encoding))
+    decode(known.column, known.offsets, scheme)
+    return known
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:

@@ -17,13 +17,15 @@ def summarise(
     """The ``top`` features of each label by the size of their weight, transitions, and sizes.
 
     ``pairs`` are the strongest features of label pairs; the entries ``<start>`` and ``<end>`` of
-    the transitions are the scores of first and last labels.
+    the transitions are the scores of first and last labels. Those of an HMM are log-probabilities;
+    what it weighs features against, log p(unknown | label), stands apart from them.
     """
     names = model.features.names()
     weights = model.weights
     chosen = list(model.labels) if labels is None else list(labels)
     number = {label: k for k, label in enumerate(model.labels)}
-    by_label = {}
+    unknown = model.summary.get("unknown")
+    by_label: dict[str, dict[str, Any]] = {}
     for label in chosen:
         column = weights.state[:, number[label]]
         order = np.argsort(-np.abs(column), kind="stable")[:top]
@@ -32,14 +34,15 @@ def summarise(
                 {"name": names[k], "weight": float(column[k])} for k in order if column[k]
             ],
         }
+        if unknown is not None:
+            by_label[label]["unknown"] = unknown[number[label]]
+    # an HMM's positions pay for the unknown value by way of what leads to them
+    paid = np.zeros(len(model.labels)) if unknown is None else np.array(unknown)
     transitions = {
-        source: {
-            target: float(weights.transitions[number[source], number[target]])
-            for target in model.labels
-        }
-        for source in model.labels
+        source: dict(zip(model.labels, row, strict=True))
+        for source, row in zip(model.labels, (weights.transitions - paid).tolist(), strict=True)
     }
-    transitions["<start>"] = dict(zip(model.labels, weights.start.tolist(), strict=True))
+    transitions["<start>"] = dict(zip(model.labels, (weights.start - paid).tolist(), strict=True))
     transitions["<end>"] = dict(zip(model.labels, weights.end.tolist(), strict=True))
     told = ("tokens", "sequences", "iterations", "loss", "stopped", "dev")
     return {

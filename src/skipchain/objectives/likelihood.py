@@ -8,6 +8,8 @@ normalised at each position.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from skipchain.errors import CorpusError
 from skipchain.kernels import second as order2
 from skipchain.kernels.chain import (
     forward_backward,
+    local_marginals,
     local_path,
     marginal_residuals,
     normalisers,
@@ -24,13 +27,20 @@ from skipchain.kernels.chain import (
     subtract_path,
 )
 from skipchain.learn.vectors import dot
-from skipchain.parallel import Workers
+from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 from skipchain.potentials import Constraints, Potentials
-from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
+from skipchain.scorers.linear import (
+    LinearScorer,
+    Residuals,
+    Weights,
+    block_potentials,
+    unit_sums,
+)
 
 Floats = NDArray[np.float64]
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
+PAIR_NUMBERS = 1 << 18  # in the tables of pairs of one block
 
 
 class ChainObjective:
@@ -60,7 +70,8 @@ class ChainObjective:
         self._local = local
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
-        self._node = np.empty((data.n_tokens, labels), np.float32)
+        kind: Any = np.float32 if scorer.single else np.float64
+        self._node: Residuals = np.empty((data.n_tokens, labels), kind)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = np.zeros((listed, labels + 1, labels))
 
@@ -73,9 +84,7 @@ class ChainObjective:
         """Loss and gradient."""
         weights = self._scorer.unpack(vector)
         units = unit_sums(self._data.rows, weights.state, self._workers)
-        parts = self._workers.map(
-            lambda block: self._block(weights, units, block), self._data.blocks()
-        )
+        parts = self._workers.map(lambda block: self._block(weights, units, block), self._blocks())
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         gradient = self._scorer.gradient(
@@ -120,12 +129,16 @@ class ChainObjective:
         end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
         return loss, pairs.sum(axis=0), start, end, triples
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Runs of whole chains that are worked on together."""
+        return self._data.blocks()
+
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
         """Write the gradient in node scores; return the loss and the gradient in pair scores."""
         raise NotImplementedError
 
     def _second_residuals(
-        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
         """The same for chains of order 2, whose triples of labels have scores too."""
         raise NotImplementedError
@@ -136,17 +149,16 @@ class ChainObjective:
             return np.zeros((0, self._scorer.n_labels), np.bool_)
         return self._data.allowed[p.tokens]
 
-    def _pairs(self, p: Potentials, *, listed: bool) -> Floats:
+    def _pairs(self, p: Potentials) -> Floats:
         states = self._scorer.n_labels
-        rows = len(p.node) if listed or len(self._edges) else 1
-        return np.zeros((rows, states, states))
+        return np.zeros((len(p.node) if len(self._edges) else 1, states, states))
 
 
 class ConditionalLikelihood(ChainObjective):
     """−log p(labels | input), the sum over whole sequences."""
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
-        pairs = self._pairs(p, listed=False)
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
+        pairs = self._pairs(p)
         gold = self._labels[p.tokens]
         if self._data.allowed is not None:
             return self._clamped_sum(p, node, pairs)
@@ -161,9 +173,9 @@ class ConditionalLikelihood(ChainObjective):
         return float((log_z - score).sum()), pairs
 
     def _second_residuals(
-        self, p: Potentials, second: Floats, node: NDArray[np.float32], triples: Floats
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
-        pairs = self._pairs(p, listed=False)
+        pairs = self._pairs(p)
         gold = self._labels[p.tokens]
         if self._local:
             loss = order2.local_path(p.node, p.edge, second, p.offsets, gold, node, pairs, triples)
@@ -199,9 +211,7 @@ class ConditionalLikelihood(ChainObjective):
         )
         return log_z
 
-    def _clamped_sum(
-        self, p: Potentials, node: NDArray[np.float32], pairs: Floats
-    ) -> tuple[float, Floats]:
+    def _clamped_sum(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[float, Floats]:
         """Free minus clamped; the free part of a locally normalised chain is constant."""
         free = p.normalised() if self._local else p
         clamped = free.clamped(self._allowed(p))
@@ -227,19 +237,21 @@ class ConditionalLikelihood(ChainObjective):
 class MarginalLikelihood(ChainObjective):
     """−Σ_t log p(y_t | input): every position's own label, whatever the others are."""
 
-    def _residuals(self, p: Potentials, node: NDArray[np.float32]) -> tuple[float, Floats]:
-        chain = p.normalised() if self._local else p
-        pairs = self._pairs(p, listed=True)
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Short enough for the tables of pairs to stay in the processor's cache."""
+        size = max(1, PAIR_NUMBERS // self._scorer.n_labels**2)
+        return blocks(self._data.offsets, min(BLOCK_TOKENS, size))
+
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
+        gold, allowed = self._labels[p.tokens], self._allowed(p)
+        if self._local:
+            pairs = self._pairs(p)
+            return local_marginals(p.node, p.edge, p.offsets, gold, allowed, node, pairs), pairs
+        pairs = np.empty((*p.node.shape, self._scorer.n_labels))
         marginals = np.empty_like(p.node)
         log_z, loss = np.empty(len(p.offsets) - 1), np.empty(len(p.offsets) - 1)
-        forward_backward(chain.node, chain.edge, p.offsets, marginals, pairs, log_z)
-        marginal_residuals(
-            p.offsets, self._labels[p.tokens], self._allowed(p), marginals, pairs, loss
-        )
-        if self._local:
-            norms = np.empty_like(p.node)
-            normalisers(p.node, p.edge, p.offsets, norms)
-            pull_back(p.node, p.edge, p.offsets, norms, marginals, pairs)
+        forward_backward(p.node, p.edge, p.offsets, marginals, pairs, log_z)
+        marginal_residuals(p.offsets, gold, allowed, marginals, pairs, loss)
         node[:] = marginals
         return float(loss.sum()), pairs
 

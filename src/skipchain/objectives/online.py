@@ -46,6 +46,9 @@ class OnlineLearner:
         self._vector: Floats32 = start.vector.astype(np.float32)
         self._features = kernel_features(rows)
         self._barriers = kernel_barriers(constraints, n_labels)
+        self._candidates = np.zeros((0, n_labels), np.bool_)
+        if data.candidates is not None:
+            self._candidates = data.candidates
         self._boundaries = boundaries
         self._random = np.random.default_rng(seed)
         self._room = entries_of_longest(data)
@@ -105,8 +108,7 @@ class StochasticLikelihood(OnlineLearner):
         self._support = np.zeros(shape, np.uint8)
         if observed:
             flat = data.rows.flat()
-            owner = np.repeat(np.arange(data.n_tokens), np.diff(flat.indptr))
-            labels = self._labels[owner]
+            labels = self._labels[flat.owners]
             self._support[flat.indices[labels >= 0], labels[labels >= 0]] = 1
             self._support[flat.indices[labels < 0]] = 1
 
@@ -130,8 +132,9 @@ class StochasticLikelihood(OnlineLearner):
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
             self._features, self._tables(self._vector), self._squares, self._support,
-            self._barriers, self._data.offsets, self._order(), self._labels, allowed, self._local,
-            self._boundaries, rate, self._shrink, self._keep, random, self._room,
+            self._barriers, self._candidates, self._data.offsets, self._order(), self._labels,
+            allowed, self._local, self._boundaries, rate, self._shrink, self._keep, random,
+            self._room,
         )  # fmt: skip
         return float(loss)
 
@@ -156,6 +159,8 @@ class MarginUpdates(OnlineLearner):
             data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
             first=first,
         )  # fmt: skip
+        # units save memory, but reading past them takes twice the time
+        self._features = kernel_features(data.rows, flat=True)
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0
@@ -182,8 +187,8 @@ class MarginUpdates(OnlineLearner):
         """One pass over all chains; returns how many were wrong."""
         mistakes = online.margin_epoch(
             self._features, self._tables(self._vector), self._vector, self._total, self._spread,
-            self._scratch, self._fixed, self._barriers, self._data.offsets, self._order(),
-            self._labels, self._update, self._limit, self._seen, self._room,
+            self._scratch, self._fixed, self._barriers, self._candidates, self._data.offsets,
+            self._order(), self._labels, self._update, self._limit, self._seen, self._room,
         )  # fmt: skip
         self._seen += len(self._data.offsets) - 1
         return float(mistakes)
@@ -198,11 +203,11 @@ def falling(rate: float, decay: float) -> Callable[[float], float]:
     return lambda done: rate / (1.0 + decay * done)
 
 
-def kernel_features(rows: Rows) -> Features:
-    """The indexes of all features, as the kernels take them."""
-    tokens, units, edges = rows.tokens, rows.units, rows.edges
+def kernel_features(rows: Rows, *, flat: bool = False) -> Features:
+    """The indexes of all features, as the kernels take them; ``flat`` without units."""
+    tokens, units, edges = rows.flat() if flat else rows.tokens, rows.units, rows.edges
     return Features(
-        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices,
+        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices, units.values,
         edges.indptr, edges.indices, edges.values,
     )  # fmt: skip
 

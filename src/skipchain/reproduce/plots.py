@@ -32,3 +32,26 @@ def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
         panels[0].legend()
 
     return Picture("bars", caption, draw)
+
+
+def points(rows: Sequence[Row], caption: str) -> Picture:
+    """Published and measured figures of one metric as points, on an axis that fits them."""
+
+    def draw(figure: Any) -> None:
+        panel = figure.subplots()
+        places = np.arange(len(rows))[::-1]
+        measured = np.array([row.measured for row in rows])
+        ends = [(row.low, row.high) if row.low is not None else (row.measured,) * 2 for row in rows]
+        low, high = np.array(ends, np.float64).T
+        panel.errorbar(measured, places, xerr=np.clip([measured - low, high - measured], 0, None),
+                       fmt="o", capsize=3, color="tab:blue", label="measured")  # fmt: skip
+        told = [(row.published, y) for row, y in zip(rows, places, strict=True)]
+        told = [(x, y) for x, y in told if x is not None]
+        if told:
+            panel.plot(*zip(*told, strict=True), "D", color="0.6", label="published")
+            panel.legend()
+        panel.set_yticks(places, [row.system for row in rows])
+        panel.set_xlabel(rows[0].metric)
+        panel.grid(axis="x", color="0.9")
+
+    return Picture("points", caption, draw)

@@ -2,7 +2,7 @@
 
 from skipchain.schemes.codec import convert, decode, encode, merges
 from skipchain.schemes.guess import Inference, infer
-from skipchain.schemes.labels import UNKNOWN, types
+from skipchain.schemes.labels import UNKNOWN, rewritten, types
 from skipchain.schemes.scheme import SCHEMES, check_scheme
 from skipchain.schemes.spans import Spans
 from skipchain.schemes.transitions import transitions
@@ -21,6 +21,7 @@ __all__ = [
     "infer",
     "merges",
     "repair",
+    "rewritten",
     "transitions",
     "types",
     "validate",

@@ -26,6 +26,17 @@ def types(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(parse(labels, PREFIXES, "any scheme")[2]))
 
 
+def rewritten(labels: Sequence[str], scheme: str) -> tuple[str, ...]:
+    """All labels that a scheme has for what some labels of any scheme name.
+
+    >>> rewritten(["O", "B-PER", "I-PER"], "bioes")
+    ('O', 'I-PER', 'B-PER', 'E-PER', 'S-PER')
+    """
+    outside = ("O",) if "O" in labels else ()
+    letters = TABLE[scheme].prefixes
+    return (*outside, *(f"{letter}-{kind}" for kind in types(labels) for letter in letters))
+
+
 def parse(
     labels: Sequence[str], prefixes: Mapping[str, int], scheme: str
 ) -> tuple[NDArray[np.int8], NDArray[np.int32], tuple[str, ...]]:

@@ -1,0 +1,56 @@
+"""File to saved model, file to tagged file, and their ends: reading and loading."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from benchmarks import ours, peer
+from benchmarks.setting import path, seconds
+from skipchain import load, read
+
+
+def measure(report, setting):
+    train, test = path("conll2003", "train"), path("conll2003", "testb")
+    their_model, our_model = setting.folder / "peer.model", setting.folder / "ours.skip"
+    began = time.perf_counter()
+    trainer = peer.train(train, their_model)
+    theirs = time.perf_counter() - began
+    began = time.perf_counter()
+    crf = ours.train(train, our_model, peer.TOLERANCE)
+    mine = time.perf_counter() - began
+    report.console.print(
+        f"CRFsuite: {len(trainer.logparser.iterations)} iterations, loss "
+        f"{trainer.logparser.last_iteration['loss']:,.1f}; skipchain: {crf.minimum_.iterations} "
+        f"iterations, loss {crf.minimum_.loss:,.1f}"
+    )
+    report.faster("file to saved model (s)", mine, theirs, 8.0)
+    compare_tagging(report, setting, their_model, our_model, test)
+    report.add(
+        "read 203,621 tokens (s)", seconds(lambda: read(train), setting.repeat), 0.5, at_most=True
+    )
+    took = seconds(lambda: load(our_model), setting.repeat)
+    report.add("load a CoNLL-size model (s)", took, 0.3, at_most=True)
+
+
+def compare_tagging(report, setting, their_model, our_model, test):
+    """Tokens a second, and whether both say the same."""
+    theirs, mine = setting.folder / "peer.out", setting.folder / "ours.out"
+    their_tagger, our_tagger = peer.load(their_model), load(our_model)
+    tokens = peer.tag(their_tagger, test, theirs)
+    slow = tokens / seconds(lambda: peer.tag(their_tagger, test, theirs), 3)
+    fast = tokens / seconds(lambda: ours.tag(our_tagger, test, mine), setting.repeat)
+    report.add("file to tagged file (tokens/s)", fast, 10.0, against=slow, ratio=fast / slow)
+    report.add("file to tagged file (tokens/s), absolute", fast, 300_000)
+    report.add("share of tokens with CRFsuite's label (%)", agreement(theirs, mine), 99.0)
+
+
+def agreement(first, second):
+    """Percent of equal labels in two column files."""
+    lines = [
+        [line.split()[-1] for line in Path(path).read_text().splitlines()
+         if line and not line.startswith("-DOCSTART-")]
+        for path in (first, second)
+    ]  # fmt: skip
+    pairs = list(zip(*lines, strict=True))
+    return 100.0 * sum(a == b for a, b in pairs) / len(pairs)

@@ -1,0 +1,53 @@
+"""Where a group of measurements finds its files, and how often it repeats."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipchain.datasets import data_set, root
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A folder for what is written, and the number of runs of each short measurement."""
+
+    folder: Path
+    repeat: int = 7
+
+
+def path(name, part):
+    """The file of a part of a data set."""
+    return str(root() / data_set(name).parts[part].path)
+
+
+def seconds(function, repeat):
+    """The median of several runs."""
+    times = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def in_turn(functions, repeat):
+    """The medians of several functions that are run in turn, so that all meet the same weather."""
+    times = [[] for _ in functions]
+    for _ in range(repeat):
+        for function, own in zip(functions, times, strict=True):
+            own.append(seconds(function, 1))
+    return [statistics.median(own) for own in times]
+
+
+def command(*arguments):
+    """Run ``skipchain`` in a process of its own; returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "skipchain", *map(str, arguments)],
+        check=True, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    return done.stdout

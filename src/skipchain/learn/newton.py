@@ -1,0 +1,88 @@
+"""Newton's method, for problems small enough for a table of second derivatives."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.learn.lbfgs import ARMIJO, MAX_TRIALS, STUCK, Function
+from skipchain.learn.step import INTERRUPTED, Minimum, Step
+from skipchain.learn.vectors import dot, norm
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-14  # of the loss: what the next step promises, where it is too little to go on
+DAMPING = (0.0, 1e-10, 1e-7, 1e-4, 1e-1)  # what is added to the diagonal, as shares of its mean
+
+
+def minimize(
+    function: Function,
+    curvature: Callable[[Floats], Floats],
+    start: Floats,
+    *,
+    max_iterations: int = 100,
+    callback: Callable[[Step], bool | None] | None = None,
+) -> Minimum:
+    """Minimise a convex ``function(x)``, whose second derivatives [P, P] are ``curvature(x)``.
+
+    It ends when a further step would lower the loss by nothing that can be measured, after
+    ``max_iterations``, when ``callback`` returns True, or on a keyboard interrupt, which keeps what
+    has been reached.
+
+    >>> found = minimize(
+    ...     lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: 2 * np.eye(2), np.zeros(2)
+    ... )
+    >>> found.vector, found.iterations
+    (array([3., 3.]), 1)
+    """
+    began = time.perf_counter()
+    x = start.astype(np.float64, copy=True)
+    loss, gradient = function(x)
+    iteration, evaluations = 0, 1
+    reason = f"{max_iterations} iterations"
+    try:
+        while iteration < max_iterations:
+            direction = _direction(curvature(x), gradient)
+            fall = dot(direction, gradient)  # twice what a quadratic function would fall by
+            if -fall <= TOLERANCE * max(1.0, abs(loss)):
+                reason = "the gradient vanished"
+                break
+            size = 1.0
+            for _ in range(MAX_TRIALS):
+                point = x + size * direction
+                value, slope = function(point)
+                evaluations += 1
+                if value <= loss + ARMIJO * size * fall:
+                    break
+                size /= 2.0
+            else:
+                reason = STUCK
+                break
+            x, loss, gradient = point, value, slope
+            iteration += 1
+            report = Step(iteration, x, loss, time.perf_counter() - began, norm(gradient))
+            if callback is not None and callback(report):
+                reason = "stopped early"
+                break
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    return Minimum(x, loss, iteration, evaluations, reason)
+
+
+def _direction(curvature: Floats, gradient: Floats) -> Floats:
+    """−H⁻¹ · gradient; where H is flat in some direction, a little is added to its diagonal."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    diagonal = curvature.diagonal().copy()
+    for share in DAMPING:
+        np.fill_diagonal(curvature, diagonal + share * diagonal.mean())
+        try:
+            found: Floats = -cho_solve(cho_factor(curvature, lower=True), gradient)
+        except (LinAlgError, ValueError):  # not positive, or not finite
+            continue
+        if np.isfinite(found).all() and dot(found, gradient) <= 0.0:
+            return found
+    return -gradient
