@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from skipchain.errors import FeatureError
 from skipchain.features.reading import Reading, Tuples, ViewValues, expand
 from skipchain.features.template import Atom, View
-from skipchain.kernels.gather import compress
+from skipchain.kernels.gather import compress, write_out
 from skipchain.kernels.intern import empty_slots, number_tuples
 
 NO_VALUES = np.zeros(0, np.float64)
@@ -103,22 +103,13 @@ class Rows:
 
     def flat(self) -> Sparse:
         """The index of all N tokens with the units written out, as other tools hold it."""
-        part = self.tokens
-        is_unit = part.indices >= self.n_features
-        lengths = np.ones(len(part.indices), np.int64)
-        lengths[is_unit] = np.diff(self.units.indptr)[part.indices[is_unit] - self.n_features]
-        ends = np.append(0, np.cumsum(lengths))
-        indices = np.empty(ends[-1], np.int32)
-        indices[ends[:-1][~is_unit]] = part.indices[~is_unit]
-        owner, entries = expand(self.units.indptr, part.indices[is_unit] - self.n_features)
-        within = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        indices[ends[:-1][is_unit][owner] + within] = self.units.indices[entries]
-        values = np.repeat(part.values, lengths) if len(part.values) else NO_VALUES
-        if len(self.units.values):
-            if not len(values):
-                values = np.ones(len(indices))
-            values[ends[:-1][is_unit][owner] + within] *= self.units.values[entries]
-        return Sparse(ends[part.indptr], indices, values)
+        tokens, units = self.tokens, self.units
+        return Sparse(
+            *write_out(
+                tokens.indptr, tokens.indices, tokens.values, self.n_features,
+                units.indptr, units.indices, units.values,
+            )
+        )  # fmt: skip
 
 
 class RowsBuilder:

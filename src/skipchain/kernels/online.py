@@ -22,7 +22,7 @@ from skipchain.kernels.chain import (
 )
 
 # Compiled with chain eee3057f6272
-# Compiled with second 2ede6bbd139d
+# Compiled with second 679620bc6ac2
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 
@@ -89,13 +89,46 @@ def _score_chain(
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
     Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
     """
-    labels = tables.state.shape[1]
+    split, labels = tables.state.shape
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     factor = scale / (keep[0] * keep[1])
-    if keep[0] < 1.0 or keep[1] < 1.0:
-        n = _score_some(features, tables.state, factor, first, length, keep, random, kept, node)
-    else:
-        n = _score_all(features, tables.state, factor, first, length, node)
-        kept[:n] = True
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            whole = _draw(random, keep[1])
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                on = whole and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on:
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    for j in range(labels):
+                        node[t, j] += w * tables.state[f, j]
+        for j in range(labels):
+            node[t, j] *= factor
+    _score_links(
+        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        edge,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _score_links(
+    features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
+):  # fmt: skip
+    """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
+    labels = tables.state.shape[1]
+    n = 0
     for j in range(labels):
         node[0, j] += tables.start[j] + barriers.start[j]
         node[length - 1, j] += tables.end[j] + barriers.end[j]
@@ -127,64 +160,18 @@ def _score_chain(
 
 
 @njit(nogil=True, cache=True)
-def _score_all(features, state, factor, first, length, node):
-    """node [T, L] from all features; returns how many they are."""
-    split, labels = state.shape
+def _score_flat(features, state, first, length, node):
+    """node [T, L] from all features of an index without units."""
+    labels = state.shape[1]
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
-    n = 0
     for t in range(length):
         for j in range(labels):
             node[t, j] = 0.0
         for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = factor * features.values[k] if weighted else factor
-            if source < split:
-                n += 1
-                for j in range(labels):
-                    node[t, j] += v * state[source, j]
-            else:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-                n += high - low
-                for u in range(low, high):
-                    f = features.unit_indices[u]
-                    w = v * features.unit_values[u] if unit_weighted else v
-                    for j in range(labels):
-                        node[t, j] += w * state[f, j]
-    return n
-
-
-@njit(nogil=True, cache=True)
-def _score_some(features, state, factor, first, length, keep, random, kept, node):
-    """node [T, L] from the features that are drawn; returns how many were there to draw from."""
-    split, labels = state.shape
-    weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
-    n = 0
-    for t in range(length):
-        for j in range(labels):
-            node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
+            f = features.indices[k]
             v = features.values[k] if weighted else 1.0
-            whole = _draw(random, keep[1])
-            low, high = 0, 1
-            if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
-                on = whole and _draw(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on:
-                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
-                    for j in range(labels):
-                        node[t, j] += w * state[f, j]
-        for j in range(labels):
-            node[t, j] *= factor
-    return n
+            for j in range(labels):
+                node[t, j] += v * state[f, j]
 
 
 @njit(nogil=True, cache=True)
@@ -562,7 +549,7 @@ def margin_epoch(
     ‖δ‖²) where cost = score(best) − score(gold) + √(wrong labels). AROW: with variances ``spread``
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
-    Positions from fixed[0] to below fixed[1] do not move.
+    Positions from fixed[0] to below fixed[1] do not move. The features are without units.
     """
     labels = tables.state.shape[1]
     longest = 1
@@ -587,7 +574,8 @@ def margin_epoch(
         if length == 0:
             continue
         many = length if paired else 1
-        _score_chain(
+        _score_flat(features, tables.state, first, length, node)
+        _score_links(
             features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
             node, edge[:many],
         )  # fmt: skip

@@ -159,7 +159,7 @@ class MarginUpdates(OnlineLearner):
             data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
             first=first,
         )  # fmt: skip
-        # units save memory, but reading past them takes twice the time
+        # units save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, flat=True)
         self._update = UPDATES[update]
         self._limit = limit
@@ -185,12 +185,13 @@ class MarginUpdates(OnlineLearner):
 
     def epoch(self) -> float:
         """One pass over all chains; returns how many were wrong."""
+        seen = self._seen
+        self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
         mistakes = online.margin_epoch(
             self._features, self._tables(self._vector), self._vector, self._total, self._spread,
             self._scratch, self._fixed, self._barriers, self._candidates, self._data.offsets,
-            self._order(), self._labels, self._update, self._limit, self._seen, self._room,
+            self._order(), self._labels, self._update, self._limit, seen, self._room,
         )  # fmt: skip
-        self._seen += len(self._data.offsets) - 1
         return float(mistakes)
 
 
