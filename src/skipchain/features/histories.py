@@ -25,13 +25,13 @@ class Histories:
     that one is found by bisection; one that training did not see adds nothing.
 
     >>> found = Histories.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
-    >>> found.contexts  # 3 12 (start 0 1), 121, 212, to the base 4
-    array([25, 38, 57])
+    >>> found.contexts  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
+    array([25, 38, 54])
     >>> found.numbers(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
     array([[-1],
            [-1],
            [ 2],
-           [ 1]])
+           [ 0]])
     """
 
     order: int
