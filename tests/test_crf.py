@@ -398,6 +398,16 @@ def test_mistakes_are_named(make, error, message):
         make()
 
 
+def test_held_out_labels_must_be_known():
+    data, held = corpus(5), Corpus.of([["Ada", "slept"]], [["B-PER", "_"]], scheme="iob2")
+    told = Told()
+    with pytest.raises(CorpusError, match="token 1 has no held-out label"):
+        CRF("word").fit(data, dev=held, progress=told)
+    assert told.steps == []
+    with pytest.raises(CorpusError, match="token 1 has no held-out label"):
+        CRF("word", epochs=1).fit(data).score(held)
+
+
 def test_parameters_choose_the_optimiser_that_they_are_for():
     data = corpus(10)
     for settings in ({"tolerance": 0.01}, {"max_iterations": 2}, {"period": 3}, {"l1": 0.1}):
