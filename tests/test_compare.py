@@ -472,7 +472,9 @@ def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
 def test_the_command_refuses_decoders_that_no_model_has(run, here):
     models = ("--models", "perceptron:epochs=1", "-q")
     assert_one_line(
-        run(*models, "--decoders", "posterior"), "'posterior'", "perceptron has viterbi, greedy"
+        run(*models, "--decoders", "posterior"),
+        "'posterior'",
+        "perceptron:epochs=1 has viterbi, greedy",
     )
     assert_one_line(run(*models, "--decoders", "magic"), "'magic'", "greedy")
     assert_one_line(run(*models, "--decoders", "beam", "--beam", 0), "at least 1")

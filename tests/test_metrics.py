@@ -558,6 +558,19 @@ def test_report_without_scheme():
     assert "[b]" in printed(metrics.render(metrics.evaluate(gold, gold)))
 
 
+def test_what_is_not_known_has_no_score():
+    gold = Corpus.of([["a", "b"]], [["B-X", "_"]], scheme="iob2")
+    full = Corpus.of([["a", "b"]], [["B-X", "O"]], scheme="iob2")
+    with pytest.raises(CorpusError, match="token 1 has no gold label"):
+        metrics.evaluate(gold, full)
+    with pytest.raises(CorpusError, match="token 1 has no predicted label"):
+        metrics.evaluate(full, gold)
+    plain = Corpus.of([["a", "b"]], [["_", "N"]])
+    with pytest.raises(CorpusError, match="token 0 has no gold label"):
+        metrics.significance(plain, plain, plain)
+    assert metrics.evaluate(gold[:0], gold[:0]).tokens.tokens == 0
+
+
 def test_confusion_table():
     gold = Column.encode(["A", "A", "B", "C", "D"])
     scores = metrics.token_scores(gold, Column.encode(["A", "C", "B", "C", "D"]), np.array([0, 5]))

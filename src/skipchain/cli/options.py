@@ -142,7 +142,7 @@ def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
 def describe(corpus: Corpus, *, told: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
     from skipchain.corpus.corpus import plural
-    from skipchain.schemes import infer
+    from skipchain.schemes import UNKNOWN, infer
 
     counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
     sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))
@@ -151,7 +151,9 @@ def describe(corpus: Corpus, *, told: bool) -> str:
         return sizes
     if told:
         return f"{sizes}; scheme {corpus.scheme}"
-    reason = infer(corpus.labels, corpus.sentences).reason
+    reason = f"labels {UNKNOWN!r} are not known"
+    if UNKNOWN not in corpus.labels.values:
+        reason = infer(corpus.labels, corpus.sentences).reason
     return f"{sizes}; scheme {corpus.scheme or 'none'} ({reason})"
 
 

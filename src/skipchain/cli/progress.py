@@ -21,9 +21,8 @@ PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 def training_display(estimator: SequenceEstimator) -> TrainingDisplay:
     """The display of an estimator's training."""
-    return TrainingDisplay(
-        getattr(estimator, "tolerance", 0.0), getattr(estimator, "max_iterations", 0)
-    )
+    tolerance, _, limit = getattr(estimator, "stopping", (0.0, 0, 0))
+    return TrainingDisplay(tolerance, limit)
 
 
 class TrainingDisplay:

@@ -154,8 +154,6 @@ def train(
         "update": update, "emissions": emissions, "smoothing": smoothing,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,
     }  # fmt: skip
-    if optimiser is None and (tolerance is not None or max_iterations is not None):
-        chosen["optimiser"] = "lbfgs"  # the one that these are for
     estimator = make_estimator(
         model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
     )

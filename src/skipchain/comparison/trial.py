@@ -97,11 +97,7 @@ class Trial:
 
     def warm_up(self) -> bool:
         """Load the kernels, so that no contender pays for it; say if any had to be compiled."""
-        estimator, few = self.estimator, self.train[:FEW]
-        settings = estimator.get_params()
-        short = {"epochs": 1, "max_iterations": 1, "patience": None}
-        own = {name: value for name, value in short.items() if name in settings}
-        small = type(estimator)(**{**settings, **own})
+        small, few = self.estimator.shortened(), self.train[:FEW]
         with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
             small.fit(few)  # that they are too few is no mistake; fit will name any other
             for decoder in (None, *self._own_decoders(small.fitted)):

@@ -14,6 +14,7 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SchemeError, SkipchainError
 from skipchain.learn.step import Minimum, Step
 from skipchain.metrics import entity_scores, token_scores
+from skipchain.metrics.token import require_known
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import as_input, label_column
 from skipchain.parallel import Workers
@@ -56,6 +57,7 @@ class HeldOut:
     def __init__(self, model: ChainModel, given: Any, labels: Any) -> None:
         held = as_input(given)
         self._gold = label_column(held, labels)
+        require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
         self._data = model.dataset(held)
 

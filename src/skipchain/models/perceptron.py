@@ -78,7 +78,7 @@ class Perceptron(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        return self._pass(X, y, classes, seed=self.seed + self.passes_)
+        return self._pass(X, y, classes)
 
     def _check(self) -> None:
         super()._check()

@@ -83,6 +83,7 @@ class SequenceEstimator(Estimator):
     constraints: str
     dictionary: int | None = None
     patience: int | None
+    seed: int = 0
     scheme: str | None
     functions: Mapping[str, UserView] | None
     threads: int | None
@@ -123,6 +124,12 @@ class SequenceEstimator(Estimator):
         if progress is None:
             self._raise_interrupt()
         return self
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        settings = self.get_params()
+        short = {"epochs": 1, "patience": None}
+        return type(self)(**{k: short.get(k, value) for k, value in settings.items()})
 
     def _raise_interrupt(self) -> None:
         """Where nobody watches, nobody would know; the model is kept."""
@@ -200,6 +207,7 @@ class SequenceEstimator(Estimator):
         """
         once = type(self)(**{**self.get_params(), "epochs": 1, **settings})
         once._check()
+        once.seed = self.seed + self.passes_
         given = as_input(X)
         if not hasattr(self, "model_"):
             data, blank = once._begin(given, y, classes or ())
@@ -269,6 +277,8 @@ class SequenceEstimator(Estimator):
         """Refuse parameters that make no sense."""
         self._check_numbers(whole=("min_count",), optional=("patience", "dictionary"))
         self._check_choices(constraints=CONSTRAINTS)
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
         whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
         if not whole or not 1 <= self.order <= self.longest:
             orders = "1 or 2" if self.longest == 2 else f"a whole number from 1 to {self.longest}"
