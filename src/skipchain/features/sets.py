@@ -47,24 +47,22 @@ SETS: Mapping[str, str] = MappingProxyType(
             pos[-1] & pos & pos[1]
             pos & pos[1] & pos[2]
         """,
-        # After Ratnaparkhi (1996): words around, affixes, and signs inside the word.
+        # Words around and what they are made of: all character n-grams of the word, the endings of
+        # its neighbours, shapes. Chosen on the development set of UD English-EWT.
         "pos": """
-            word[-2..2]
-            lower[-1..1]
-            word[-1] & word
-            word & word[1]
-            prefix(1)
-            prefix(2)
-            prefix(3)
-            prefix(4)
-            suffix(1)
-            suffix(2)
-            suffix(3)
-            suffix(4)
+            word
+            lower[-2..2]
+            lower[-1] & lower
+            lower & lower[1]
+            lower[-1] & lower[1]
+            ngrams
+            suffix(lower, 2)[-1]
+            suffix(lower, 3)[-1]
+            suffix(lower, 2)[1]
+            suffix(lower, 3)[1]
+            shape
             shortshape[-1..1]
-            match("[0-9]")
-            match("[A-Z]")
-            match("-")
+            shortshape[-1] & shortshape
         """,
         # Layout, case and punctuation of bibliographic references.
         "citation": """
