@@ -22,6 +22,8 @@ from skipchain.kernels.chain import (
 )
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
+LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
+OFTEN = 32  # occurrences of a feature in a long chain that count in full
 
 
 class Features(NamedTuple):
@@ -59,6 +61,14 @@ class Barriers(NamedTuple):
     pairs: NDArray[np.float64]  # [L, L]
     start: NDArray[np.float64]  # [L]
     end: NDArray[np.float64]  # [L]
+
+
+class Counts(NamedTuple):
+    """How often features and labels occur in one long chain; of length 0 for other chains."""
+
+    state: NDArray[np.float64]  # [F], Σ value²
+    edges: NDArray[np.float64]  # [G], Σ value²
+    labels: NDArray[np.float64]  # [L]
 
 
 @njit(nogil=True, cache=True)
@@ -190,14 +200,45 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
+def _count(features, first, length, kept, gold, counts, clear):
+    """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
+    split = counts.state.shape[0]
+    n = 0
+    for t in range(first, first + length):
+        for k in range(features.indptr[t], features.indptr[t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if features.values.shape[0] else 1.0
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                w = v
+                if source >= split and features.unit_values.shape[0]:
+                    w *= features.unit_values[u]
+                counts.state[f] = 0.0 if clear else counts.state[f] + kept[n] * w * w
+                n += 1
+        for i in range(counts.labels.shape[0]):
+            known = gold[t] < 0 or gold[t] == i
+            counts.labels[i] = 0.0 if clear else counts.labels[i] + known
+    for k in range(features.edge_indptr[first], features.edge_indptr[first + length]):
+        e = features.edge_indices[k]
+        v = features.edge_values[k] if features.edge_values.shape[0] else 1.0
+        counts.edges[e] = 0.0 if clear else counts.edges[e] + kept[n] * v * v
+        n += 1
+
+
+@njit(nogil=True, cache=True)
 def _descend(
-    features, tables, support, squares, first, length, rates, kept, node, pairs, triples
+    features, tables, support, squares, first, length, rates, kept, counts, node, pairs, triples
 ):  # fmt: skip
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
     count more, what AdaGrad's rate is divided by). With ``squares`` of the tables' shape the step
-    is AdaGrad's; a ``support`` of the tables' shape says which weights may move.
+    is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With ``counts``
+    what occurs often takes a step as if it occurred less often.
     """
     split, labels = tables.state.shape
     small, large, factor, scale = rates
@@ -205,6 +246,10 @@ def _descend(
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
     unit_weighted = features.unit_values.shape[0] > 0
+    long = counts.labels.shape[0] > 0
+    after = np.full(labels, small)
+    for i in range(counts.labels.shape[0]):
+        after[i] /= max(1.0, counts.labels[i] / LONG)
     row = np.empty(labels)
     n = 0
     for t in range(length):
@@ -223,6 +268,8 @@ def _descend(
                     continue
                 f = source if source < split else features.unit_indices[u]
                 w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                if long:
+                    w /= max(1.0, counts.state[f] / OFTEN)
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
@@ -246,7 +293,7 @@ def _descend(
                 if adaptive:
                     squares.transitions[i, j] += g * g
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
-                tables.transitions[i, j] -= small * g
+                tables.transitions[i, j] -= after[i] * g
     if tables.edges.shape[0] > 0:
         weighted = features.edge_values.shape[0] > 0
         for t in range(length):
@@ -256,6 +303,8 @@ def _descend(
                     continue
                 e = features.edge_indices[k]
                 v = features.edge_values[k] if weighted else 1.0
+                if long:
+                    v /= max(1.0, counts.edges[e] / OFTEN)
                 for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
                     for j in range(labels):
                         g = v * factor * (pairs[t, i, j] if t > 0 else node[0, j])
@@ -272,7 +321,7 @@ def _descend(
                 if adaptive:
                     squares.second[h, i, j] += g * g
                     g /= np.sqrt(squares.second[h, i, j]) + 1e-8
-                tables.second[h, i, j] -= small * g
+                tables.second[h, i, j] -= after[i] * g
     for table, square, t in (
         (tables.start, squares.start, 0),
         (tables.end, squares.end, length - 1),
@@ -350,6 +399,13 @@ def likelihood_epoch(
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
+    counted = longest > LONG and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
+    none = Counts(np.zeros(0), np.zeros(0), np.zeros(0))
+    counts = none
+    if counted:
+        counts = Counts(
+            np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
+        )
     scale = 1.0
     loss = 0.0
     for c in order:
@@ -407,10 +463,15 @@ def likelihood_epoch(
             tables.start[:] *= fall
             tables.end[:] *= fall
             tables.second[:] *= fall
+        long = counted and length > LONG
+        if long:
+            _count(features, first, length, kept, gold, counts, False)
         _descend(
-            features, tables, support, squares, first, length, rates, kept, own, own_pairs,
-            triples,
+            features, tables, support, squares, first, length, rates, kept,
+            counts if long else none, own, own_pairs, triples,
         )  # fmt: skip
+        if long:
+            _count(features, first, length, kept, gold, counts, True)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0
