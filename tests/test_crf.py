@@ -332,6 +332,22 @@ def test_extreme_sequences():
     assert single.predict(Corpus.of([["y"]])) == [["A"]]
 
 
+@pytest.mark.parametrize("kind", [CRF, MEMM])
+def test_few_very_long_sequences_are_learnt_as_well_as_many_short_ones(kind):
+    """A feature of every token takes a step of thousands at once unless it is held back."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(8000, 6))
+    y = (3 * x @ rng.normal(size=(6, 3)) + rng.gumbel(size=(8000, 3))).argmax(axis=1)
+    names = np.array(["A", "B", "C"])[y].tolist()
+    scores = []
+    for length in (20, 4000):
+        cuts = range(0, 8000, length)
+        X, Y = [x[k : k + length] for k in cuts], [names[k : k + length] for k in cuts]
+        found = kind(optimiser="sgd", epochs=60, dropout=0.1).fit(X, Y)
+        scores.append(found.score(X, Y))
+    assert scores[1] > scores[0] - 0.02
+
+
 def test_unseen_words_are_dropped_and_counted():
     crf = CRF("word").fit(corpus(30))
     rows = crf.model_.features.encode(Corpus.of([["Zebedee", "York"]]))

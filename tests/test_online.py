@@ -11,8 +11,9 @@ from skipchain import Corpus
 from skipchain.dataset import Dataset
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.kernels.online import LONG, OFTEN, Counts, _count
 from skipchain.objectives.likelihood import ConditionalLikelihood
-from skipchain.objectives.online import MarginUpdates, StochasticLikelihood
+from skipchain.objectives.online import MarginUpdates, StochasticLikelihood, kernel_features
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.scorers.linear import LinearScorer, Weights
@@ -68,6 +69,46 @@ def test_one_step_follows_the_gradient(templates, local, length):
     assert loss == pytest.approx(wanted_loss, rel=1e-5)
     wanted = first.vector * (1 - 0.1 * 2 * 0.25) - 0.1 * slope
     np.testing.assert_allclose(learner.vector(), wanted, atol=2e-6)
+
+
+@TEMPLATES
+@pytest.mark.parametrize("local", [True, False], ids=["local", "global"])
+@pytest.mark.parametrize("some", [True, False], ids=["partial", "full"])
+def test_a_step_of_a_long_chain_is_shorter_where_things_occur_often(templates, local, some):
+    data = draw(3, [LONG + 72], templates=templates)
+    if some and not local:
+        data = Dataset(data.rows, data.offsets, data.labels, np.ones((data.n_tokens, 3), bool))
+        data.labels[::2] = -1
+    first = random_weights(data, 3, 1)
+    learner = StochasticLikelihood(data, 3, local=local, l2=0.25, first=first)
+    learner.epoch(0.01)
+    _, slope = gradient(data, first, local=local)
+    size = (data.rows.n_features, data.rows.n_edge_features, 3)
+    slope = Weights.views(slope, *size)
+    flat, edges = data.rows.flat(), data.rows.edges
+    for table, index in ((slope.state, flat), (slope.edges, edges)):
+        squares = index.values**2 if len(index.values) else np.ones(len(index.indices))
+        often = np.bincount(index.indices, squares, minlength=len(table))
+        table /= np.maximum(1.0, often / OFTEN)[:, None]
+    known = [((data.labels == i) | (data.labels < 0)).sum() for i in range(3)]
+    slope.transitions[:] /= np.maximum(1.0, np.array(known) / LONG)[:, None]
+    wanted = first.vector * (1 - 0.01 * 2 * 0.25) - 0.01 * slope.vector
+    np.testing.assert_allclose(learner.vector(), wanted, atol=1e-5)
+
+
+@TEMPLATES
+def test_the_counts_of_a_chain_are_forgotten(templates):
+    data = draw(3, [7, 9], templates=templates)
+    features = kernel_features(data.rows)
+    counts = Counts(
+        np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3)
+    )
+    kept = np.ones(1000, bool)
+    _count(features, 7, 9, kept, data.labels, counts, False)
+    assert counts.labels.sum() == 9
+    assert counts.state.any()
+    _count(features, 7, 9, kept, data.labels, counts, True)
+    assert not any(part.any() for part in counts)
 
 
 def test_a_partly_labelled_step_follows_the_clamped_gradient():

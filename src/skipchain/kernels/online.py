@@ -25,6 +25,8 @@ from skipchain.kernels.chain import (
 # Compiled with second 679620bc6ac2
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
+LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
+OFTEN = 32  # occurrences of a feature in a long chain that count in full
 
 
 class Features(NamedTuple):
@@ -62,6 +64,14 @@ class Barriers(NamedTuple):
     pairs: NDArray[np.float64]  # [L, L]
     start: NDArray[np.float64]  # [L]
     end: NDArray[np.float64]  # [L]
+
+
+class Tally(NamedTuple):
+    """How often features and labels occur in one long chain; of length 0 for other chains."""
+
+    state: NDArray[np.float64]  # [F], Σ value²
+    edges: NDArray[np.float64]  # [G], Σ value²
+    labels: NDArray[np.float64]  # [L]
 
 
 @njit(nogil=True, cache=True)
@@ -188,12 +198,54 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _descend(features, tables, support, squares, first, length, rates, kept, node, pairs):
+def _count(features, first, length, kept, gold, tally, clear):
+    """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
+    split = tally.state.shape[0]
+    n = 0
+    for t in range(first, first + length):
+        for k in range(features.indptr[t], features.indptr[t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if features.values.shape[0] else 1.0
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                w = v
+                if source >= split and features.unit_values.shape[0]:
+                    w *= features.unit_values[u]
+                tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
+                n += 1
+        for i in range(tally.labels.shape[0]):
+            known = gold[t] < 0 or gold[t] == i
+            tally.labels[i] = 0.0 if clear else tally.labels[i] + known
+    for k in range(features.edge_indptr[first], features.edge_indptr[first + length]):
+        e = features.edge_indices[k]
+        v = features.edge_values[k] if features.edge_values.shape[0] else 1.0
+        tally.edges[e] = 0.0 if clear else tally.edges[e] + kept[n] * v * v
+        n += 1
+
+
+@njit(nogil=True, cache=True)
+def _pair_rates(rate, tally, labels):
+    """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
+    rates = np.full(labels, rate)
+    for i in range(tally.labels.shape[0]):
+        rates[i] /= max(1.0, tally.labels[i] / LONG)
+    return rates
+
+
+@njit(nogil=True, cache=True)
+def _descend(
+    features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
+):  # fmt: skip
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
     count more, what AdaGrad's rate is divided by). With ``squares`` of the tables' shape the step
-    is AdaGrad's; a ``support`` of the tables' shape says which weights may move.
+    is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With a ``tally``
+    what occurs often takes a step as if it occurred less often.
     """
     split, labels = tables.state.shape
     small, large, factor, scale = rates
@@ -201,6 +253,7 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
     unit_weighted = features.unit_values.shape[0] > 0
+    long = tally.labels.shape[0] > 0
     row = np.empty(labels)
     n = 0
     for t in range(length):
@@ -219,6 +272,8 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
                     continue
                 f = source if source < split else features.unit_indices[u]
                 w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                if long:
+                    w /= max(1.0, tally.state[f] / OFTEN)
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
@@ -242,7 +297,7 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
                 if adaptive:
                     squares.transitions[i, j] += g * g
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
-                tables.transitions[i, j] -= small * g
+                tables.transitions[i, j] -= pair_rates[i] * g
     if tables.edges.shape[0] > 0:
         weighted = features.edge_values.shape[0] > 0
         for t in range(length):
@@ -252,6 +307,8 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
                     continue
                 e = features.edge_indices[k]
                 v = features.edge_values[k] if weighted else 1.0
+                if long:
+                    v /= max(1.0, tally.edges[e] / OFTEN)
                 for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
                     for j in range(labels):
                         g = v * factor * (pairs[t, i, j] if t > 0 else node[0, j])
@@ -274,7 +331,7 @@ def _descend(features, tables, support, squares, first, length, rates, kept, nod
 
 
 @njit(nogil=True, cache=True)
-def _descend_triples(tables, squares, rows, counts, length, rate, triples):
+def _descend_triples(tables, squares, rows, counts, length, rates, triples):
     """The step of the triples' weights; ``triples`` are zero afterwards.
 
     ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
@@ -287,12 +344,12 @@ def _descend_triples(tables, squares, rows, counts, length, rate, triples):
     if pairs >= size * (size - 1):
         for h in range(size):
             for i in range(size - 1):
-                _descend_row(tables, squares, h, i, rate, triples[h, i])
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
         return
     for t in range(1, length):
         for h in rows[t - 1, : counts[t - 1]]:
             for i in rows[t, : counts[t]]:
-                _descend_row(tables, squares, h, i, rate, triples[h, i])
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
 
 
 @njit(nogil=True, cache=True)
@@ -377,6 +434,13 @@ def likelihood_epoch(
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
+    counted = longest > LONG and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
+    none = Tally(np.zeros(0), np.zeros(0), np.zeros(0))
+    tally = none
+    if counted:
+        tally = Tally(
+            np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
+        )
     scale = 1.0
     loss = 0.0
     for c in order:
@@ -440,9 +504,19 @@ def likelihood_epoch(
             tables.start[:] *= fall
             tables.end[:] *= fall
             tables.second[:] *= fall
-        _descend(features, tables, support, squares, first, length, rates, kept, own, own_pairs)
+        long = counted and length > LONG
+        if long:
+            _count(features, first, length, kept, gold, tally, False)
+        seen = tally if long else none
+        pair_rates = _pair_rates(rate, seen, labels)
+        _descend(
+            features, tables, support, squares, first, length, rates, pair_rates, kept, seen, own,
+            own_pairs,
+        )  # fmt: skip
         if tables.second.shape[0]:
-            _descend_triples(tables, squares, rows, counts, length, rate, triples)
+            _descend_triples(tables, squares, rows, counts, length, pair_rates, triples)
+        if long:
+            _count(features, first, length, kept, gold, tally, True)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0

@@ -269,9 +269,7 @@ class LogLinear(SequenceEstimator):
         from skipchain.learn import newton
         from skipchain.objectives.curvature import LocalCurvature
 
-        curvature = LocalCurvature(
-            task.data, scorer, task.workers, l2=self.l2, constraints=task.constraints
-        )
+        curvature = LocalCurvature(task.data, scorer, task.workers, l2=self.l2)
         return newton.minimize(
             objective, curvature, start, max_iterations=self.stopping[2], callback=watch
         )

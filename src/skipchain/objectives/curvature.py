@@ -11,7 +11,6 @@ from scipy.sparse import coo_array, diags, hstack, issparse
 from skipchain.dataset import Dataset
 from skipchain.features.rows import NO_VALUES
 from skipchain.parallel import Workers
-from skipchain.potentials import Constraints
 from skipchain.scorers.linear import LinearScorer, Weights, block_potentials, unit_sums
 
 Floats = NDArray[np.float64]
@@ -39,13 +38,11 @@ class LocalCurvature:
         workers: Workers,
         *,
         l2: float = 0.0,
-        constraints: Constraints | None = None,
     ) -> None:
         self._data = data
         self._scorer = scorer
         self._workers = workers
         self._l2 = l2
-        self._constraints = constraints
         labels = scorer.n_labels
         inputs = classifier_inputs(data, labels, scorer.order)
         if inputs.nnz > DENSE * inputs.shape[0] * inputs.shape[1]:
@@ -81,8 +78,6 @@ class LocalCurvature:
         scores = np.empty((self._data.n_tokens, weights.n_labels))
         for block in self._data.blocks():
             p = block_potentials(self._data, weights, units, block)
-            if self._constraints is not None:
-                p = p.constrained(self._constraints)
             before, second = labels_before(gold[p.tokens], p.offsets, weights.n_labels)
             follows = np.flatnonzero(before < weights.n_labels)
             edge = p.edge[follows if len(p.edge) > 1 else np.zeros_like(follows), before[follows]]
