@@ -14,6 +14,9 @@ from skipchain.kernels.gather import compress, write_out
 from skipchain.kernels.intern import empty_slots, number_tuples
 
 NO_VALUES = np.zeros(0, np.float64)
+LARGEST = 1e20
+"""The largest feature value: products of such values stay far from the largest number, even in
+single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,16 @@ class Rows:
 
     def __post_init__(self) -> None:
         for part in (self.tokens, self.units, self.edges):
-            if len(part.values) and not np.isfinite(part.values).all():
-                where = int(np.flatnonzero(~np.isfinite(part.values))[0])
+            fit = np.abs(part.values) <= LARGEST  # NaN is not
+            if not fit.all():
+                where = int(np.flatnonzero(~fit)[0])
                 row = int(np.searchsorted(part.indptr, where, side="right")) - 1
                 if part is self.units:
                     place = int(np.argmax(self.tokens.indices == self.n_features + row))
                     row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
-                raise FeatureError(
-                    f"token {row}: feature value {part.values[where]} is not finite; "
-                    "remove it or put a number in its place"
-                )
+                value = part.values[where]
+                kind = "too large" if np.isfinite(value) else "not finite"
+                raise FeatureError(f"token {row}: feature value {value} is {kind}; {remedy(value)}")
 
     @property
     def n_active(self) -> int:
@@ -301,3 +304,10 @@ def _stacked(parts: list[Sparse]) -> Sparse:
         np.concatenate([part.indices for part in parts]),
         values,
     )
+
+
+def remedy(value: float) -> str:
+    """What to do about a feature value that is no number, or too large a one."""
+    if np.isfinite(value):
+        return f"scale it down to {LARGEST:g} at most"
+    return "remove it or put a number in its place"

@@ -138,7 +138,7 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
             edge = p.edge[first:last] if len(p.edge) > 1 else p.edge
             best_paths(p.node[first:last], edge, k, paths, values)
             real = values > -np.inf
-            ranked.append(Ranked(paths[real], np.exp(values[real] - log_z[c])))
+            ranked.append(Ranked(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
         return ranked
 
     return [ranked for part in workers.map(run, scores.data.blocks()) for ranked in part]
