@@ -635,6 +635,10 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
     before = np.empty(pairs, np.int64)
     kept = np.empty(pairs + 1, np.int64)
     values = np.empty(pairs)
+    psi = np.empty(states)
+    quick = local and not varying
+    weight = np.exp(second) if quick else second
+    factor = np.exp(open_edge[0]) if quick else open_edge[0]
     many = 0
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
@@ -663,11 +667,19 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
                     n_live += 1
             reached, before = before, reached
             known, many = many, 0
+            peak = _exponential_row(open_node[here], psi) if quick else 0.0
             for k in range(count):
                 h, i = kept[k] // states, kept[k] % states
                 d = delta[kept[k]]
                 if local:
-                    d -= _leaving(open_node, open_edge, second, here, varying, h, i)
+                    leaves = 0.0
+                    if quick:
+                        for j in range(states):
+                            leaves += psi[j] * factor[i, j] * weight[h, i, j]
+                    if leaves > SMALLEST_SUM and leaves < np.inf:
+                        d -= peak + np.log(leaves)
+                    else:
+                        d -= _leaving(open_node, open_edge, second, here, varying, h, i)
                 for j in live[:n_live]:
                     candidate = d + node[here, j] + table[i, j] + second[h, i, j]
                     place = i * states + j
@@ -693,6 +705,19 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
             path[first + t] = j
             if t > 0:
                 i, j = back[t, i * states + j], i
+
+
+@njit(nogil=True, cache=True)
+def _exponential_row(row, out):
+    """exp(row − its maximum) into out; returns the maximum, 0 where it is not finite."""
+    peak = -np.inf
+    for j in range(row.shape[0]):
+        peak = max(peak, row[j])
+    if not np.isfinite(peak):
+        peak = 0.0
+    for j in range(row.shape[0]):
+        out[j] = np.exp(row[j] - peak)
+    return peak
 
 
 @njit(nogil=True, cache=True)
