@@ -22,7 +22,7 @@ from skipchain.kernels.chain import (
 )
 
 # Compiled with chain eee3057f6272
-# Compiled with second f1679a384b38
+# Compiled with second 60e877e59901
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far

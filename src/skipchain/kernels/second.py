@@ -23,7 +23,10 @@ from skipchain.kernels.search import _find_alive, _longest, _select
 # Compiled with paths 0579e01d752c
 # Compiled with search ca41865de437
 
-SMALLEST_SUM = 1e-280
+# Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
+# largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
+SMALLEST_SUM = 1e-150
+LARGEST_SCORE = 300.0
 LARGEST_DRIFT = 1e-10
 
 
@@ -57,11 +60,11 @@ def list_labels(node, first, length, rows, counts):
 
 
 @njit(nogil=True, cache=True)
-def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight):
+def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight, top):
     """exp second into ``weight``, for one chain's triples or, if that is cheaper, for all.
 
     The third label is one of ``ends``. ``spent`` counts the exponentials taken so far; −1 says that
-    the whole table is filled. Returns it brought up to date.
+    the whole table is filled. Returns it brought up to date; top [1] is the largest score met.
     """
     if spent < 0:
         return spent
@@ -72,14 +75,25 @@ def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weigh
     if spent >= second.size:
         flat, out = second.reshape(-1), weight.reshape(-1)
         for k in range(flat.shape[0]):
+            top[0] = max(top[0], flat[k])
             out[k] = np.exp(np.float64(flat[k]))
         return -1
     for t in range(1, length):
         for i in rows[t, : counts[t]]:
             for h in rows[t - 1, : counts[t - 1]]:
                 for j in ends[t + 1, : end_counts[t + 1]]:
+                    top[0] = max(top[0], second[h, i, j])
                     weight[h, i, j] = np.exp(np.float64(second[h, i, j]))
     return spent
+
+
+@njit(nogil=True, cache=True)
+def _highest(table):
+    """The largest number of a table, at least 0."""
+    top = 0.0
+    for x in table.flat:
+        top = max(top, x)
+    return top
 
 
 @njit(nogil=True, cache=True)
@@ -164,7 +178,7 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
         factor[:] = np.exp(edge[0])
         if local:
             open_factor[:] = np.exp(open_edge[0])
-    spent = 0
+    spent, top, highest = 0, np.zeros(1), _highest(open_edge)
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
         length = offsets[c + 1] - first
@@ -174,11 +188,13 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
         list_labels(node, first, length, rows, counts)
         if local:
             list_labels(open_node, first, length, ends, end_counts)
-        spent = _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight)
-        good, total = _forward(
-            node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
-            end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass,
-        )  # fmt: skip
+        spent = _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight, top)
+        good, total = False, 0.0
+        if top[0] + highest <= LARGEST_SCORE:
+            good, total = _forward(
+                node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
+                end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass,
+            )  # fmt: skip
         if good:
             good = _backward(
                 edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
@@ -532,9 +548,10 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
     end_counts = np.empty(length + 1 if local else 0, np.int64)
     weight = np.empty(second.shape if local else (0, states, states))
     cells, sums = np.empty(states), np.empty(states)
+    top = np.zeros(1)
     if local:
         list_labels(open_node, 0, length, ends, end_counts)
-        _triple_weights(second, rows, counts, ends, end_counts, length, 0, weight)
+        _triple_weights(second, rows, counts, ends, end_counts, length, 0, weight, top)
     whole = _log_total(open_node[0]) if local else 0.0
     for j in rows[1, : counts[1]]:
         delta[states, j, :] = -np.inf
@@ -555,7 +572,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                 leave = 0.0
                 if local:
                     leave = peak + np.log(sums[n])
-                    if not (sums[n] > SMALLEST_SUM and sums[n] < np.inf):
+                    if not SMALLEST_SUM < sums[n] < np.inf or top[0] > LARGEST_SCORE:
                         leave = _leaving(open_node, open_edge, second, t, varying, h, i)
                 for m in range(counts[t + 1]):
                     j = rows[t + 1, m]
@@ -636,7 +653,7 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
     kept = np.empty(pairs + 1, np.int64)
     values = np.empty(pairs)
     psi = np.empty(states)
-    quick = local and not varying
+    quick = local and not varying and _highest(second) + _highest(open_edge) <= LARGEST_SCORE
     weight = np.exp(second) if quick else second
     factor = np.exp(open_edge[0]) if quick else open_edge[0]
     many = 0
