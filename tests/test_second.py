@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipchain import CRF, MEMM, Corpus, Perceptron, load, save
+from skipchain import CRF, MEMM, Corpus, Perceptron
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
@@ -232,11 +232,8 @@ def test_margin_updates_learn_triples(update):
     assert found.score(alternating(20, 1)) == 1.0
 
 
-def test_models_of_order_2_round_trip_through_files(tmp_path):
+def test_a_warm_start_carries_the_scores_of_triples():
     model = CRF("word", order=2, optimiser="lbfgs").fit(alternating())
-    save(model, tmp_path / "m.skip")
-    test = alternating(10, 2)
-    assert load(tmp_path / "m.skip").label(test) == model.predict(test)
     warm = CRF("word", order=2, optimiser="lbfgs").fit(alternating(), start=model)
     assert warm.minimum_.iterations < model.minimum_.iterations
 
