@@ -176,6 +176,9 @@ def test_tag_from_a_file_from_stdin_and_from_text(run, folder):
     assert from_stdin == from_file
     _, out, _ = run("tag", folder / "model.skip", "--text", "Mayor Aske met Tomas Brandt.")
     assert "Tomas B-PER\nBrandt I-PER\n. O\n" in out
+    for text in ("Tomas Brandt slept.", "Tomas Brandt slept.\n"):
+        _, out, _ = run("tag", folder / "model.skip", "--text", text, "--format", "inline")
+        assert out == "<PER>Tomas Brandt</PER> slept.\n"
 
 
 def test_decoders_are_chosen_at_tag_time(run, folder):
@@ -267,7 +270,7 @@ def test_forced_labels_are_kept(run, folder):
     )
     assert_one_line(
         run("tag", folder / "model.skip", "--force", "--from", "conll", stdin="a O\nb I-LOC\n"),
-        "token 1: label 'I-LOC' contradicts",
+        "'I-LOC' given for token 1 contradict",
     )  # fmt: skip
     assert_one_line(run("tag", folder / "model.skip", "--force", "--text", "Ada"), "labels")
 
@@ -359,6 +362,15 @@ def test_inspect_shows_features_and_transitions(run, folder):
     assert_one_line(run("inspect", folder / "model.skip", "--label", "X"), "'X'", "B-PER")
 
 
+def test_inspect_cuts_transitions_that_are_too_wide(run, folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, out, _ = run("inspect", folder / "model.skip", "--top", 1)
+    table = out[out.index("Transitions") :].splitlines()[1:]
+    assert max(map(len, table)) <= 60
+    assert "…" not in "".join(table)
+    assert len([line for line in table if line.startswith("<end>")]) > 1
+
+
 def test_convert_between_formats_and_schemes(run, folder, tmp_path):
     code, _, err = run(
         "convert", folder / "test.conll", tmp_path / "t.jsonl", "--to-scheme", "bioes"
@@ -379,7 +391,7 @@ def test_convert_repairs_only_when_told_and_says_what(run, tmp_path):
     )
     code, _, err = run("convert", tmp_path / "bad.conll", tmp_path / "o.conll", "--repair", *how)
     assert code == 0, err
-    assert "1 labels mended" in err
+    assert ": 1 label mended" in err
     assert read(tmp_path / "o.conll").labels.tolist() == ["S-PER", "O", "S-PER"]
     (tmp_path / "pos.conll").write_text("Ada NN\nslept VB\n")
     assert_one_line(
@@ -483,3 +495,57 @@ cli.main()
     assert done.returncode == 0, done.stderr
     assert "interrupted" in done.stderr
     assert (tmp_path / "m.skip").is_file()
+
+
+UD = "".join(
+    f"1\t{a}\t_\tDET\tDT\t_\t0\t_\t_\t_\n2\t{b}\t_\tNOUN\t{tag}\t_\t0\t_\t_\t_\n\n"
+    for a, b, tag in (("the", "dog", "NN"), ("a", "cat", "NN"), ("the", "cats", "NNS")) * 3
+)
+
+
+def test_parts_of_speech_with_a_dictionary(run, tmp_path):
+    (tmp_path / "train.conllu").write_text(UD)
+    train = ("train", tmp_path / "train.conllu", "--features", "pos", "--order", 2)
+    code, _, err = run(*train, "--dictionary", 2, "-o", tmp_path / "u.skip")
+    assert code == 0, err
+    code, out, err = run("eval", tmp_path / "u.skip", tmp_path / "train.conllu", "--json")
+    assert code == 0, err
+    assert json.loads(out)["token_accuracy"] == 100
+    code, _, err = run(*train, "--label", "xpos", "-o", tmp_path / "x.skip", "--quiet")
+    assert code == 0, err
+    code, out, _ = run("tag", tmp_path / "x.skip", "--text", "the cats")
+    assert [line.split()[1] for line in out.splitlines() if line] == ["DT", "NNS"]
+    assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
+    assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
+
+
+# stdout ------------------------------------------------------------------------------------------
+
+
+def run_apart(*arguments, stdout=subprocess.PIPE, **variables):
+    """Run a command line in a process of its own, with other variables around it."""
+    return subprocess.run(
+        [sys.executable, "-m", "skipchain", *map(str, arguments)],
+        stdout=stdout, stderr=subprocess.PIPE, check=False, env={**os.environ, **variables},
+    )  # fmt: skip
+
+
+def test_an_encoding_without_arrows_is_no_mistake(folder):
+    model = folder / "model.skip"
+    why = ("explain", model, "--text", "Zoë slept .", "--token", 0)
+    shown = run_apart(*why, PYTHONIOENCODING="ascii")
+    assert shown.returncode == 0, shown.stderr
+    assert rb"Zo\xeb" in shown.stdout
+    assert rb"\u2192" in shown.stdout
+    answer = run_apart(*why, "--json", PYTHONIOENCODING="ascii")
+    assert json.loads(answer.stdout)["word"] == "Zoë"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_behind_stdout_is_one_line(folder, unbuffered):
+    for command in (("inspect", folder / "model.skip"), ("reproduce", "--json"), ("--help",)):
+        with open("/dev/full", "w") as full:
+            done = run_apart(*command, stdout=full, PYTHONUNBUFFERED=unbuffered)
+        assert done.returncode == 2
+        assert done.stderr == b"skipchain: cannot write stdout: No space left on device\n"

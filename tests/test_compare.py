@@ -472,7 +472,9 @@ def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
 def test_the_command_refuses_decoders_that_no_model_has(run, here):
     models = ("--models", "perceptron:epochs=1", "-q")
     assert_one_line(
-        run(*models, "--decoders", "posterior"), "'posterior'", "perceptron has viterbi, greedy"
+        run(*models, "--decoders", "posterior"),
+        "'posterior'",
+        "perceptron:epochs=1 has viterbi, greedy",
     )
     assert_one_line(run(*models, "--decoders", "magic"), "'magic'", "greedy")
     assert_one_line(run(*models, "--decoders", "beam", "--beam", 0), "at least 1")
@@ -504,7 +506,7 @@ def test_the_command_names_mistakes(run, here, files, tmp_path):
 
 
 def test_a_narrow_terminal_gets_several_tables():
-    from skipchain.cli.compare import fitting
+    from skipchain.grid import fitting
 
     grid = (("model", "F1", "tokens/s", "MB"), [("crf:l2=0.5", "90.00", "1", "2")])
     parts = list(fitting(grid, 18))

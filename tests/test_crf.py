@@ -11,7 +11,13 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from skipchain import CRF, MEMM, Corpus, SkipchainError
-from skipchain.errors import CorpusError, FeatureError, NotFittedError, TemplateError
+from skipchain.errors import (
+    CorpusError,
+    FeatureError,
+    NotFittedError,
+    ParameterError,
+    TemplateError,
+)
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.fitting import carried
@@ -196,7 +202,7 @@ def test_a_memm_is_a_good_place_to_begin(settings):
     data = corpus(60)
     memm = MEMM(**settings).fit(data)
     model = memm.model_
-    taken = carried(model, model.features, model.labels, model.weights.order)
+    taken = carried(model, model, model.weights.order)
     np.testing.assert_array_equal(taken.vector, model.weights.vector)
     assert all(part.any() for part in taken.parts if part.size)
     first, warm = (
@@ -370,3 +376,52 @@ def test_unseen_words_are_dropped_and_counted():
 def test_mistakes_are_named(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_held_out_labels_must_be_known():
+    data, held = corpus(5), Corpus.of([["Ada", "slept"]], [["B-PER", "_"]], scheme="iob2")
+    told = Told()
+    with pytest.raises(CorpusError, match="token 1 has no held-out label"):
+        CRF("word").fit(data, dev=held, progress=told)
+    assert told.steps == []
+    with pytest.raises(CorpusError, match="token 1 has no held-out label"):
+        CRF("word", epochs=1).fit(data).score(held)
+
+
+def test_parameters_choose_the_optimiser_that_they_are_for():
+    data = corpus(10)
+    for settings in ({"tolerance": 0.01}, {"max_iterations": 2}, {"period": 3}, {"l1": 0.1}):
+        assert CRF("word", **settings).fit(data).minimum_.evaluations > 1, settings
+        assert "epoch" not in CRF("word", **settings).fit(data).minimum_.reason
+    for settings in ({"epochs": 2}, {"epochs": 2, "rate": 0.1}):
+        assert CRF("word", **settings).fit(data).minimum_.reason == "2 epochs"
+    numbers = [np.eye(2)] * 3, [["A", "B"]] * 3
+    assert CRF(epochs=2).fit(*numbers).minimum_.reason == "2 epochs"
+    assert "epoch" not in CRF().fit(*numbers).minimum_.reason
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"optimiser": "sgd", "tolerance": 0.1}, "tolerance is for optimiser lbfgs, not for sgd"),
+        ({"optimiser": "lbfgs", "rate": 0.1}, "rate is for optimiser sgd and adagrad, not for"),
+        ({"max_iterations": 9, "epochs": 9}, "epochs is for optimiser sgd and adagrad, not for"),
+        ({"l1": 0.1, "epochs": 9}, "epochs is for"),
+        ({"rate": 0.0}, "rate must be above 0"),
+        ({"tolerance": -1.0}, "tolerance must be"),
+        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"seed": None}, "seed must be"),
+    ],
+)
+def test_parameters_for_another_optimiser_are_refused(settings, message):
+    with pytest.raises(ParameterError, match=message):
+        CRF("word", **settings).fit(corpus(3))
+
+
+def test_a_shortened_estimator_learns_as_the_whole_one_does():
+    data = corpus(5)
+    batch, steps = ({"optimiser": "lbfgs"}, {"tolerance": 0.1}), ({}, {"epochs": 7})
+    for settings in (*batch, *steps):
+        short = CRF("word", **settings).shortened().fit(data).minimum_
+        assert short.iterations == 1
+        assert ("epoch" in short.reason) == (settings in steps)

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from skipchain import CRF, MEMM, Perceptron
 from skipchain.errors import FeatureError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
 from skipchain.features.rows import Rows, Sparse
@@ -33,7 +34,7 @@ def tokens_of(names, rows):
 
 NAMES = st.text(string.ascii_letters + string.digits + ":=|# éß日𝄞", max_size=4)
 WEIGHTS = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(-1e20, 1e20),
     st.integers(-(2**60), 2**60),
     st.booleans(),
     st.sampled_from(
@@ -194,6 +195,7 @@ def test_nothing_to_name(sequences):
         ([[{"a": {"b": -math.inf}}]], "feature 'a:b' has the value -inf; remove it"),
         ([[{"a": np.float32(np.inf)}]], "feature 'a' has the value inf"),
         ([[{"a": 10**400}]], "feature 'a' has the value inf"),
+        ([[{"a": -1e300}]], "feature 'a' has the value -1e\\+300; scale it down to 1e\\+20"),
     ],
 )
 def test_what_is_no_feature_is_said(sequences, message):
@@ -338,6 +340,7 @@ def test_no_sequences_no_rows_no_columns():
         ([np.array([[1.0, np.nan]])], "token 0: feature value nan is not finite; remove it or put"),
         ([np.eye(2), np.array([[0, 1], [np.inf, 0]])], "token 3: feature value inf is not finite"),
         ([sparse.csr_matrix([[0, 1], [0, -np.inf]])], "token 1: feature value -inf is not finite"),
+        ([np.eye(2) * 1e200], "token 0: feature value 1e\\+200 is too large; scale it down"),
         ([], "there is no matrix to take the number of features from"),
     ],
 )
@@ -364,3 +367,12 @@ def test_forms_of_sequences_are_told_apart():
     assert not is_matrix([[1, 2]])
     assert not is_matrix(np.zeros(3))
     assert lengths_of([np.eye(2), sparse.csr_matrix((5, 1)), [{}], []]) == [2, 5, 1, 0]
+
+
+def test_large_values_keep_their_labels_and_probabilities():
+    pairs, labels = [[{"w": 1e20}, {"w": -1e20}]], [["A", "B"]]
+    for kind in (CRF, MEMM, Perceptron):
+        model = kind().fit(pairs * 3, labels * 3)
+        assert model.predict(pairs) == labels
+    memm = MEMM().fit([[{"w": 1.0}, {"w": -1.0}]] * 3, labels * 3)
+    assert memm.predict_nbest(pairs, 2)[0].probabilities.max() <= 1.0

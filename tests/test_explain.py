@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from skipchain import CRF, MEMM, Corpus, MaxEnt, SkipchainError, Tagger, cli, load, save
+from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, SkipchainError, Tagger, cli, load, save
 from skipchain.dataset import Dataset
 from skipchain.features.templates import Templates
 from skipchain.inference.chains import marginals
@@ -233,6 +233,14 @@ def test_the_command_shows_a_table(run, path):
     assert len([line for line in lines if "more" in line]) == 1
     assert any(line.startswith("total") for line in lines)
     assert "log odds of the two labels given the labels around" in lines[-1]
+
+
+def test_a_perceptron_has_scores_and_no_odds(run, tmp_path):
+    save(Perceptron(TEMPLATES).fit(corpus()), tmp_path / "p.skip")
+    _, out, _ = run(tmp_path / "p.skip", "--text", "we met at Grace Road", "--token", "Grace")
+    assert "no probabilities" in out.splitlines()[-1]
+    assert "odds" not in out
+    assert not any(line.startswith("probability") for line in out.splitlines())
 
 
 def test_the_command_answers_in_json(run, path):

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain.kernels import intern
-from skipchain.kernels.gather import compress, gather, transpose
+from skipchain.kernels.gather import compress, gather, transpose, write_out
 
 QUICK = settings(max_examples=60, deadline=None)
 NOTHING = np.zeros(0, np.float64)
@@ -52,6 +52,31 @@ def test_gather_is_a_matrix_product(index, width, add, data):
     wanted = before.copy()
     wanted[first:last] = (matrix @ table)[first:last] + (7.0 if add else 0.0)
     np.testing.assert_allclose(out, wanted, rtol=1e-12, atol=1e-12)
+
+
+@QUICK
+@given(indexes(), indexes(columns=4))
+def test_units_are_written_out_in_their_place(index, units):
+    indptr, indices, values = index
+    size = len(units[0]) - 1
+    split = 6 - size if size else 6  # the last columns are units
+    found = write_out(*index, split, *units)
+    rows = []
+    for r in range(len(indptr) - 1):
+        rows.append([])
+        for k in range(indptr[r], indptr[r + 1]):
+            v = values[k] if len(values) else 1.0
+            if indices[k] < split:
+                rows[-1].append((indices[k], v))
+                continue
+            for e in range(*units[0][indices[k] - split : indices[k] - split + 2]):
+                rows[-1].append((units[1][e], v * (units[2][e] if len(units[2]) else 1.0)))
+    np.testing.assert_array_equal(np.diff(found[0]), [len(row) for row in rows])
+    np.testing.assert_array_equal(found[1], [f for row in rows for f, _ in row])
+    if len(values) or len(units[2]):
+        np.testing.assert_array_equal(found[2], [v for row in rows for _, v in row])
+    else:
+        assert len(found[2]) == 0
 
 
 @QUICK

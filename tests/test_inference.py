@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from skipchain import Column, Corpus, SkipchainError
-from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
@@ -186,11 +185,11 @@ def test_forced_decoding_is_the_best_path_that_agrees():
 @pytest.mark.parametrize(
     ("scheme", "forced", "told"),
     [
-        ("iob2", [None, "O", "I-X"], r"token 2: label 'I-X' contradicts the labels"),
-        ("iob2", ["I-Y", None, None], r"token 0: label 'I-Y'"),
-        ("bioes", [None, "B-X", "B-Y"], r"token 2: label 'B-Y'"),
-        ("bioes", ["B-X", None, None], r"token 0: label 'B-X'"),
-        ("bioes", [None, "E-X", None], r"token 1: label 'E-X'"),
+        ("iob2", [None, "O", "I-X"], "'O' given for token 1 and 'I-X' given for token 2"),
+        ("iob2", ["I-Y", None, None], "'I-Y' given for token 0 contradicts the scheme"),
+        ("bioes", [None, "B-X", "B-Y"], "'B-X' given for token 1 and 'B-Y' given for token 2"),
+        ("bioes", ["B-X", None, None], "'B-X' given for token 0 contradicts the scheme"),
+        ("bioes", [None, "E-X", None], "'E-X' given for token 1 contradicts the scheme"),
     ],
 )
 def test_contradictions_are_named(scheme, forced, told):
@@ -205,8 +204,7 @@ def test_what_has_no_path_is_refused_by_every_decoder():
     allowed = np.ones((3, len(model.labels)), bool)
     allowed[2] = False
     with Workers(1) as workers:
-        scores = model.scored(Dataset(model.features.encode(corpus), corpus.sentences), workers)
-        scores = replace(scores, allowed=allowed)
+        scores = model.scored(model.dataset(corpus), workers, allowed)
         for decoder in DECODERS:
             with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
                 model.decode(scores, workers, decoder)

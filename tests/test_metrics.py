@@ -558,16 +558,31 @@ def test_report_without_scheme():
     assert "[b]" in printed(metrics.render(metrics.evaluate(gold, gold)))
 
 
+def test_what_is_not_known_has_no_score():
+    gold = Corpus.of([["a", "b"]], [["B-X", "_"]], scheme="iob2")
+    full = Corpus.of([["a", "b"]], [["B-X", "O"]], scheme="iob2")
+    with pytest.raises(CorpusError, match="token 1 has no gold label"):
+        metrics.evaluate(gold, full)
+    with pytest.raises(CorpusError, match="token 1 has no predicted label"):
+        metrics.evaluate(full, gold)
+    plain = Corpus.of([["a", "b"]], [["_", "N"]])
+    with pytest.raises(CorpusError, match="token 0 has no gold label"):
+        metrics.significance(plain, plain, plain)
+    assert metrics.evaluate(gold[:0], gold[:0]).tokens.tokens == 0
+
+
 def test_confusion_table():
     gold = Column.encode(["A", "A", "B", "C", "D"])
     scores = metrics.token_scores(gold, Column.encode(["A", "C", "B", "C", "D"]), np.array([0, 5]))
     lines = [line.split() for line in printed(metrics.confusion_table(scores)).splitlines()]
-    assert lines[0] == ["gold", "\\", "predicted", "A", "B", "C", "D"]
+    assert lines[0] == ["gold", "\\", "found", "A", "B", "C", "D"]
     assert lines[1] == ["A", "1", "·", "1", "·"]
     assert lines[3] == ["C", "·", "·", "1", "·"]
     few = printed(metrics.confusion_table(scores, limit=2))
     assert few.splitlines()[0].split()[3:] == ["A", "C"]
     assert "2 more not shown" in few
+    cut = printed(metrics.confusion_table(scores, width=18)).splitlines()
+    assert [line.split()[3:] for line in cut if line.startswith("gold")] == [["A", "B"], ["C", "D"]]
 
 
 def test_importing_stays_cheap():

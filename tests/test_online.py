@@ -11,7 +11,7 @@ from skipchain import Corpus
 from skipchain.dataset import Dataset
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.kernels.online import LONG, OFTEN, Counts, _count
+from skipchain.kernels.online import LONG, OFTEN, Tally, _count
 from skipchain.objectives.likelihood import ConditionalLikelihood
 from skipchain.objectives.online import MarginUpdates, StochasticLikelihood, kernel_features
 from skipchain.parallel import Workers
@@ -100,15 +100,13 @@ def test_a_step_of_a_long_chain_is_shorter_where_things_occur_often(templates, l
 def test_the_counts_of_a_chain_are_forgotten(templates):
     data = draw(3, [7, 9], templates=templates)
     features = kernel_features(data.rows)
-    counts = Counts(
-        np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3)
-    )
+    tally = Tally(np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3))
     kept = np.ones(1000, bool)
-    _count(features, 7, 9, kept, data.labels, counts, False)
-    assert counts.labels.sum() == 9
-    assert counts.state.any()
-    _count(features, 7, 9, kept, data.labels, counts, True)
-    assert not any(part.any() for part in counts)
+    _count(features, 7, 9, kept, data.labels, tally, False)
+    assert tally.labels.sum() == 9
+    assert tally.state.any()
+    _count(features, 7, 9, kept, data.labels, tally, True)
+    assert not any(part.any() for part in tally)
 
 
 def test_a_partly_labelled_step_follows_the_clamped_gradient():

@@ -14,9 +14,10 @@ import pytest
 from skipchain import Corpus, SkipchainError, cli
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.labelled_lines import read_labelled_lines
+from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
-from skipchain.reproduce.encodings import outcome, rewritten
+from skipchain.reproduce.encodings import Stopwatch, outcome, rewritten
 from skipchain.reproduce.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.maxent import maximum_entropy
@@ -156,6 +157,15 @@ def test_io_merges_names_that_touch():
     corpus = Corpus.of([["Ada", "Bo", "ran"]], [["B-PER", "B-PER", "O"]], scheme="iob2")
     assert rewritten(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]
     assert rewritten(corpus, "bioes")[0].labels == ["S-PER", "S-PER", "O"]
+
+
+def test_an_interrupt_ends_the_measurement():
+    watch = Stopwatch()
+    watch.begin(None)
+    watch.end(Minimum(np.zeros(1), 0.0, 1, 1, "30 epochs"))
+    assert watch.seconds >= 0.0
+    with pytest.raises(KeyboardInterrupt):
+        watch.end(Minimum(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
 
 
 def row(encoding, metric, verdict):

@@ -25,7 +25,10 @@ from skipchain.scorers.linear import Weights
 WORDS = ["a", "b", "c"]
 
 
-def problem(seed, lengths, labels, *, local=False, forbidden=0.0, spread=1.0, templates="word"):
+def problem(
+    seed, lengths, labels, *, local=False, forbidden=0.0, spread=1.0, templates="word", limited=0.0
+):
+    """Scored chains; ``forbidden`` is the share of pairs, ``limited`` that of labels ruled out."""
     rng = np.random.default_rng(seed)
     corpus = Corpus.of([[WORDS[k] for k in rng.integers(0, 3, n)] for n in lengths])
     _, rows = Vocabulary.fit(corpus, Templates.parse(templates))
@@ -38,10 +41,13 @@ def problem(seed, lengths, labels, *, local=False, forbidden=0.0, spread=1.0, te
         np.fill_diagonal(pairs, True)
         constraints = Constraints(pairs, np.ones(labels, bool), rng.random(labels) >= forbidden / 2)
         constraints.end[0] = True
+    candidates = None
+    if limited:
+        candidates = rng.random((corpus.n_tokens, labels)) >= limited
+        candidates[:, 0] = True  # with which any path is possible
+    data = Dataset(rows, corpus.sentences, candidates=candidates)
     with Workers(1) as workers:
-        return Scores.of(
-            Dataset(rows, corpus.sentences), weights, workers, constraints, None, local
-        )
+        return Scores.of(data, weights, workers, constraints, None, local)
 
 
 class Enumeration:
@@ -86,16 +92,18 @@ CASES = st.tuples(
     st.sampled_from([0.0, 0.3]),
     st.sampled_from([0.5, 3.0, 400.0]),
     st.sampled_from(["word", "word\nlabel[-1] & word"]),
+    st.sampled_from([0.0, 0.6]),
 )
 
 
 @given(CASES)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_every_decoder_equals_enumeration(case):
-    seed, lengths, labels, local, forbidden, spread, templates = case
+    seed, lengths, labels, local, forbidden, spread, templates, limited = case
     scores = problem(
-        seed, lengths, labels, local=local, forbidden=forbidden, spread=spread, templates=templates
-    )
+        seed, lengths, labels, local=local, forbidden=forbidden, spread=spread,
+        templates=templates, limited=limited,
+    )  # fmt: skip
     with Workers(1) as workers:
         path = chains.viterbi(scores, workers)
         found = chains.marginals(scores, workers)
@@ -123,9 +131,10 @@ def test_every_decoder_equals_enumeration(case):
 
 @pytest.mark.parametrize("local", [True, False])
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_a_beam_equals_the_plain_one(local, width):
+@pytest.mark.parametrize("limited", [0.0, 0.5])
+def test_a_beam_equals_the_plain_one(local, width, limited):
     for seed in range(25):
-        scores = problem(seed, [5], 3, local=local)
+        scores = problem(seed, [5], 3, local=local, limited=limited)
         every = Enumeration(scores, 0)
         hypotheses = [((), 0.0)]
         for _ in range(5):
@@ -134,6 +143,8 @@ def test_a_beam_equals_the_plain_one(local, width):
                 for y in range(3):
                     fresh = (*path, y)
                     score = every.prefix(fresh)[-1]
+                    if score == -np.inf:
+                        continue
                     if fresh[-2:] not in grown or score > grown[fresh[-2:]][1]:
                         grown[fresh[-2:]] = (fresh, score)
             hypotheses = sorted(grown.values(), key=lambda item: -item[1])[:width]
@@ -177,8 +188,9 @@ def test_without_scores_of_triples_it_is_the_chain_of_order_1():
         )
 
 
-def test_log_space_and_scaled_passes_agree():
-    scores = problem(7, [5, 4], 3, local=False)
+@pytest.mark.parametrize("limited", [0.0, 0.5])
+def test_log_space_and_scaled_passes_agree(limited):
+    scores = problem(7, [5, 4], 3, limited=limited)
     p = scores.raw((0, 2))
     scaled, safe = np.empty_like(p.node), np.empty_like(p.node)
     triples = np.zeros((2, *scores.weights.second.shape))
@@ -197,6 +209,21 @@ def test_log_space_and_scaled_passes_agree():
     np.testing.assert_allclose(scaled, safe, atol=1e-12)
     np.testing.assert_allclose(pairs[0], pairs[1], atol=1e-12)
     np.testing.assert_allclose(triples[0], triples[1], atol=1e-12)
+
+
+def test_a_mass_that_one_pass_loses_is_found_again():
+    # exp(−800) is 0 in the first pass, exp(900) infinite in the second; together they win
+    node = np.array([[0.0, -800.0], [0.0, 0.0], [0.0, 0.0]])
+    edge, second = np.zeros((1, 2, 2)), np.zeros((3, 2, 2))
+    second[1, 1, 1] = 900.0
+    marginals, log_z = np.empty((3, 2)), np.empty(1)
+    pairs, triples = np.zeros((1, 2, 2)), np.zeros((3, 2, 2))
+    kernel.forward_backward(
+        node, edge, node, edge, second, np.array([0, 3]), False, marginals, pairs, triples, log_z
+    )
+    np.testing.assert_allclose(marginals, [[0, 1]] * 3, atol=1e-12)
+    assert log_z[0] == pytest.approx(100.0)
+    assert triples[1, 1, 1] == pytest.approx(1.0)
 
 
 # Learning ----------------------------------------------------------------------------------------

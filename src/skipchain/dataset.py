@@ -16,13 +16,16 @@ class Dataset:
     """N tokens in C chains, as integers.
 
     ``labels`` is None where the tokens are only to be tagged. Where some are not known, ``allowed``
-    tells which labels each token may have, and ``labels`` is −1 there.
+    tells which labels each token may have, and ``labels`` is −1 there. ``candidates`` are the
+    labels that a token can have at all, where a tag dictionary says so: the model is a distribution
+    over these.
     """
 
     rows: Rows
     offsets: NDArray[np.int64]  # [C + 1]
     labels: NDArray[np.int32] | None = None  # [N]
     allowed: NDArray[np.bool_] | None = None  # [N, L]
+    candidates: NDArray[np.bool_] | None = None  # [N, L]
 
     @property
     def n_tokens(self) -> int:

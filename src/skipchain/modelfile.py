@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from skipchain import __version__
 from skipchain.errors import ModelFileError, SkipchainError
+from skipchain.features.dictionary import TagDictionary
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.histories import Histories
 from skipchain.features.strings import Strings
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
@@ -33,7 +35,7 @@ from skipchain.scorers.linear import Weights, weight_shapes
 if TYPE_CHECKING:
     from skipchain.models.sequence import SequenceEstimator
 
-FORMAT = 2
+FORMAT = 3
 HEADER = "skipchain"
 Arrays = dict[str, NDArray[Any]]
 
@@ -61,6 +63,12 @@ def save(
     }
     recipe, own = _recipe(model.features)
     arrays |= own
+    if model.dictionary is not None:
+        arrays |= _strings("dictionary", model.dictionary.words)
+        arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
+    if model.histories is not None:
+        arrays["histories.contexts"] = model.histories.contexts
+        arrays |= _sparse("histories.weights", model.histories.weights)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     header = {
         "format": FORMAT,
@@ -70,7 +78,8 @@ def save(
         "encoding": model.encoding,
         "constrained": model.constrained,
         "local": model.local,
-        "order": model.weights.order,
+        "order": model.order,
+        "dictionary": None if model.dictionary is None else model.dictionary.min_count,
         "features": recipe,
         "summary": dict(model.summary),
         "versions": {
@@ -120,6 +129,8 @@ def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None
         return ChainModel(
             str(header["kind"]), labels, features, weights, header["scheme"], header["encoding"],
             bool(header["constrained"]), bool(header["local"]), header["summary"],
+            _dictionary(header["dictionary"], arrays, len(labels)),
+            _histories(int(header["order"]), arrays, len(labels)),
         )  # fmt: skip
     except ModelFileError:
         raise
@@ -212,12 +223,7 @@ def _recipe(features: Features) -> tuple[dict[str, Any], Arrays]:
             features.to_arrays(),
         )
     if isinstance(features, NamedFeatures):
-        strings = features.strings
-        return {"kind": "named"}, {
-            "names.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
-            "names.starts": strings.starts,
-            "names.lengths": strings.lengths,
-        }
+        return {"kind": "named"}, _strings("names", features.strings)
     return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
 
 
@@ -236,20 +242,57 @@ def _features(
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
         return Vocabulary.from_arrays(Templates.parse(recipe["text"], own), arrays)
     if recipe["kind"] == "named":
-        text = arrays["names.text"].tobytes().decode("utf-8", "surrogatepass")
-        starts, lengths = arrays["names.starts"], arrays["names.lengths"]
-        ends = starts.astype(np.int64) + lengths
-        if starts.shape != lengths.shape or (
-            len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
-        ):
-            raise ValueError("feature names reach beyond their text")
-        return NamedFeatures(Strings(text, starts, lengths))
+        return NamedFeatures(_read_strings("names", arrays))
     if recipe["kind"] == "numbered":
         columns, width = arrays["columns"], int(recipe["width"])
         if len(columns) and (columns.min() < 0 or columns.max() >= width):
             raise ValueError(f"columns lie outside a matrix of {width}")
         return NumberedFeatures(columns, width)
     raise ValueError(f"unknown kind of features {recipe['kind']!r}")
+
+
+def _strings(name: str, strings: Strings) -> Arrays:
+    return {
+        f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
+        f"{name}.starts": strings.starts,
+        f"{name}.lengths": strings.lengths,
+    }
+
+
+def _read_strings(name: str, arrays: Arrays) -> Strings:
+    text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
+    starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
+    ends = starts.astype(np.int64) + lengths
+    if starts.shape != lengths.shape or (
+        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
+    ):
+        raise ValueError(f"{name} reach beyond their text")
+    return Strings(text, starts, lengths)
+
+
+def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:
+    if min_count is None:
+        return None
+    words = _read_strings("dictionary", arrays)
+    packed = arrays["dictionary.labels"]
+    if packed.dtype != np.uint8 or packed.shape != (len(words), (n_labels + 7) // 8):
+        raise ValueError(f"the dictionary has {packed.shape} labels for {len(words)} words")
+    labels = np.unpackbits(packed, axis=1, count=n_labels).astype(np.bool_)
+    if not labels.any(axis=1).all():
+        raise ValueError("the dictionary has a word without labels")
+    return TagDictionary(words, labels, int(min_count))
+
+
+def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:
+    if order <= 2:
+        return None
+    contexts = arrays["histories.contexts"]
+    if contexts.dtype != np.int64 or contexts.ndim != 1 or (np.diff(contexts) <= 0).any():
+        raise ValueError("the histories are not sorted")
+    weights = _dense("histories.weights", arrays, (len(contexts), n_labels))
+    if not np.isfinite(weights).all():
+        raise ValueError("the histories' weights are not all finite")
+    return Histories(order, contexts, weights)
 
 
 def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skipchain.errors import CorpusError
 from skipchain.kernels.chain import normalisers
-from skipchain.kernels.paths import dead_end
+from skipchain.kernels.paths import dead_ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,16 @@ class Constraints:
         >>> rule.dead_end(np.array([[1, 0], [1, 1], [0, 1]], bool), np.array([0, 3]))
         2
         """
-        token = int(dead_end(allowed, self.pairs, self.start, self.end, offsets))
-        return None if token < 0 else token
+        lost = self.dead_ends(allowed, offsets)
+        return int(lost[lost >= 0][0]) if (lost >= 0).any() else None
+
+    def dead_ends(
+        self, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The first token of each chain that no path reaches, or −1. [C]"""
+        where = np.empty(len(offsets) - 1, np.int64)
+        dead_ends(allowed, self.pairs, self.start, self.end, offsets, where)
+        return where
 
     def allow_every_length(self) -> bool:
         """Whether a chain of any length has at least one allowed path."""

@@ -40,13 +40,16 @@ def load(
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A labelled span of a text: characters ``start … end − 1``, and how sure the model is."""
+    """A labelled span of a text: characters ``start … end − 1``, and how sure the model is.
+
+    A model of order 3 or more cannot tell, and gives None.
+    """
 
     start: int
     end: int
     label: str
     text: str
-    confidence: float
+    confidence: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +96,21 @@ class Tagger:
     model: ChainModel
     threads: int | None = None
 
-    def tag(self, text: str, *, decoder: str = "viterbi", beam: int = BEAM) -> Tagged:
+    def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> Tagged:
         """Tokenise and tag running text; an empty text has no tokens."""
         if not text.strip():
             return Tagged(text, (), (), ())
         corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
-        spans = self.model.encoding is not None
-        found = self.predict(corpus, decoder=decoder, beam=beam, confidences=spans)
+        told = self.model.encoding is not None and self.model.exact
+        found = self.predict(corpus, decoder=decoder, beam=beam, confidences=told)
         starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
         entities = []
-        if found.spans is not None and found.confidences is not None:
-            for (a, b, label), sure in zip(found.spans, found.confidences.tolist(), strict=True):
+        if found.spans is not None:
+            sures = found.confidences
+            known = [None] * len(found.spans) if sures is None else sures.tolist()
+            for (a, b, label), sure in zip(found.spans, known, strict=True):
                 start, end = starts[a], ends[b - 1]
                 entities.append(Entity(start, end, label, text[start:end], sure))
         return Tagged(
@@ -119,7 +124,7 @@ class Tagger:
         self,
         corpus: Corpus,
         *,
-        decoder: str = "viterbi",
+        decoder: str | None = None,
         beam: int = BEAM,
         forced: Sequence[str | None] | None = None,
         confidences: bool = False,
@@ -129,9 +134,10 @@ class Tagger:
         """Label a corpus, and say whatever else is asked for.
 
         ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
-        ``beam``. ``forced`` gives some tokens' labels (None: free); ``confidences`` asks for the
-        probability of each span, ``probabilities`` for that of each label at each token, ``nbest``
-        for so many labellings of each sentence.
+        ``beam``; None is the model's own, most often ``viterbi``. ``forced`` gives some tokens'
+        labels (None: free); ``confidences`` asks for the probability of each span,
+        ``probabilities`` for that of each label at each token, ``nbest`` for so many labellings of
+        each sentence.
         """
         model = self.model
         if not isinstance(corpus, Corpus):
@@ -160,7 +166,7 @@ class Tagger:
             )
 
     def label(
-        self, sequences: Any, *, decoder: str = "viterbi", beam: int = BEAM
+        self, sequences: Any, *, decoder: str | None = None, beam: int = BEAM
     ) -> list[list[str]]:
         """The labels of each sequence, for input of the kind that the model was fitted on."""
         with Workers(self.threads) as workers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -17,17 +18,30 @@ def main() -> None:
     from skipchain.cli.app import app
 
     warnings.showwarning = _warn
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: an encoding may lack "→"
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except SkipchainError as error:
         fail(str(error), USER_ERROR)
     except KeyboardInterrupt:
         fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has gone: nothing to say, nowhere to say it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_stdout()
         sys.exit(1)
+    except OSError as error:
+        _drop_stdout()
+        fail(f"cannot write {error.filename or 'stdout'}: {error.strerror or error}", USER_ERROR)
     except MemoryError:
         fail("out of memory; use less data, fewer features or a higher --min-count", USER_ERROR)
+
+
+def _drop_stdout() -> None:
+    """Send what is left in the buffer nowhere, or leaving would try to write it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:

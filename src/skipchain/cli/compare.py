@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -27,17 +27,16 @@ from skipchain.cli.options import (
     shared_settings,
 )
 from skipchain.errors import SkipchainError
+from skipchain.grid import Grid, fitting
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from skipchain.comparison import Comparison
-    from skipchain.comparison.comparison import Grid
 
 ALL = "crf,memm,maxent,perceptron,hmm"
 NAME = "comparison"
 WORDS = ("model", "decoder")  # columns that are no figures
-GAP = 2  # spaces between columns
 WIDE = 10_000  # for files and pipes
 
 
@@ -185,31 +184,6 @@ def _print(found: Comparison) -> None:
         headings, rows = found.decodings()
         console.print()
         console.print(_table((headings, rows), [""] * len(rows)))
-
-
-def fitting(grid: Grid, width: int) -> Iterator[Grid]:
-    """The grid cut into as many as it takes to fit a width, each with the first column.
-
-    >>> for part in fitting((("model", "F1", "p"), [("crf", "90.00", "0.5")]), 14):
-    ...     print(part)
-    (('model', 'F1'), [('crf', '90.00')])
-    (('model', 'p'), [('crf', '0.5')])
-    """
-    headings, rows = grid
-    widths = [max(map(len, column)) + GAP for column in zip(headings, *rows, strict=True)]
-    chosen, taken = [0], widths[0]
-    for number in range(1, len(headings)):
-        if taken + widths[number] - GAP > width and len(chosen) > 1:
-            yield _picked(grid, chosen)
-            chosen, taken = [0], widths[0]
-        chosen.append(number)
-        taken += widths[number]
-    yield _picked(grid, chosen)
-
-
-def _picked(grid: Grid, chosen: Sequence[int]) -> Grid:
-    headings, rows = grid
-    return tuple(headings[k] for k in chosen), [tuple(row[k] for k in chosen) for row in rows]
 
 
 def _table(grid: Grid, styles: Sequence[str]) -> Table:

@@ -36,6 +36,7 @@ def convert(
     quiet: Quiet = False,
 ) -> None:
     """Convert a labelled file to another format, another scheme, or both."""
+    from skipchain.corpus.corpus import plural
     from skipchain.io.files import check_target
     from skipchain.schemes import check_scheme
     from skipchain.schemes import convert as rewrite
@@ -53,7 +54,7 @@ def convert(
         labels, mended = mend(corpus.labels, corpus.sentences, corpus.scheme)
         corpus = corpus.with_labels(labels, corpus.scheme)
         if not quiet:
-            say(f"{source}: {len(mended)} labels mended")
+            say(f"{source}: {plural(len(mended), 'label')} mended")
             for violation in mended[:SHOWN]:
                 say(f"  {violation}")
             if len(mended) > SHOWN:

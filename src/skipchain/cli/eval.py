@@ -14,6 +14,7 @@ from skipchain.cli.options import (
     Decoder,
     Format,
     Json,
+    Label,
     Scheme,
     Threads,
     decoding,
@@ -46,6 +47,7 @@ def evaluate(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     json: Json = False,
@@ -56,7 +58,7 @@ def evaluate(
     from skipchain.modelfile import is_model_file
 
     steps = decoding(decoder, beam)
-    how = {"format": format, "columns": columns, "scheme": scheme}
+    how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
     began = time.perf_counter()
     if is_model_file(first):
         from skipchain.tagger import load
@@ -86,5 +88,5 @@ def evaluate(
     console = Console(file=sys.stdout)
     console.print(render(evaluation))
     if confusion:
-        console.print(confusion_table(evaluation.tokens))
+        console.print(confusion_table(evaluation.tokens, width=console.width))
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)

@@ -12,6 +12,7 @@ from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
+    from skipchain.models.chain import ChainModel
     from skipchain.models.explain import Explanation
 
 
@@ -71,7 +72,7 @@ def explain(
         answer["contributions"] = answer["contributions"][:top]
         print_json(answer)
     else:
-        _print(found, tagger.model.kind, top)
+        _print(found, tagger.model, top)
 
 
 def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
@@ -91,7 +92,7 @@ def _token(given: str) -> int | str:
         return given
 
 
-def _print(found: Explanation, kind: str, top: int) -> None:
+def _print(found: Explanation, model: ChainModel, top: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -115,20 +116,25 @@ def _print(found: Explanation, kind: str, top: int) -> None:
         table.add_row(f"… {len(rest)} more", *_signed(*sums, sums[0] - sums[1]))
     totals = found.totals
     table.add_row(Text("total", style="bold"), *_signed(*totals, totals[0] - totals[1]))
-    table.add_row(
-        "probability", *(f"{p:.3f}" for p in found.probabilities), ""
-    )  # fmt: skip
+    if model.probabilistic:
+        table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
     console.print(table)
     for label in found.forbidden:
         console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
-    console.print(
-        f"[dim]{kind}: the difference of the totals is the log odds of the two labels "
-        + (
-            "given the label before; the normaliser is the same for both and left out[/dim]"
-            if found.local
-            else "given the labels around[/dim]"
+    console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
+
+
+def _meaning(model: ChainModel) -> str:
+    """What the difference of the totals is."""
+    if not model.probabilistic:
+        return (
+            "the difference of the totals is by how much one label's score is above the other's "
+            "given the labels around; scores of this model are no probabilities"
         )
-    )
+    told = "the difference of the totals is the log odds of the two labels given the label"
+    if model.local:
+        return f"{told} before; the normaliser is the same for both and left out"
+    return f"{told}s around"
 
 
 def _signed(*scores: float) -> tuple[str, ...]:

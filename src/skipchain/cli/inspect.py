@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from skipchain.cli.options import Json, print_json
+from skipchain.grid import fitting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,14 +74,20 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
     if pairs:
         _print_features(console, "Features of label pairs", pairs)
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
-    table = Table(box=None)
-    table.add_column("")
-    for name in labels:
-        table.add_column(Text(name), justify="right")
-    for source in ["<start>", *labels, "<end>"]:
-        row = summary["transitions"][source]
-        table.add_row(Text(source), *(f"{row[target]:+.2f}" for target in labels))
-    console.print(table)
+    rows = [
+        (source, *(f"{summary['transitions'][source][target]:+.2f}" for target in labels))
+        for source in ("<start>", *labels, "<end>")
+    ]
+    for number, (headings, cells) in enumerate(fitting((("", *labels), rows), console.width)):
+        if number:
+            console.print()
+        table = Table(box=None, pad_edge=False)
+        for heading in headings:
+            side: Literal["left", "right"] = "right" if heading else "left"
+            table.add_column(Text(heading), justify=side, no_wrap=True)
+        for row in cells:
+            table.add_row(*map(Text, row))
+        console.print(table)
 
 
 def _print_features(console: Console, title: str, features: list[dict[str, Any]]) -> None:

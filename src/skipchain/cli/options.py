@@ -30,6 +30,13 @@ Columns = Annotated[
         help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
     ),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="For CoNLL-U: the column that gives the labels, such as xpos; upos unless told.",
+    ),
+]
 Scheme = Annotated[
     str | None,
     typer.Option(
@@ -37,7 +44,8 @@ Scheme = Annotated[
     ),
 ]
 Decoder = Annotated[
-    str | None, typer.Option(help="viterbi (unless told), posterior, greedy or beam.")
+    str | None,
+    typer.Option(help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam)."),
 ]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
@@ -76,7 +84,7 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
-        raise SkipchainError(f"--beam needs --decoder beam; {decoder} has no beam")
+        raise SkipchainError(f"--beam needs --decoder beam; {decoder or 'viterbi'} has no beam")
     return {"decoder": decoder, "beam": beam}
 
 
@@ -97,15 +105,17 @@ def read_corpora(
     format: str | None,
     columns: str | None,
     scheme: str | None,
+    label: str | None = None,
     quiet: bool = True,
 ) -> Corpus:
     """All files as one corpus; an inferred scheme is said on stderr."""
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    own = {} if label is None else {"label": label}
     corpora = []
     for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme)
+        corpus = read(path, format, columns=names, scheme=scheme, **own)
         corpora.append(corpus)
         if not quiet:
             say(f"{path}: {describe(corpus, told=scheme is not None)}")
@@ -132,7 +142,7 @@ def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
 def describe(corpus: Corpus, *, told: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
     from skipchain.corpus.corpus import plural
-    from skipchain.schemes import infer
+    from skipchain.schemes import UNKNOWN, infer
 
     counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
     sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))
@@ -141,7 +151,9 @@ def describe(corpus: Corpus, *, told: bool) -> str:
         return sizes
     if told:
         return f"{sizes}; scheme {corpus.scheme}"
-    reason = infer(corpus.labels, corpus.sentences).reason
+    reason = f"labels {UNKNOWN!r} are not known"
+    if UNKNOWN not in corpus.labels.values:
+        reason = infer(corpus.labels, corpus.sentences).reason
     return f"{sizes}; scheme {corpus.scheme or 'none'} ({reason})"
 
 
@@ -160,5 +172,7 @@ def say(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """A value as JSON on stdout, in UTF-8 whatever the locale."""
+    from skipchain.io.files import STANDARD, write_text
+
+    write_text(STANDARD, json.dumps(value, ensure_ascii=False, indent=2) + "\n")

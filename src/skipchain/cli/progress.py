@@ -21,9 +21,8 @@ PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 def training_display(estimator: SequenceEstimator) -> TrainingDisplay:
     """The display of an estimator's training."""
-    return TrainingDisplay(
-        getattr(estimator, "tolerance", 0.0), getattr(estimator, "max_iterations", 0)
-    )
+    tolerance, _, limit = getattr(estimator, "stopping", (0.0, 0, 0))
+    return TrainingDisplay(tolerance, limit)
 
 
 class TrainingDisplay:
@@ -46,12 +45,15 @@ class TrainingDisplay:
 
     def begin(self, problem: Problem) -> None:
         """Say what is about to be done and what memory it takes."""
-        say(
-            f"training: {problem.sequences:,} sequences, {problem.tokens:,} tokens, "
-            f"{problem.labels} labels, {problem.features:,} features "
-            f"({problem.active:,} active), {problem.parameters:,} weights; "
-            f"about {megabytes(problem.bytes)} of memory"
-        )
+        from skipchain.corpus.corpus import plural
+
+        sizes = (
+            plural(problem.sequences, "sequence"), plural(problem.tokens, "token"),
+            plural(problem.labels, "label"),
+            f"{plural(problem.features, 'feature')} ({problem.active:,} active)",
+            plural(problem.parameters, "weight"),
+        )  # fmt: skip
+        say(f"training: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live

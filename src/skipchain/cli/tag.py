@@ -12,6 +12,7 @@ from skipchain.cli.options import (
     Columns,
     Decoder,
     Format,
+    Label,
     Overwrite,
     Scheme,
     Threads,
@@ -65,6 +66,7 @@ def tag(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -93,18 +95,19 @@ def tag(
     if text is not None:
         if not text.strip():
             raise SkipchainError("--text is empty; there is nothing to tag")
-        corpus = parse_plain(text)
+        corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
         if file == "-" and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
+        corpus = read_corpora([file], format=format, columns=columns, label=label, scheme=scheme)
     forced = _forced(corpus, tagger, file) if force else None
     with compile_notice():
         found = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,
             **how,
             forced=forced,
-            confidences=(marginals or wanted == "html") and tagger.model.encoding is not None,
+            confidences=tagger.model.encoding is not None
+            and (marginals or (wanted == "html" and tagger.model.exact)),
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )

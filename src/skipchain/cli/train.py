@@ -16,6 +16,7 @@ from skipchain.cli.options import (
     Features,
     Format,
     Json,
+    Label,
     MinCount,
     Overwrite,
     Quiet,
@@ -46,8 +47,16 @@ def train(
     encoding: Encoding = "bioes",
     min_count: MinCount = 1,
     constraints: Constraints = "decoding",
+    dictionary: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Words seen N times or more may only have the labels they were seen with.",
+        ),
+    ] = None,
     order: Annotated[
-        int | None, typer.Option(help="How many labels back a label depends on: 1 or 2.")
+        int | None,
+        typer.Option(help="How many labels back a label depends on: 1 or 2; memm up to 8."),
     ] = None,
     optimiser: Annotated[
         str | None,
@@ -109,6 +118,7 @@ def train(
     ] = None,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     overwrite: Overwrite = False,
@@ -121,6 +131,7 @@ def train(
     """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
+    from skipchain.corpus.corpus import plural
     from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models import check_kind, make_estimator
 
@@ -129,7 +140,7 @@ def train(
     check_kind(model)
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
-    how = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}
     corpus = read_corpora(files, **how)  # type: ignore[arg-type]
     require_labels(corpus, ", ".join(files))
     held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
@@ -137,14 +148,12 @@ def train(
         require_labels(held_out, ", ".join(dev or []))
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
-        "order": order, "optimiser": optimiser, "objective": objective, "l1": l1, "l2": l2,
-        "pairs": pairs,
+        "dictionary": dictionary, "order": order, "optimiser": optimiser,
+        "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,
     }  # fmt: skip
-    if optimiser is None and (tolerance is not None or max_iterations is not None):
-        chosen["optimiser"] = "lbfgs"  # the one that these are for
     estimator = make_estimator(
         model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
     )
@@ -177,8 +186,8 @@ def train(
     elif not quiet:
         held = "" if score is None else f"; dev {score:.2f}"
         say(
-            f"wrote {output}: {fitted.features.n_features:,} features, "
-            f"{fitted.weights.active:,} weights{held}; {seconds:.1f} s"
+            f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
+            f"{plural(fitted.weights.active, 'weight')}{held}; {seconds:.1f} s"
         )
         read = {name for t in fitted.features.templates.templates for name in t.columns}  # type: ignore[union-attr]
         if read != {"word"}:

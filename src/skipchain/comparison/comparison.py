@@ -9,11 +9,11 @@ from typing import Any
 from skipchain import markdown
 from skipchain.comparison.plot import results_picture
 from skipchain.comparison.result import Decoding, Result
+from skipchain.grid import Grid
 from skipchain.pictures import Picture
 
 MISSING = "–"
 VERSUS, P_VALUE = "vs first", "p"
-Grid = tuple[tuple[str, ...], list[tuple[str, ...]]]
 
 
 @dataclass(frozen=True, slots=True)

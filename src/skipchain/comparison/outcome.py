@@ -16,10 +16,11 @@ from skipchain.corpus.column import frozen
 class Outcome:
     """The measurements that scores and tables are made of.
 
-    ``labels`` are the predicted labels of the test data by decoder, Viterbi's first, written in
-    ``scheme``; ``decoding_seconds`` is the time each decoder took for scores and search, with the
-    features at hand. ``tagging_seconds`` is the time from words to Viterbi's labels. ``memory`` is
-    the most that the process held, in bytes (None where the system does not tell).
+    ``labels`` are the predicted labels of the test data by decoder, first the model's own (Viterbi,
+    but a beam where the order is above 2), written in ``scheme``; ``decoding_seconds`` is the time
+    each decoder took for scores and search, with the features at hand. ``tagging_seconds`` is the
+    time from words to labels. ``memory`` is the most that the process held, in bytes (None where
+    the system does not tell).
     """
 
     labels: Mapping[str, Column]
@@ -34,6 +35,11 @@ class Outcome:
     iterations: int
     stopped: str
     dev: float | None = None
+
+    @property
+    def decoder(self) -> str:
+        """The model's own decoder."""
+        return next(iter(self.labels))
 
     def as_dict(self) -> dict[str, Any]:
         """The outcome as it is written into a file."""

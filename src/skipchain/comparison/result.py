@@ -9,7 +9,6 @@ import numpy as np
 
 from skipchain.comparison.contender import Contender
 from skipchain.comparison.outcome import Outcome
-from skipchain.comparison.trial import VITERBI
 from skipchain.corpus import Column, Corpus
 from skipchain.metrics import Evaluation, Significance, evaluate, significance
 from skipchain.metrics.score import percent, rounded
@@ -76,7 +75,7 @@ class Result:
                 Decoding(
                     decoder,
                     evaluate(test, _predicted(test, outcome, decoder)),
-                    differing(outcome.labels[decoder], outcome.labels[VITERBI]),
+                    differing(outcome.labels[decoder], outcome.labels[outcome.decoder]),
                     seconds,
                 )
                 for decoder, seconds in outcome.decoding_seconds.items()
@@ -124,8 +123,8 @@ def differing(labels: Column, others: Column) -> int:
     return int(np.count_nonzero(renumbered(labels, others.values) != others.codes))
 
 
-def _predicted(test: Corpus, outcome: Outcome, decoder: str = VITERBI) -> Corpus:
-    return test.with_labels(outcome.labels[decoder], outcome.scheme)
+def _predicted(test: Corpus, outcome: Outcome, decoder: str | None = None) -> Corpus:
+    return test.with_labels(outcome.labels[decoder or outcome.decoder], outcome.scheme)
 
 
 def _scores(evaluation: Evaluation) -> dict[str, Any]:

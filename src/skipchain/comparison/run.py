@@ -153,10 +153,10 @@ def _check_decoders(
     decoders: Sequence[str], beam: int, contenders: Sequence[Contender]
 ) -> tuple[str, ...]:
     """The decoders, each once; refused where no contender has one."""
-    can = {kind: decoders_of(kind) for kind in dict.fromkeys(c.kind for c in contenders)}
+    can = {c.name: decoders_of(c.kind, c.settings.get("order", 1)) for c in contenders}
     for decoder in decoders:
         if not any(decoder in own for own in can.values()):
-            told = "; ".join(f"{kind} has {', '.join(own)}" for kind, own in can.items())
+            told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
             raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
     check_width(beam)
     return tuple(dict.fromkeys(decoders))

@@ -27,7 +27,6 @@ from skipchain.tagger import Tagger
 Display = Callable[[SequenceEstimator], AbstractContextManager[Progress]]
 """Makes a display of an estimator's training."""
 
-VITERBI = "viterbi"
 REPEATS = 3  # of which the quickest counts
 FEW = 8  # sentences that are enough to have every kernel compiled and loaded
 
@@ -36,7 +35,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An estimator, the data, the decoders to try (Viterbi always is), and where to save."""
+    """An estimator, the data, the decoders to try beside the model's own, and where to save."""
 
     estimator: SequenceEstimator
     train: Corpus
@@ -63,7 +62,7 @@ class Trial:
         if self.model_file is not None:
             save(model, self.model_file, overwrite=True)
         return Outcome(
-            {VITERBI: tagged, **{name: labels for name, (_, labels) in decoded.items()}},
+            {model.decoders[0]: tagged, **{name: labels for name, (_, labels) in decoded.items()}},
             model.scheme,
             {name: seconds for name, (seconds, _) in decoded.items()},
             training_seconds,
@@ -98,14 +97,10 @@ class Trial:
 
     def warm_up(self) -> bool:
         """Load the kernels, so that no contender pays for it; say if any had to be compiled."""
-        estimator, few = self.estimator, self.train[:FEW]
-        settings = estimator.get_params()
-        short = {"epochs": 1, "max_iterations": 1, "patience": None}
-        own = {name: value for name, value in short.items() if name in settings}
-        small = type(estimator)(**{**settings, **own})
+        small, few = self.estimator.shortened(), self.train[:FEW]
         with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
             small.fit(few)  # that they are too few is no mistake; fit will name any other
-            for decoder in (VITERBI, *self._own_decoders(small.fitted)):
+            for decoder in (None, *self._own_decoders(small.fitted)):
                 small.predict(few.without_labels(), decoder=decoder, beam=self.beam)
         return bool(compiled.buffer)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import FeatureError
-from skipchain.features.rows import NO_VALUES, Rows, Sparse
+from skipchain.features.rows import LARGEST, NO_VALUES, Rows, Sparse, remedy
 from skipchain.features.strings import Strings
 
 
@@ -136,11 +136,8 @@ def _weight(name: str, value: Any, where: str) -> float:
         weight = float(value)
     except OverflowError:
         weight = math.inf
-    if not math.isfinite(weight):
-        raise FeatureError(
-            f"{where}: feature {name!r} has the value {weight}; "
-            "remove it or put a number in its place"
-        )
+    if not abs(weight) <= LARGEST:  # NaN is not
+        raise FeatureError(f"{where}: feature {name!r} has the value {weight}; {remedy(weight)}")
     return weight
 
 

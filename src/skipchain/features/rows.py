@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 from skipchain.errors import FeatureError
 from skipchain.features.reading import Reading, Tuples, ViewValues, expand
 from skipchain.features.template import Atom, View
-from skipchain.kernels.gather import compress
+from skipchain.kernels.gather import compress, write_out
 from skipchain.kernels.intern import empty_slots, number_tuples
 
 NO_VALUES = np.zeros(0, np.float64)
+LARGEST = 1e20
+"""The largest feature value: products of such values stay far from the largest number, even in
+single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +87,16 @@ class Rows:
 
     def __post_init__(self) -> None:
         for part in (self.tokens, self.units, self.edges):
-            if len(part.values) and not np.isfinite(part.values).all():
-                where = int(np.flatnonzero(~np.isfinite(part.values))[0])
+            fit = np.abs(part.values) <= LARGEST  # NaN is not
+            if not fit.all():
+                where = int(np.flatnonzero(~fit)[0])
                 row = int(np.searchsorted(part.indptr, where, side="right")) - 1
                 if part is self.units:
                     place = int(np.argmax(self.tokens.indices == self.n_features + row))
                     row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
-                raise FeatureError(
-                    f"token {row}: feature value {part.values[where]} is not finite; "
-                    "remove it or put a number in its place"
-                )
+                value = part.values[where]
+                kind = "too large" if np.isfinite(value) else "not finite"
+                raise FeatureError(f"token {row}: feature value {value} is {kind}; {remedy(value)}")
 
     @property
     def n_active(self) -> int:
@@ -103,22 +106,13 @@ class Rows:
 
     def flat(self) -> Sparse:
         """The index of all N tokens with the units written out, as other tools hold it."""
-        part = self.tokens
-        is_unit = part.indices >= self.n_features
-        lengths = np.ones(len(part.indices), np.int64)
-        lengths[is_unit] = np.diff(self.units.indptr)[part.indices[is_unit] - self.n_features]
-        ends = np.append(0, np.cumsum(lengths))
-        indices = np.empty(ends[-1], np.int32)
-        indices[ends[:-1][~is_unit]] = part.indices[~is_unit]
-        owner, entries = expand(self.units.indptr, part.indices[is_unit] - self.n_features)
-        within = np.arange(len(owner)) - np.searchsorted(owner, owner)
-        indices[ends[:-1][is_unit][owner] + within] = self.units.indices[entries]
-        values = np.repeat(part.values, lengths) if len(part.values) else NO_VALUES
-        if len(self.units.values):
-            if not len(values):
-                values = np.ones(len(indices))
-            values[ends[:-1][is_unit][owner] + within] *= self.units.values[entries]
-        return Sparse(ends[part.indptr], indices, values)
+        tokens, units = self.tokens, self.units
+        return Sparse(
+            *write_out(
+                tokens.indptr, tokens.indices, tokens.values, self.n_features,
+                units.indptr, units.indices, units.values,
+            )
+        )  # fmt: skip
 
 
 class RowsBuilder:
@@ -310,3 +304,10 @@ def _stacked(parts: list[Sparse]) -> Sparse:
         np.concatenate([part.indices for part in parts]),
         values,
     )
+
+
+def remedy(value: float) -> str:
+    """What to do about a feature value that is no number, or too large a one."""
+    if np.isfinite(value):
+        return f"scale it down to {LARGEST:g} at most"
+    return "remove it or put a number in its place"

@@ -1,4 +1,4 @@
-"""Labels given for some tokens, as the set of model labels that each token may have."""
+"""The set of model labels that each token may have, by labels given and by a dictionary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column
-from skipchain.errors import SkipchainError
+from skipchain.errors import CorpusError, SkipchainError
+from skipchain.potentials import Constraints
 from skipchain.schemes import check_scheme, decode, encode
 
 OUTSIDE = "O"
@@ -64,6 +65,62 @@ def allowed_labels(
     if scheme != encoding and scheme in ("iob1", "ioe1"):
         _join_neighbours(given, offsets, scheme, labels, allowed)
     return allowed
+
+
+def require_agreement(
+    given: Sequence[str | None],
+    allowed: NDArray[np.bool_],
+    offsets: NDArray[np.int64],
+    constraints: Constraints,
+) -> None:
+    """Refuse labels given that leave a chain no path, naming those that clash."""
+    lost = constraints.dead_ends(allowed, offsets)
+    if (lost < 0).all():
+        return
+    chain = int((lost >= 0).argmax())
+    first, token = int(offsets[chain]), int(lost[chain])
+    before = next((t for t in range(token - 1, first - 1, -1) if given[t] is not None), None)
+    told = [
+        f"{given[t]!r} given for token {t}"
+        for t in (before, token)
+        if t is not None and given[t] is not None
+    ]
+    clash = "the labels given contradict each other or the scheme"
+    if len(told) == 2:
+        clash = f"{told[0]} and {told[1]} contradict each other"
+    elif told:
+        clash = f"{told[0]} contradicts the scheme, by which it has no place there"
+    raise CorpusError(
+        f"the sequence at token {first} has no possible labelling: {clash}; free one of them, or "
+        "decode without constraints"
+    )
+
+
+def with_paths(
+    candidates: NDArray[np.bool_],
+    allowed: NDArray[np.bool_] | None,
+    offsets: NDArray[np.int64],
+    constraints: Constraints | None,
+) -> NDArray[np.bool_]:
+    """Candidates of a dictionary, which gives way where nothing allowed would be left. [N, L]
+
+    A token whose label is given otherwise may have that too; in a chain that has no path through
+    the candidates every token may have any label.
+
+    >>> offsets, given = np.array([0, 2]), np.array([[True, True], [False, True]])
+    >>> with_paths(np.array([[True, False], [True, False]]), given, offsets, None).astype(int)
+    array([[1, 0],
+           [1, 1]])
+    """
+    limits = candidates
+    if allowed is not None:
+        barred = ~(candidates & allowed).any(axis=1, keepdims=True)
+        candidates = candidates | (barred & allowed)
+        limits = candidates & allowed
+    if constraints is None:
+        return candidates
+    lost = np.repeat(constraints.dead_ends(limits, offsets) >= 0, np.diff(offsets))
+    return candidates | lost[:, None]
 
 
 @dataclass(frozen=True, slots=True)

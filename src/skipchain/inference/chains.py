@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from skipchain.errors import SkipchainError
-from skipchain.inference import second
+from skipchain.inference import histories, second
+from skipchain.inference.histories import require_sums
 from skipchain.inference.scores import Floats, Labels, Ranked, Scores
 from skipchain.inference.windows import Windows
 from skipchain.kernels import chain, search
@@ -21,6 +22,7 @@ PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 def viterbi(scores: Scores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
+    require_sums(scores)
     if scores.weights.order == 2:
         return second.viterbi(scores, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -37,6 +39,8 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
 
 def greedy(scores: Scores, workers: Workers) -> Labels:
     """From left to right the best label given those before. [N]"""
+    if scores.histories is not None:
+        return histories.beam(scores, 1, workers)
     if scores.weights.order == 2:
         return second.beam(scores, 1, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -60,6 +64,8 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     finds what `viterbi` finds.
     """
     check_width(width)
+    if scores.histories is not None:
+        return histories.beam(scores, width, workers)
     if scores.weights.order == 2:
         return second.beam(scores, width, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -86,6 +92,7 @@ def check_width(width: int) -> None:
 
 def marginals(scores: Scores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
+    require_sums(scores)
     if scores.weights.order == 2:
         return second.marginals(scores, workers)
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
@@ -109,6 +116,7 @@ def posterior(scores: Scores, workers: Workers) -> Labels:
 
 def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
     """The k best label sequences of every chain; fewer where there are fewer."""
+    require_sums(scores)
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
     if scores.weights.order == 2:
@@ -130,7 +138,7 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
             edge = p.edge[first:last] if len(p.edge) > 1 else p.edge
             best_paths(p.node[first:last], edge, k, paths, values)
             real = values > -np.inf
-            ranked.append(Ranked(paths[real], np.exp(values[real] - log_z[c])))
+            ranked.append(Ranked(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
         return ranked
 
     return [ranked for part in workers.map(run, scores.data.blocks()) for ranked in part]
@@ -138,6 +146,7 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
 
 def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
+    require_sums(scores)
     if scores.weights.order == 2:
         return second.window_probabilities(scores, windows, workers)
     out = np.empty(len(windows.starts))

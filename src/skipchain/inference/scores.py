@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
+from skipchain.features.histories import Histories
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints, Potentials
 from skipchain.scorers.linear import Weights, block_potentials, unit_sums
@@ -21,7 +22,8 @@ class Scores:
     """What is needed to score any block of chains: data, weights, and what is ruled out.
 
     ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
-    ``local`` each position is normalised given the label before it.
+    ``local`` each position is normalised given the label before it. ``histories`` make a label
+    depend on more labels before it.
     """
 
     data: Dataset
@@ -30,6 +32,7 @@ class Scores:
     constraints: Constraints | None = None
     allowed: NDArray[np.bool_] | None = None
     local: bool = False
+    histories: Histories | None = None
 
     @classmethod
     def of(
@@ -40,10 +43,11 @@ class Scores:
         constraints: Constraints | None = None,
         allowed: NDArray[np.bool_] | None = None,
         local: bool = False,
+        histories: Histories | None = None,
     ) -> Scores:
         """Scores of a dataset under weights."""
         units = unit_sums(data.rows, weights.state, workers)
-        return cls(data, weights, units, constraints, allowed, local)
+        return cls(data, weights, units, constraints, allowed, local, histories)
 
     def potentials(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block."""

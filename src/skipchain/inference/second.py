@@ -118,8 +118,8 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
             )  # fmt: skip
             tops[c] = values[0]
             real = values > -np.inf
-            sure = np.exp(values[real] - log_z[c]) if probabilities else np.zeros(int(real.sum()))
-            ranked.append(Ranked(paths[real], sure))
+            sure = np.exp(np.minimum(values[real] - log_z[c], 0.0))
+            ranked.append(Ranked(paths[real], sure if probabilities else np.zeros(len(sure))))
         require_paths(tops, p)
         return ranked
 

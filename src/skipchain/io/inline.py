@@ -76,7 +76,7 @@ def format_inline(corpus: Corpus, *, lines: bool = False) -> str:
 
     >>> corpus = Corpus.of([["AT&T", "fell"]], [["B-ORG", "O"]], scheme="iob2")
     >>> format_inline(corpus)
-    '<ORG>AT&amp;T</ORG> fell'
+    '<ORG>AT&amp;T</ORG> fell\\n'
     """
     if corpus.n_documents != 1 and not lines:
         raise CorpusError(
@@ -91,7 +91,8 @@ def format_inline(corpus: Corpus, *, lines: bool = False) -> str:
                 "say lines=False and write it by itself"
             )
         tagged.append(add_tags(passage.text, passage.spans or ()))
-    return "\n".join([*tagged, ""]) if lines else tagged[0]
+    exact = corpus.texts is not None and not lines  # else we put the line ends
+    return tagged[0] if exact else "\n".join([*tagged, ""])
 
 
 # Reading -----------------------------------------------------------------------------------------

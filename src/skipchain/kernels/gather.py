@@ -62,6 +62,42 @@ def transpose(indptr, indices, values, columns):
 
 
 @njit(nogil=True, cache=True)
+def write_out(indptr, indices, values, split, unit_indptr, unit_indices, unit_values):
+    """The index in which every entry split + u is replaced by the entries of unit u.
+
+    ``values`` and ``unit_values`` of length 0 mean ones; where both do, so do those returned.
+    """
+    rows = indptr.shape[0] - 1
+    flat_indptr = np.empty(rows + 1, np.int64)
+    size = 0
+    for r in range(rows):
+        flat_indptr[r] = size
+        for k in range(indptr[r], indptr[r + 1]):
+            u = indices[k] - split
+            size += 1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u]
+    flat_indptr[rows] = size
+    weighted, unit_weighted = values.shape[0] > 0, unit_values.shape[0] > 0
+    flat_indices = np.empty(size, np.int32)
+    flat_values = np.ones(size if weighted or unit_weighted else 0)
+    n = 0
+    for k in range(indptr[0], indptr[rows]):
+        u = indices[k] - split
+        last = n + (1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u])
+        if weighted:
+            flat_values[n:last] = values[k]
+        if u < 0:
+            flat_indices[n] = indices[k]
+            n = last
+            continue
+        for e in range(unit_indptr[u], unit_indptr[u + 1]):
+            flat_indices[n] = unit_indices[e]
+            if unit_weighted:
+                flat_values[n] *= unit_values[e]
+            n += 1
+    return flat_indptr, flat_indices, flat_values
+
+
+@njit(nogil=True, cache=True)
 def compress(columns, extra_indptr, extra_indices):
     """One index of N rows from columns [K, N] of numbers (−1: none) and a further index."""
     width, rows = columns.shape

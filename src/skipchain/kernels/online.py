@@ -21,6 +21,9 @@ from skipchain.kernels.chain import (
     viterbi,
 )
 
+# Compiled with chain eee3057f6272
+# Compiled with second 679620bc6ac2
+
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 OFTEN = 32  # occurrences of a feature in a long chain that count in full
@@ -63,7 +66,7 @@ class Barriers(NamedTuple):
     end: NDArray[np.float64]  # [L]
 
 
-class Counts(NamedTuple):
+class Tally(NamedTuple):
     """How often features and labels occur in one long chain; of length 0 for other chains."""
 
     state: NDArray[np.float64]  # [F], Σ value²
@@ -85,21 +88,57 @@ def _draw(random, keep):
 
 
 @njit(nogil=True, cache=True)
-def _score_chain(features, tables, barriers, scale, first, length, keep, random, kept, node, edge):
+def _score_chain(
+    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+):  # fmt: skip
     """Potentials of one chain, leaving out features at random.
 
     Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
     feature of it with probability keep[0]; what stays is scaled up so that the expected score is
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
+    Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
     """
-    labels = tables.state.shape[1]
+    split, labels = tables.state.shape
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
     factor = scale / (keep[0] * keep[1])
-    if keep[0] < 1.0 or keep[1] < 1.0:
-        n = _score_some(features, tables.state, factor, first, length, keep, random, kept, node)
-    else:
-        n = _score_all(features, tables.state, factor, first, length, node)
-        kept[:n] = True
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            whole = _draw(random, keep[1])
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                on = whole and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on:
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    for j in range(labels):
+                        node[t, j] += w * tables.state[f, j]
+        for j in range(labels):
+            node[t, j] *= factor
+    _score_links(
+        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        edge,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _score_links(
+    features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
+):  # fmt: skip
+    """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
+    labels = tables.state.shape[1]
+    n = 0
     for j in range(labels):
         node[0, j] += tables.start[j] + barriers.start[j]
         node[length - 1, j] += tables.end[j] + barriers.end[j]
@@ -123,67 +162,26 @@ def _score_chain(features, tables, barriers, scale, first, length, keep, random,
                     for i in range(labels):
                         for j in range(labels):
                             edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
+    if candidates.shape[0] > 0:
+        for t in range(length):
+            for j in range(labels):
+                if not candidates[first + t, j]:
+                    node[t, j] = -np.inf
 
 
 @njit(nogil=True, cache=True)
-def _score_all(features, state, factor, first, length, node):
-    """node [T, L] from all features; returns how many they are."""
-    split, labels = state.shape
+def _score_flat(features, state, first, length, node):
+    """node [T, L] from all features of an index without units."""
+    labels = state.shape[1]
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
-    n = 0
     for t in range(length):
         for j in range(labels):
             node[t, j] = 0.0
         for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = factor * features.values[k] if weighted else factor
-            if source < split:
-                n += 1
-                for j in range(labels):
-                    node[t, j] += v * state[source, j]
-            else:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-                n += high - low
-                for u in range(low, high):
-                    f = features.unit_indices[u]
-                    w = v * features.unit_values[u] if unit_weighted else v
-                    for j in range(labels):
-                        node[t, j] += w * state[f, j]
-    return n
-
-
-@njit(nogil=True, cache=True)
-def _score_some(features, state, factor, first, length, keep, random, kept, node):
-    """node [T, L] from the features that are drawn; returns how many were there to draw from."""
-    split, labels = state.shape
-    weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
-    n = 0
-    for t in range(length):
-        for j in range(labels):
-            node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
+            f = features.indices[k]
             v = features.values[k] if weighted else 1.0
-            whole = _draw(random, keep[1])
-            low, high = 0, 1
-            if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
-                on = whole and _draw(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on:
-                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
-                    for j in range(labels):
-                        node[t, j] += w * state[f, j]
-        for j in range(labels):
-            node[t, j] *= factor
-    return n
+            for j in range(labels):
+                node[t, j] += v * state[f, j]
 
 
 @njit(nogil=True, cache=True)
@@ -200,9 +198,9 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _count(features, first, length, kept, gold, counts, clear):
+def _count(features, first, length, kept, gold, tally, clear):
     """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
-    split = counts.state.shape[0]
+    split = tally.state.shape[0]
     n = 0
     for t in range(first, first + length):
         for k in range(features.indptr[t], features.indptr[t + 1]):
@@ -217,27 +215,36 @@ def _count(features, first, length, kept, gold, counts, clear):
                 w = v
                 if source >= split and features.unit_values.shape[0]:
                     w *= features.unit_values[u]
-                counts.state[f] = 0.0 if clear else counts.state[f] + kept[n] * w * w
+                tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
                 n += 1
-        for i in range(counts.labels.shape[0]):
+        for i in range(tally.labels.shape[0]):
             known = gold[t] < 0 or gold[t] == i
-            counts.labels[i] = 0.0 if clear else counts.labels[i] + known
+            tally.labels[i] = 0.0 if clear else tally.labels[i] + known
     for k in range(features.edge_indptr[first], features.edge_indptr[first + length]):
         e = features.edge_indices[k]
         v = features.edge_values[k] if features.edge_values.shape[0] else 1.0
-        counts.edges[e] = 0.0 if clear else counts.edges[e] + kept[n] * v * v
+        tally.edges[e] = 0.0 if clear else tally.edges[e] + kept[n] * v * v
         n += 1
 
 
 @njit(nogil=True, cache=True)
+def _pair_rates(rate, tally, labels):
+    """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
+    rates = np.full(labels, rate)
+    for i in range(tally.labels.shape[0]):
+        rates[i] /= max(1.0, tally.labels[i] / LONG)
+    return rates
+
+
+@njit(nogil=True, cache=True)
 def _descend(
-    features, tables, support, squares, first, length, rates, kept, counts, node, pairs, triples
+    features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
 ):  # fmt: skip
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
     count more, what AdaGrad's rate is divided by). With ``squares`` of the tables' shape the step
-    is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With ``counts``
+    is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With a ``tally``
     what occurs often takes a step as if it occurred less often.
     """
     split, labels = tables.state.shape
@@ -246,10 +253,7 @@ def _descend(
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
     unit_weighted = features.unit_values.shape[0] > 0
-    long = counts.labels.shape[0] > 0
-    after = np.full(labels, small)
-    for i in range(counts.labels.shape[0]):
-        after[i] /= max(1.0, counts.labels[i] / LONG)
+    long = tally.labels.shape[0] > 0
     row = np.empty(labels)
     n = 0
     for t in range(length):
@@ -269,7 +273,7 @@ def _descend(
                 f = source if source < split else features.unit_indices[u]
                 w = v * features.unit_values[u] if source >= split and unit_weighted else v
                 if long:
-                    w /= max(1.0, counts.state[f] / OFTEN)
+                    w /= max(1.0, tally.state[f] / OFTEN)
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
@@ -293,7 +297,7 @@ def _descend(
                 if adaptive:
                     squares.transitions[i, j] += g * g
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
-                tables.transitions[i, j] -= after[i] * g
+                tables.transitions[i, j] -= pair_rates[i] * g
     if tables.edges.shape[0] > 0:
         weighted = features.edge_values.shape[0] > 0
         for t in range(length):
@@ -304,7 +308,7 @@ def _descend(
                 e = features.edge_indices[k]
                 v = features.edge_values[k] if weighted else 1.0
                 if long:
-                    v /= max(1.0, counts.edges[e] / OFTEN)
+                    v /= max(1.0, tally.edges[e] / OFTEN)
                 for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
                     for j in range(labels):
                         g = v * factor * (pairs[t, i, j] if t > 0 else node[0, j])
@@ -314,14 +318,6 @@ def _descend(
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
-    for h in range(triples.shape[0]):
-        for i in range(labels):
-            for j in range(labels):
-                g = triples[h, i, j]
-                if adaptive:
-                    squares.second[h, i, j] += g * g
-                    g /= np.sqrt(squares.second[h, i, j]) + 1e-8
-                tables.second[h, i, j] -= after[i] * g
     for table, square, t in (
         (tables.start, squares.start, 0),
         (tables.end, squares.end, length - 1),
@@ -335,11 +331,48 @@ def _descend(
 
 
 @njit(nogil=True, cache=True)
+def _descend_triples(tables, squares, rows, counts, length, rates, triples):
+    """The step of the triples' weights; ``triples`` are zero afterwards.
+
+    ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
+    does: where these are few, only a small part of the table has moved.
+    """
+    size = triples.shape[0]
+    pairs = 0
+    for t in range(1, length):
+        pairs += counts[t - 1] * counts[t]
+    if pairs >= size * (size - 1):
+        for h in range(size):
+            for i in range(size - 1):
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+        return
+    for t in range(1, length):
+        for h in rows[t - 1, : counts[t - 1]]:
+            for i in rows[t, : counts[t]]:
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+
+
+@njit(nogil=True, cache=True)
+def _descend_row(tables, squares, h, i, rate, row):
+    """The step of the weights [h, i, ·]."""
+    weights = tables.second[h, i]
+    if squares.second.shape[0] > 0:
+        for j in range(row.shape[0]):
+            g = row[j]
+            squares.second[h, i, j] += g * g
+            weights[j] -= rate * g / (np.sqrt(squares.second[h, i, j]) + 1e-8)
+            row[j] = 0.0
+    else:
+        for j in range(row.shape[0]):
+            weights[j] -= rate * row[j]
+            row[j] = 0.0
+
+
+@njit(nogil=True, cache=True)
 def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
-    """Loss of one chain of order 2, and its gradient in potentials."""
+    """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
     pairs[:] = 0.0
-    triples[:] = 0.0
     if local:
         return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
     log_z = np.empty(1)
@@ -371,8 +404,8 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features, tables, squares, support, barriers, offsets, order, gold, allowed, local, bounded,
-    rate, shrink, keep, random, room,
+    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room,
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
@@ -396,14 +429,16 @@ def likelihood_epoch(
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
     triples = np.zeros(tables.second.shape)
+    rows = np.empty((longest + 1, labels), np.int64)
+    counts = np.ones(longest + 1, np.int64)
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
     counted = longest > LONG and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
-    none = Counts(np.zeros(0), np.zeros(0), np.zeros(0))
-    counts = none
+    none = Tally(np.zeros(0), np.zeros(0), np.zeros(0))
+    tally = none
     if counted:
-        counts = Counts(
+        tally = Tally(
             np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
         )
     scale = 1.0
@@ -415,16 +450,22 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, scale, first, length, keep, random, kept, node, edge[:many]
-        )
+            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many],
+        )  # fmt: skip
         own, own_pairs = marginals[:length], pairs[:many]
         if tables.second.shape[0]:
             bounds[1] = length
             loss += _second_order(
-                node[:length], edge[:many], tables.second.astype(np.float64), bounds,
-                gold[first : first + length], allowed[first : first + length] if limited else
-                allowed, local, own, own_pairs, triples,
+                node[:length], edge[:many], tables.second, bounds, gold[first : first + length],
+                allowed[first : first + length] if limited else allowed, local, own, own_pairs,
+                triples,
             )  # fmt: skip
+            if local:  # only what follows the gold labels has moved
+                rows[0, 0] = labels
+                rows[1 : length + 1, 0] = gold[first : first + length]
+            else:
+                order2.list_labels(node, 0, length, rows, counts)
         elif local:
             own_pairs[:] = 0.0
             bounds[1] = length
@@ -465,13 +506,17 @@ def likelihood_epoch(
             tables.second[:] *= fall
         long = counted and length > LONG
         if long:
-            _count(features, first, length, kept, gold, counts, False)
+            _count(features, first, length, kept, gold, tally, False)
+        seen = tally if long else none
+        pair_rates = _pair_rates(rate, seen, labels)
         _descend(
-            features, tables, support, squares, first, length, rates, kept,
-            counts if long else none, own, own_pairs, triples,
+            features, tables, support, squares, first, length, rates, pair_rates, kept, seen, own,
+            own_pairs,
         )  # fmt: skip
+        if tables.second.shape[0]:
+            _descend_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:
-            _count(features, first, length, kept, gold, counts, True)
+            _count(features, first, length, kept, gold, tally, True)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0
@@ -568,8 +613,8 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, barriers, offsets, order, gold,
-    update, limit, seen, room,
+    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    gold, update, limit, seen, room,
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
@@ -578,7 +623,7 @@ def margin_epoch(
     ‖δ‖²) where cost = score(best) − score(gold) + √(wrong labels). AROW: with variances ``spread``
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
-    Positions from fixed[0] to below fixed[1] do not move.
+    Positions from fixed[0] to below fixed[1] do not move. The features are without units.
     """
     labels = tables.state.shape[1]
     longest = 1
@@ -603,15 +648,17 @@ def margin_epoch(
         if length == 0:
             continue
         many = length if paired else 1
-        _score_chain(
-            features, tables, barriers, 1.0, first, length, (1.0, 1.0), random, kept, node,
-            edge[:many],
+        _score_flat(features, tables.state, first, length, node)
+        _score_links(
+            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many],
         )  # fmt: skip
         bounds[1] = length
         if tables.second.shape[0]:
             own, own_edge = node[:length], edge[:many]
-            second = tables.second.astype(np.float64)
-            order2.nbest(own, own_edge, own, own_edge, second, False, 1, paths[:, :length], best)
+            order2.nbest(
+                own, own_edge, own, own_edge, tables.second, False, 1, paths[:, :length], best
+            )
             path[:length] = paths[0, :length]
         else:
             viterbi(node[:length], edge[:many], bounds, path[:length], best)

@@ -95,30 +95,32 @@ def set_probability(marginals, pairs, starts, stops, allowed, rows, probability)
 
 
 @njit(nogil=True, cache=True)
-def dead_end(allowed, pairs, start, end, offsets):
-    """The first token that no path through the sets of labels reaches or ends at; −1 if none.
+def dead_ends(allowed, pairs, start, end, offsets, where):
+    """The first token of each chain that no allowed path reaches, into where [C]; −1 where none.
 
-    allowed [N, S], pairs [S, S] indexed [prev, cur], start [S], end [S], all bool; offsets [C + 1].
+    allowed [N, S], pairs [S, S], start and end [S] are all true or false. Of a chain whose last
+    token is reached but may not be its end, it is the last token.
     """
     states = allowed.shape[1]
     reached = np.empty(states, np.bool_)
     fresh = np.empty(states, np.bool_)
     for c in range(offsets.shape[0] - 1):
-        first, last = offsets[c], offsets[c + 1]
-        for t in range(first, last):
+        where[c] = -1
+        for t in range(offsets[c], offsets[c + 1]):
             alive = False
             for j in range(states):
                 fresh[j] = False
-                if allowed[t, j] and (t < last - 1 or end[j]):
-                    if t == first:
-                        fresh[j] = start[j]
-                    else:
-                        for i in range(states):
-                            if reached[i] and pairs[i, j]:
-                                fresh[j] = True
-                                break
-                alive |= fresh[j]
+                if not allowed[t, j] or (t == offsets[c + 1] - 1 and not end[j]):
+                    continue
+                if t == offsets[c]:
+                    fresh[j] = start[j]
+                else:
+                    for i in range(states):
+                        if reached[i] and pairs[i, j]:
+                            fresh[j] = True
+                            break
+                alive = alive or fresh[j]
             if not alive:
-                return t
+                where[c] = t
+                break
             reached, fresh = fresh, reached
-    return -1

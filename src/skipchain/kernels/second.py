@@ -4,7 +4,8 @@ Potentials are those of first-order chains (``node [N, S]``, ``edge [E, S, S]``,
 ``second [S + 1, S, S]``, the score of three labels in a row, indexed [before prev, prev, cur]; S as
 the first index stands for the place before the chain. The recursions run over pairs of labels:
 α_t(i, j) = e_t(i, j) Σ_h α_{t−1}(h, i) exp second(h, i, j), e_t = exp(node_t(j) + edge_t(i, j)).
-A score of −∞ forbids, and pairs that cannot be reached cost nothing.
+A score of −∞ forbids. Every loop runs over the labels that its position can have, those whose node
+score is not −∞, so that the cost of a position is the product of three such numbers, not S³.
 
 With ``local`` every label is drawn given the two before it: what leaves the pair (h, i) is divided
 by Σ_j e_t(i, j) exp second(h, i, j), the sum over all labels, whether ``open_node`` and
@@ -19,7 +20,11 @@ from numba import njit
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_alive, _longest, _select
 
+# Compiled with paths 0579e01d752c
+# Compiled with search ca41865de437
+
 SMALLEST_SUM = 1e-280
+LARGEST_DRIFT = 1e-10
 
 
 @njit(nogil=True, cache=True)
@@ -33,13 +38,74 @@ def _log_add(a, b):
 
 
 @njit(nogil=True, cache=True)
+def list_labels(node, first, length, rows, counts):
+    """The labels that each position of one chain can have: rows [T + 1, S], counts [T + 1].
+
+    Row 0 is the place before the chain and holds S alone; row t + 1 belongs to position t. The pair
+    of labels at position t comes from rows t and t + 1.
+    """
+    states = node.shape[1]
+    rows[0, 0] = states
+    counts[0] = 1
+    for t in range(length):
+        count = 0
+        for j in range(states):
+            if node[first + t, j] != -np.inf:
+                rows[t + 1, count] = j
+                count += 1
+        counts[t + 1] = count
+
+
+@njit(nogil=True, cache=True)
+def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight):
+    """exp second into ``weight``, for one chain's triples or, if that is cheaper, for all.
+
+    The third label is one of ``ends``. ``spent`` counts the exponentials taken so far; −1 says that
+    the whole table is filled. Returns it brought up to date.
+    """
+    if spent < 0:
+        return spent
+    arcs = 0
+    for t in range(1, length):
+        arcs += counts[t - 1] * counts[t] * end_counts[t + 1]
+    spent += arcs
+    if spent >= second.size:
+        flat, out = second.reshape(-1), weight.reshape(-1)
+        for k in range(flat.shape[0]):
+            out[k] = np.exp(np.float64(flat[k]))
+        return -1
+    for t in range(1, length):
+        for i in rows[t, : counts[t]]:
+            for h in rows[t - 1, : counts[t - 1]]:
+                for j in ends[t + 1, : end_counts[t + 1]]:
+                    weight[h, i, j] = np.exp(np.float64(second[h, i, j]))
+    return spent
+
+
+@njit(nogil=True, cache=True)
+def _log_total(row):
+    """log Σ exp of a row of scores."""
+    total = -np.inf
+    for j in range(row.shape[0]):
+        total = _log_add(total, row[j])
+    return total
+
+
+@njit(nogil=True, cache=True)
 def _leaving(open_node, open_edge, second, t, varying, h, i):
     """The logarithm of what the pair (h, i) is divided by when it leaves for position t."""
-    total = -np.inf
-    for j in range(open_node.shape[1]):
-        score = open_node[t, j] + open_edge[t if varying else 0, i, j] + second[h, i, j]
-        total = _log_add(total, score)
-    return total
+    states = open_node.shape[1]
+    table = open_edge[t if varying else 0]
+    peak = -np.inf
+    for j in range(states):
+        peak = max(peak, open_node[t, j] + table[i, j] + second[h, i, j])
+    if peak == -np.inf:
+        return peak
+    total = 0.0
+    for j in range(states):
+        if open_node[t, j] != -np.inf:
+            total += np.exp(open_node[t, j] + table[i, j] + second[h, i, j] - peak)
+    return peak + np.log(total)
 
 
 @njit(nogil=True, cache=True)
@@ -51,11 +117,9 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
-    whole = -np.inf
+    whole = _log_total(open_node[first]) if local else 0.0
     for j in range(states):
-        whole = _log_add(whole, open_node[first, j])
-    for j in range(states):
-        out[0, states, 0, j] = node[first, j] - (whole if local else 0.0)
+        out[0, states, 0, j] = node[first, j] - whole
     for t in range(1, length):
         here = first + t
         for i in range(states):
@@ -80,25 +144,46 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
+    listed = pairs.shape[0] != 1
+    wanted = triples.shape[0] > 0
     longest = _longest(offsets)
-    alpha = np.zeros((longest, states + 1, states))
-    beta = np.zeros((longest, states + 1, states))
-    share = np.ones((longest, states + 1, states))  # what leaves a pair is multiplied by this
+    alpha = np.empty((longest, states + 1, states))
+    beta = np.empty((longest, states + 1, states))
+    share = np.empty((longest if local else 0, states + 1, states))  # 1 / what leaves a pair
     scale = np.empty(longest)
     psi = np.empty((longest, states))
-    weight = np.exp(second)
-    table = np.empty((states, states))
-    open_table = np.empty((states, states))
+    cells, mass = np.empty(states), np.empty(states)
+    weight = np.empty(second.shape)
+    rows = np.empty((longest + 1, states), np.int64)
+    counts = np.empty(longest + 1, np.int64)
+    ends = np.empty((longest + 1, states), np.int64) if local else rows
+    end_counts = np.empty(longest + 1, np.int64) if local else counts
+    factor = np.empty((states, states))
+    open_factor = np.empty((states if local else 0, states))
+    if not varying:
+        factor[:] = np.exp(edge[0])
+        if local:
+            open_factor[:] = np.exp(open_edge[0])
+    spent = 0
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
         length = offsets[c + 1] - first
         log_z[c] = 0.0
         if length == 0:
             continue
+        list_labels(node, first, length, rows, counts)
+        if local:
+            list_labels(open_node, first, length, ends, end_counts)
+        spent = _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight)
         good, total = _forward(
-            node, edge, open_node, open_edge, weight, first, length, local, alpha, share, scale,
-            psi, table, open_table,
+            node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
+            end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass,
         )  # fmt: skip
+        if good:
+            good = _backward(
+                edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
+                beta, marginals,
+            )  # fmt: skip
         if not good:
             log_z[c] = _log_space(
                 node, edge, open_node, open_edge, second, first, length, local, marginals, pairs,
@@ -106,114 +191,211 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
             )  # fmt: skip
             continue
         log_z[c] = total
-        listed = pairs.shape[0] != 1
-        for i in range(states + 1):
-            for j in range(states):
-                beta[length - 1, i, j] = 1.0
-        for t in range(length - 1, -1, -1):
+        if listed:
+            pairs[first] = 0.0
+        for t in range(1, length):
             here = first + t
-            for j in range(states):
-                p = 0.0
-                for i in range(states + 1):
-                    p += alpha[t, i, j] * beta[t, i, j]
-                marginals[here, j] = p
             if listed:
-                for i in range(states):
-                    for j in range(states):
-                        pairs[here, i, j] = alpha[t, i, j] * beta[t, i, j] if t > 0 else 0.0
-            elif t > 0:
-                for i in range(states):
-                    for j in range(states):
-                        pairs[0, i, j] += alpha[t, i, j] * beta[t, i, j]
-            if t == 0:
-                continue
-            _pair_table(edge[here if varying else 0], psi[t], table)
-            for i in range(states):
-                for h in range(states + 1):
-                    a = alpha[t - 1, h, i]
-                    b = 0.0
-                    if a > 0.0:
-                        leave = share[t, h, i] * scale[t]
-                        for j in range(states):
-                            arc = weight[h, i, j] * table[i, j] * beta[t, i, j] * leave
-                            b += arc
-                            if triples.shape[0]:
-                                triples[h, i, j] += a * arc
-                    beta[t - 1, h, i] = b
+                pairs[here] = 0.0
+            if varying and wanted:
+                _exponentials(edge, here, t, rows, counts, rows, counts, factor)
+            for m in range(counts[t]):
+                i = rows[t, m]
+                for k in range(counts[t + 1]):
+                    j = rows[t + 1, k]
+                    pairs[here if listed else 0, i, j] += alpha[t, i, j] * beta[t, i, j]
+                    cells[j] = factor[i, j] * psi[t, j] * beta[t, i, j] * scale[t]
+                if wanted:
+                    for n in range(counts[t - 1]):
+                        h = rows[t - 1, n]
+                        mass[n] = alpha[t - 1, h, i] * (share[t, h, i] if local else 1.0)
+                    _add_triples(mass, weight, i, cells, rows, counts, t, triples)
 
 
 @njit(nogil=True, cache=True)
-def _pair_table(edge, psi, table):
-    """exp(node_t(j) + edge_t(i, j)), from ψ = exp(node − its maximum)."""
-    for i in range(table.shape[0]):
-        for j in range(table.shape[1]):
-            table[i, j] = psi[j] * np.exp(edge[i, j]) if psi[j] > 0.0 else 0.0
+def _backward(edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
+              beta, marginals):  # fmt: skip
+    """The backward pass of one chain, and its marginals; whether it went well.
+
+    Scores far apart can under- or overflow in one pass and not in the other: then the marginals do
+    not add up to one.
+    """
+    states = marginals.shape[1]
+    cells, sums = np.empty(states), np.empty(states)
+    for m in range(counts[length - 1]):
+        for k in range(counts[length]):
+            beta[length - 1, rows[length - 1, m], rows[length, k]] = 1.0
+    for t in range(length - 1, -1, -1):
+        here = first + t
+        for j in range(states):
+            marginals[here, j] = 0.0
+        total = 0.0
+        for m in range(counts[t]):
+            i = rows[t, m]
+            for k in range(counts[t + 1]):
+                j = rows[t + 1, k]
+                p = alpha[t, i, j] * beta[t, i, j]
+                marginals[here, j] += p
+                total += p
+        if not abs(total - 1.0) < LARGEST_DRIFT:
+            return False
+        if t == 0:
+            break
+        if edge.shape[0] > 1:
+            _exponentials(edge, here, t, rows, counts, rows, counts, factor)
+        for m in range(counts[t]):
+            i = rows[t, m]
+            for k in range(counts[t + 1]):
+                j = rows[t + 1, k]
+                cells[j] = factor[i, j] * psi[t, j] * beta[t, i, j] * scale[t]
+            _collect(cells, weight, i, rows, counts, rows, counts, t, sums)
+            for n in range(counts[t - 1]):
+                h = rows[t - 1, n]
+                beta[t - 1, h, i] = sums[n] * (share[t, h, i] if local else 1.0)
+    return True
 
 
 @njit(nogil=True, cache=True)
-def _forward(node, edge, open_node, open_edge, weight, first, length, local, alpha, share, scale,
-             psi, table, open_table):  # fmt: skip
+def _exponentials(edge, here, t, rows, counts, ends, end_counts, factor):
+    """exp edge_t(i, j), for the labels rows[t] and ends[t + 1]."""
+    for m in range(counts[t]):
+        i = rows[t, m]
+        for k in range(end_counts[t + 1]):
+            j = ends[t + 1, k]
+            factor[i, j] = np.exp(edge[here, i, j])
+
+
+# The innermost loops, for one label i before: over the labels h before it, rows[t − 1], and those
+# at position t, rows[t + 1]. Where all are possible they run without the list, which is quicker.
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _spread(mass, weight, i, rows, counts, t, cells):
+    """cells(j) = Σ_h mass(h) weight(h, i, j); mass holds one number for each of rows[t − 1]."""
+    states = cells.shape[0]
+    for j in range(states):
+        cells[j] = 0.0
+    if counts[t + 1] == states:
+        for n in range(counts[t - 1]):
+            h, a = rows[t - 1, n], mass[n]
+            for j in range(states):
+                cells[j] += a * weight[h, i, j]
+    else:
+        for n in range(counts[t - 1]):
+            h, a = rows[t - 1, n], mass[n]
+            for k in range(counts[t + 1]):
+                j = rows[t + 1, k]
+                cells[j] += a * weight[h, i, j]
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _collect(cells, weight, i, rows, counts, ends, end_counts, t, sums):
+    """sums(h) = Σ_j weight(h, i, j) cells(j), j over ends[t + 1]."""
+    states = cells.shape[0]
+    if end_counts[t + 1] == states:
+        for n in range(counts[t - 1]):
+            h = rows[t - 1, n]
+            total = 0.0
+            for j in range(states):
+                total += weight[h, i, j] * cells[j]
+            sums[n] = total
+    else:
+        for n in range(counts[t - 1]):
+            h = rows[t - 1, n]
+            total = 0.0
+            for k in range(end_counts[t + 1]):
+                j = ends[t + 1, k]
+                total += weight[h, i, j] * cells[j]
+            sums[n] = total
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _add_triples(mass, weight, i, cells, rows, counts, t, triples):
+    """triples(h, i, j) += mass(h) weight(h, i, j) cells(j)."""
+    states = cells.shape[0]
+    if counts[t + 1] == states:
+        for n in range(counts[t - 1]):
+            h, a = rows[t - 1, n], mass[n]
+            for j in range(states):
+                triples[h, i, j] += a * weight[h, i, j] * cells[j]
+    else:
+        for n in range(counts[t - 1]):
+            h, a = rows[t - 1, n], mass[n]
+            for k in range(counts[t + 1]):
+                j = rows[t + 1, k]
+                triples[h, i, j] += a * weight[h, i, j] * cells[j]
+
+
+@njit(nogil=True, cache=True)
+def _forward(node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
+             end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass):  # fmt: skip
     """The scaled forward pass of one chain: whether it went well, and log Z."""
     states = node.shape[1]
     varying = edge.shape[0] > 1
     open_psi = np.empty(states)
+    sums = np.empty(states)
     total = 0.0
     for t in range(length):
         here = first + t
+        n_now, n_open = counts[t + 1], end_counts[t + 1]
         peak = -np.inf
-        for j in range(states):
-            peak = max(peak, open_node[here, j] if local else node[here, j])
+        for k in range(n_open):
+            peak = max(peak, open_node[here, ends[t + 1, k]])
         if not np.isfinite(peak):
             return False, 0.0
-        for j in range(states):
+        for k in range(n_now):
+            j = rows[t + 1, k]
             psi[t, j] = np.exp(node[here, j] - peak)
-            open_psi[j] = np.exp(open_node[here, j] - peak)
+        if local:
+            for k in range(n_open):
+                j = ends[t + 1, k]
+                open_psi[j] = np.exp(open_node[here, j] - peak)
         total += peak
         s = 0.0
         if t == 0:
-            whole = 0.0
-            for j in range(states):
-                whole += open_psi[j]
-            whole = max(whole, SMALLEST_SUM)
-            for j in range(states):
-                for i in range(states):
-                    alpha[0, i, j] = 0.0
-                alpha[0, states, j] = psi[0, j] / whole if local else psi[0, j]
+            whole = 1.0
+            if local:
+                whole = 0.0
+                for k in range(n_open):
+                    whole += open_psi[ends[1, k]]
+            for k in range(n_now):
+                j = rows[1, k]
+                alpha[0, states, j] = psi[0, j] / whole
                 s += alpha[0, states, j]
         else:
-            _pair_table(edge[here if varying else 0], psi[t], table)
-            if local:
-                _pair_table(open_edge[here if varying else 0], open_psi, open_table)
-            for i in range(states):
-                for j in range(states):
-                    alpha[t, i, j] = 0.0
-                for h in range(states + 1):
-                    a = alpha[t - 1, h, i]
-                    if a > 0.0:
-                        if local:
-                            z = 0.0
-                            for j in range(states):
-                                z += weight[h, i, j] * open_table[i, j]
-                            if not z > SMALLEST_SUM:
-                                return False, 0.0
-                            share[t, h, i] = 1.0 / z
-                            a *= share[t, h, i]
-                        for j in range(states):
-                            alpha[t, i, j] += a * weight[h, i, j]
-                for j in range(states):
-                    alpha[t, i, j] *= table[i, j]
+            if varying:
+                _exponentials(edge, here, t, rows, counts, rows, counts, factor)
+                if local:
+                    _exponentials(open_edge, here, t, rows, counts, ends, end_counts, open_factor)
+            for m in range(counts[t]):
+                i = rows[t, m]
+                for n in range(counts[t - 1]):
+                    mass[n] = alpha[t - 1, rows[t - 1, n], i]
+                if local:
+                    for k in range(n_open):
+                        j = ends[t + 1, k]
+                        cells[j] = open_psi[j] * open_factor[i, j]
+                    _collect(cells, weight, i, rows, counts, ends, end_counts, t, sums)
+                    for n in range(counts[t - 1]):
+                        if not (sums[n] > SMALLEST_SUM and sums[n] < np.inf) and mass[n] > 0.0:
+                            return False, 0.0
+                        share[t, rows[t - 1, n], i] = 1.0 / max(sums[n], SMALLEST_SUM)
+                        mass[n] *= share[t, rows[t - 1, n], i]
+                _spread(mass, weight, i, rows, counts, t, cells)
+                for k in range(n_now):
+                    j = rows[t + 1, k]
+                    alpha[t, i, j] = cells[j] * psi[t, j] * factor[i, j]
                     s += alpha[t, i, j]
-            for j in range(states):
-                alpha[t, states, j] = 0.0
         if local:
             total -= peak  # the same in what was divided by
         if not (s > SMALLEST_SUM and s < np.inf):
             return False, 0.0
         total += np.log(s)
         scale[t] = 1.0 / s
-        for i in range(states + 1):
-            for j in range(states):
-                alpha[t, i, j] *= scale[t]
+        for m in range(counts[t]):
+            i = rows[t, m]
+            for k in range(n_now):
+                alpha[t, i, rows[t + 1, k]] *= scale[t]
     return True, total
 
 
@@ -340,57 +522,95 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
     """
     length, states = node.shape
     varying = edge.shape[0] > 1
-    delta = np.full((states + 1, states, k), -np.inf)
-    fresh = np.full((states + 1, states, k), -np.inf)
-    back = np.zeros((length, states + 1, states, k), np.int64)  # h · k + rank
-    whole = -np.inf
-    for j in range(states):
-        whole = _log_add(whole, open_node[0, j])
-    for j in range(states):
-        delta[states, j, 0] = node[0, j] - (whole if local else 0.0)
+    delta = np.empty((states + 1, states, k))
+    fresh = np.empty((states + 1, states, k))
+    back = np.empty((length, states + 1, states, k), np.int64)  # h · k + rank
+    rows = np.empty((length + 1, states), np.int64)
+    counts = np.empty(length + 1, np.int64)
+    list_labels(node, 0, length, rows, counts)
+    ends = np.empty((length + 1 if local else 0, states), np.int64)
+    end_counts = np.empty(length + 1 if local else 0, np.int64)
+    weight = np.empty(second.shape if local else (0, states, states))
+    cells, sums = np.empty(states), np.empty(states)
+    if local:
+        list_labels(open_node, 0, length, ends, end_counts)
+        _triple_weights(second, rows, counts, ends, end_counts, length, 0, weight)
+    whole = _log_total(open_node[0]) if local else 0.0
+    for j in rows[1, : counts[1]]:
+        delta[states, j, :] = -np.inf
+        delta[states, j, 0] = node[0, j] - whole
     for t in range(1, length):
-        for i in range(states):
-            for j in range(states):
-                for r in range(k):
-                    fresh[i, j, r] = -np.inf
-            for h in range(states + 1):
+        now = rows[t + 1, : counts[t + 1]]
+        for i in rows[t, : counts[t]]:
+            peak = 0.0
+            if local:
+                peak = _open_cells(open_node[t], open_edge[t if varying else 0, i], cells)
+                _collect(cells, weight, i, rows, counts, ends, end_counts, t, sums)
+            for j in now:
+                fresh[i, j, :] = -np.inf
+            for n in range(counts[t - 1]):
+                h = rows[t - 1, n]
                 if delta[h, i, 0] == -np.inf:
                     continue
                 leave = 0.0
                 if local:
-                    leave = _leaving(open_node, open_edge, second, t, varying, h, i)
-                for j in range(states):
+                    leave = peak + np.log(sums[n])
+                    if not (sums[n] > SMALLEST_SUM and sums[n] < np.inf):
+                        leave = _leaving(open_node, open_edge, second, t, varying, h, i)
+                for m in range(counts[t + 1]):
+                    j = rows[t + 1, m]
                     arc = second[h, i, j] - leave
+                    if k == 1:  # no list to keep in order
+                        if delta[h, i, 0] + arc > fresh[i, j, 0]:
+                            fresh[i, j, 0] = delta[h, i, 0] + arc
+                            back[t, i, j, 0] = h
+                        continue
                     for r in range(k):
                         candidate = delta[h, i, r] + arc
                         if candidate <= fresh[i, j, k - 1]:
                             break
                         _insert(fresh[i, j], back[t, i, j], candidate, h * k + r)
-            for j in range(states):
+            for j in now:
                 own = node[t, j] + edge[t if varying else 0, i, j]
                 for r in range(k):
                     fresh[i, j, r] += own
-        for j in range(states):
-            for r in range(k):
-                fresh[states, j, r] = -np.inf
         delta, fresh = fresh, delta
     last = np.zeros(k, np.int64)
     for r in range(k):
         scores[r] = -np.inf
-    for i in range(states + 1):
-        for j in range(states):
+    for i in rows[length - 1, : counts[length - 1]]:
+        for j in rows[length, : counts[length]]:
             for r in range(k):
                 if delta[i, j, r] <= scores[k - 1]:
                     break
                 _insert(scores, last, delta[i, j, r], (i * states + j) * k + r)
     for r in range(k):
+        if scores[r] == -np.inf:
+            paths[r] = 0
+            continue
         rank = last[r] % k
         j = last[r] // k % states
         i = last[r] // k // states
         for t in range(length - 1, -1, -1):
             paths[r, t] = j
-            before = back[t, i, j, rank]
-            i, j, rank = before // k, i, before % k
+            if t > 0:
+                before = back[t, i, j, rank]
+                i, j, rank = before // k, i, before % k
+
+
+@njit(nogil=True, cache=True)
+def _open_cells(node, edge, cells):
+    """exp(node + edge − its maximum) into ``cells`` [S]; returns the maximum."""
+    peak = -np.inf
+    for j in range(node.shape[0]):
+        cells[j] = node[j] + edge[j]
+        peak = max(peak, cells[j])
+    if not np.isfinite(peak):
+        peak = 0.0
+    for j in range(node.shape[0]):
+        if node[j] != -np.inf:
+            cells[j] = np.exp(cells[j] - peak)
+    return peak
 
 
 @njit(nogil=True, cache=True)
@@ -408,11 +628,14 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
     pairs = (states + 1) * states
     back = np.empty((longest, pairs), np.int32)
     alive = np.empty((longest, states), np.bool_)
+    live = np.empty(states, np.int64)
     delta = np.full(pairs, -np.inf)
-    fresh = np.full(pairs, -np.inf)
-    kept = np.empty(pairs + 1, np.int64)
+    fresh = np.full(pairs, -np.inf)  # −∞ but for what is reached
     reached = np.empty(pairs, np.int64)
+    before = np.empty(pairs, np.int64)
+    kept = np.empty(pairs + 1, np.int64)
     values = np.empty(pairs)
+    many = 0
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
         length = offsets[c + 1] - first
@@ -420,31 +643,33 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
             score[c] = 0.0
             continue
         _find_alive(node, edge, first, first + length, alive)
-        delta[:] = -np.inf
-        whole = -np.inf
-        for j in range(states):
-            whole = _log_add(whole, open_node[first, j])
+        for k in range(many):
+            delta[reached[k]] = -np.inf
+        whole = _log_total(open_node[first]) if local else 0.0
         many = 0
         for j in range(states):
             if alive[0, j]:
                 reached[many] = states * states + j
-                delta[reached[many]] = node[first, j] - (whole if local else 0.0)
+                delta[reached[many]] = node[first, j] - whole
                 many += 1
         for t in range(1, length):
             here = first + t
+            table = edge[here if varying else 0]
             count = _widest(delta, reached, many, width, values, kept)
-            fresh[:] = -np.inf
-            many = 0
+            n_live = 0
+            for j in range(states):
+                if alive[t, j]:
+                    live[n_live] = j
+                    n_live += 1
+            reached, before = before, reached
+            known, many = many, 0
             for k in range(count):
                 h, i = kept[k] // states, kept[k] % states
                 d = delta[kept[k]]
                 if local:
                     d -= _leaving(open_node, open_edge, second, here, varying, h, i)
-                for j in range(states):
-                    if not alive[t, j]:
-                        continue
-                    candidate = d + node[here, j] + edge[here if varying else 0, i, j]
-                    candidate += second[h, i, j]
+                for j in live[:n_live]:
+                    candidate = d + node[here, j] + table[i, j] + second[h, i, j]
                     place = i * states + j
                     if candidate > fresh[place]:
                         if fresh[place] == -np.inf:
@@ -452,6 +677,8 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
                             many += 1
                         fresh[place] = candidate
                         back[t, place] = h
+            for k in range(known):
+                delta[before[k]] = -np.inf
             delta, fresh = fresh, delta
         best = -1
         for k in range(many):

@@ -37,9 +37,12 @@ def run_epochs(
     began = time.perf_counter()
     average: Floats | None = None
     held = 0
-    result = vector().astype(np.float64)
     loss, number = float("nan"), 0
     reason = f"{epochs} epochs"
+
+    def reached() -> Floats:
+        return vector().astype(np.float64) if average is None else average
+
     try:
         while number < epochs:
             loss = epoch(number / epochs)
@@ -50,15 +53,12 @@ def run_epochs(
                     average = vector().astype(np.float64)
                 else:
                     average += (vector() - average) / held
-                result = average
-            else:
-                result = vector().astype(np.float64)
             seconds = time.perf_counter() - began
             if callback is not None and callback(
-                Step(number, result, loss, seconds, planned=epochs)
+                Step(number, reached(), loss, seconds, planned=epochs)
             ):
                 reason = "stopped early"
                 break
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return Minimum(result, loss, number, number, reason)
+    return Minimum(reached(), loss, number, number, reason)

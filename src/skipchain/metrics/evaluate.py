@@ -22,7 +22,7 @@ from skipchain.metrics.bootstrap import (
 from skipchain.metrics.consistency import Consistency, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.score import Score, rounded
-from skipchain.metrics.token import TokenScores, renumbered, token_scores
+from skipchain.metrics.token import TokenScores, renumbered, require_known, token_scores
 from skipchain.schemes import decode, encode, repair
 
 
@@ -171,6 +171,8 @@ def check_alike(gold: Corpus, predicted: Corpus) -> None:
             "predicted one; were the words split differently?"
         )
     check_words(gold, predicted)
+    require_known(gold.labels, "gold")
+    require_known(predicted.labels, "predicted")
     if (gold.scheme is None) != (predicted.scheme is None):
         raise CorpusError(
             f"the gold labels are in scheme {gold.scheme}, the predicted in {predicted.scheme}; "

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from skipchain.grid import fitting
 from skipchain.metrics.evaluate import Evaluation
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
@@ -54,10 +55,11 @@ def plain(evaluation: Evaluation) -> str:
     return "\n".join([*aligned(rows), "", *footer(evaluation)])
 
 
-def confusion_table(scores: TokenScores, *, limit: int = 12) -> Group:
+def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) -> Group:
     """The confusion matrix for a rich console, rows gold, columns predicted.
 
-    Where there are more than ``limit`` labels, those with the most errors are shown.
+    Where there are more than ``limit`` labels, those with the most errors are shown; what is wider
+    than ``width`` is cut into several tables.
     """
     from rich.console import Group
     from rich.table import Table
@@ -66,20 +68,25 @@ def confusion_table(scores: TokenScores, *, limit: int = 12) -> Group:
     errors = scores.confusion.sum(axis=0) + scores.confusion.sum(axis=1)
     errors -= 2 * np.diagonal(scores.confusion)
     shown = np.sort(np.argsort(-errors, kind="stable")[:limit])
-    table = Table(box=None, pad_edge=False)
-    table.add_column("gold \\ predicted")
-    for column in shown.tolist():
-        table.add_column(Text(scores.labels[column]), justify="right")
-    for row in shown.tolist():
-        counts = scores.confusion[row, shown].tolist()
-        figures = [
-            Text(f"{count:,}" if count else "·", style="bold" if row == column else "")
-            for count, column in zip(counts, shown.tolist(), strict=True)
-        ]
-        table.add_row(Text(scores.labels[row]), *figures)
+    names = tuple(scores.labels[k] for k in shown.tolist())
+    rows = [
+        (name, *(f"{count:,}" if count else "·" for count in scores.confusion[k, shown].tolist()))
+        for name, k in zip(names, shown.tolist(), strict=True)
+    ]
+    parts: list[Table | Text] = []
+    for (corner, *columns), cells in fitting((("gold \\ found", *names), rows), width):
+        table = Table(box=None, pad_edge=False)
+        table.add_column(corner, no_wrap=True)
+        for column in columns:
+            table.add_column(Text(column), justify="right", no_wrap=True)
+        for name, *counts in cells:
+            told = zip(columns, counts, strict=True)
+            table.add_row(Text(name), *(Text(c, "bold" if name == own else "") for own, c in told))
+        parts += [table] if not parts else [Text(""), table]
     hidden = len(scores.labels) - len(shown)
-    note = f"the {len(shown)} labels with the most errors; {hidden} more not shown"
-    return Group(table, Text(note)) if hidden else Group(table)
+    if hidden:
+        parts.append(Text(f"the {len(shown)} labels with the most errors; {hidden} more not shown"))
+    return Group(*parts)
 
 
 def first_heading(evaluation: Evaluation) -> str:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from skipchain.corpus.column import Column
 from skipchain.errors import CorpusError
 from skipchain.metrics.score import Score, percent
+from skipchain.schemes import UNKNOWN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,3 +97,18 @@ def renumbered(column: Column, values: tuple[str, ...]) -> NDArray[np.int64]:
         (number.get(value, -1) for value in column.values), np.int64, len(column.values)
     )
     return renumber[column.codes]
+
+
+def require_known(labels: Column, whose: str) -> None:
+    """Refuse labels of which some are not known: a score would take them for mistakes.
+
+    >>> require_known(Column.encode(["O", "B-PER"]), "gold")
+    """
+    if UNKNOWN not in labels.values:
+        return
+    tokens = np.flatnonzero(labels.codes == labels.values.index(UNKNOWN))
+    if len(tokens):
+        raise CorpusError(
+            f"token {tokens[0]} has no {whose} label (it is {UNKNOWN!r}, not known), and a score "
+            "needs one for every token; label it, or leave its sentence out"
+        )

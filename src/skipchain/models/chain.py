@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
-from skipchain.errors import CorpusError, SkipchainError
+from skipchain.errors import SkipchainError
+from skipchain.features.dictionary import TagDictionary
+from skipchain.features.histories import Histories
 from skipchain.inference import chains
-from skipchain.inference.allowed import allowed_labels
+from skipchain.inference.allowed import allowed_labels, require_agreement, with_paths
 from skipchain.inference.scores import Ranked, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
@@ -28,11 +30,17 @@ from skipchain.scorers.linear import Weights
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
 MARGIN_DECODERS = ("viterbi", "greedy", "beam")
+SEARCHES = ("beam", "greedy")
 BEAM = 10  # the width of a beam unless told
 
 
-def decoders_of(kind: str) -> tuple[str, ...]:
-    """The decoders that a kind of model supports: what has no probabilities has no posterior."""
+def decoders_of(kind: str, order: int = 1) -> tuple[str, ...]:
+    """The decoders that a kind of model supports, first the one that it has unless told.
+
+    What has no probabilities has no posterior, and long histories can only be searched.
+    """
+    if order > 2:
+        return SEARCHES
     return MARGIN_DECODERS if kind == "perceptron" else DECODERS
 
 
@@ -42,7 +50,8 @@ class ChainModel:
 
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
-    model is normalised at each position given the label before it.
+    model is normalised at each position given the label before it. A ``dictionary`` says which
+    labels frequent words may have; ``histories`` are those of a model of order 3 or more.
     """
 
     kind: str
@@ -54,6 +63,8 @@ class ChainModel:
     constrained: bool = True
     local: bool = False
     summary: Mapping[str, Any] = field(default_factory=dict)
+    dictionary: TagDictionary | None = None
+    histories: Histories | None = None
 
     @cached_property
     def constraints(self) -> Constraints | None:
@@ -67,6 +78,17 @@ class ChainModel:
         found = Constraints(*transitions(self.labels, self.encoding))
         return found if found.allow_every_length() else None
 
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
+        """The input encoded."""
+        rows, offsets = encode(self.features, given, workers)
+        return Dataset(rows, offsets, candidates=self.candidates(given))
+
+    def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:
+        """The labels that each token can have, where there is a dictionary. [N, L]"""
+        if self.dictionary is None or not isinstance(given, Corpus):
+            return None
+        return self.dictionary.candidates(given.words)
+
     def scores(
         self,
         given: Corpus | Sequence[Any],
@@ -77,7 +99,7 @@ class ChainModel:
 
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
-        data = Dataset(*encode(self.features, given, workers))
+        data = self.dataset(given, workers)
         allowed = None
         if forced is not None:
             if len(forced) != data.n_tokens:
@@ -85,51 +107,79 @@ class ChainModel:
                     f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
                 )
             allowed = allowed_labels(forced, data.offsets, self.scheme, self.labels, self.encoding)
-            self._require_path(forced, allowed, data.offsets)
+            if self.constraints is not None:
+                require_agreement(forced, allowed, data.offsets, self.constraints)
         return self.scored(data, workers, allowed)
-
-    def _require_path(
-        self,
-        forced: Sequence[str | None],
-        allowed: NDArray[np.bool_],
-        offsets: NDArray[np.int64],
-    ) -> None:
-        """Refuse forced labels that contradict each other, naming the first that does."""
-        if self.constraints is None:
-            return
-        token = self.constraints.dead_end(allowed, offsets)
-        if token is not None:
-            label = forced[token]
-            told = "every label" if label is None else f"label {label!r}"
-            raise CorpusError(
-                f"token {token}: {told} contradicts the labels given before it, or the scheme; "
-                "change it, or leave one of them free"
-            )
 
     def scored(
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
     ) -> Scores:
-        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
-        return Scores.of(data, self.weights, workers, self.constraints, allowed, self.local)
+        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels.
+
+        Where the dictionary leaves no labelling that is allowed, it gives way.
+        """
+        if data.candidates is not None:
+            candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
+            data = replace(data, candidates=candidates)
+        return Scores.of(
+            data, self.weights, workers, self.constraints, allowed, self.local, self.histories
+        )
+
+    @property
+    def order(self) -> int:
+        """How many labels back a label depends on."""
+        return self.weights.order if self.histories is None else self.histories.order
+
+    @property
+    def exact(self) -> bool:
+        """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
+        return self.histories is None
+
+    def filled(self, weights: Weights) -> ChainModel:
+        """The model with weights learnt; those of the histories are the last rows of ``state``."""
+        if self.histories is None:
+            return replace(self, weights=weights)
+        cut = len(weights.state) - len(self.histories.contexts)
+        histories = replace(self.histories, weights=weights.state[cut:])
+        own = replace(weights, state=weights.state[:cut])
+        return replace(self, weights=own, histories=histories)
+
+    @property
+    def joined(self) -> Weights:
+        """All weights in one set of tables, as `filled` takes them."""
+        if self.histories is None:
+            return self.weights
+        state = np.concatenate([self.weights.state, self.histories.weights])
+        return replace(self.weights, state=state)
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports."""
-        return decoders_of(self.kind)
+        """The decoders that the model supports, first the one that it has unless told."""
+        return decoders_of(self.kind, self.order)
 
-    def check_decoder(self, decoder: str, beam: int = BEAM) -> None:
+    @property
+    def probabilistic(self) -> bool:
+        """Whether the scores are fitted to be probabilities."""
+        return self.kind != "perceptron"
+
+    def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
+        decoder = decoder or self.decoders[0]
         if decoder not in self.decoders:
             raise SkipchainError(
-                f"the model ({self.kind}, order {self.weights.order}) has no decoder {decoder!r}; "
+                f"the model ({self.kind}, order {self.order}) has no decoder {decoder!r}; "
                 f"it has {', '.join(self.decoders)}"
             )
         chains.check_width(beam)
 
     def decode(
-        self, scores: Scores, workers: Workers, decoder: str = "viterbi", beam: int = BEAM
+        self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
-        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder."""
+        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder.
+
+        Without a ``decoder`` it is the first of `decoders`.
+        """
+        decoder = decoder or self.decoders[0]
         self.check_decoder(decoder, beam)
         if decoder == "beam":
             codes = chains.beam(scores, beam, workers)
@@ -141,7 +191,7 @@ class ChainModel:
         self,
         given: Corpus | Sequence[Any],
         workers: Workers,
-        decoder: str = "viterbi",
+        decoder: str | None = None,
         beam: int = BEAM,
     ) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
@@ -179,6 +229,8 @@ class ChainModel:
 
     def pruned(self) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
+        if self.histories is not None and not self.histories.weights.any(axis=1).all():
+            return replace(self, histories=self.histories.pruned()).pruned()
         state = np.asarray(self.weights.state.any(axis=1))
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all():

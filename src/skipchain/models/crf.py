@@ -18,7 +18,8 @@ class CRF(LogLinear):
         are, and so does any where the labels have no scheme. Predictions come back in the scheme of
         the training data.
     order
-        How many labels back a label depends on: 1, or 2 (scores of three labels in a row).
+        How many labels back a label depends on: 1, or 2 (scores of three labels in a row); `MEMM`
+        up to 8.
     objective
         ``conditional``: the likelihood of whole label sequences. ``marginal``: the sum over
         positions of the likelihood of each label, for when single labels count (lbfgs only).
@@ -27,8 +28,8 @@ class CRF(LogLinear):
         the most accurate where features are many. ``adagrad``: the same with a rate per weight.
         ``lbfgs``: the optimum of the penalised likelihood, as CRFsuite finds it. ``newton``: the
         same to the last digit in a few steps, for MEMM and MaxEnt with up to 3,000 weights. None:
-        sgd, but lbfgs for features given as matrices and where something asks for it (l1,
-        objective).
+        what the other parameters ask for (l1, objective, tolerance, period and max_iterations for
+        lbfgs, epochs and rate for sgd), else sgd, but lbfgs for features given as matrices.
     l1, l2
         The penalty ``l1 · Σ|w| + l2 · Σw²``, as CRFsuite's c1 and c2. l1 is for lbfgs.
     min_count
@@ -44,6 +45,10 @@ class CRF(LogLinear):
     constraints
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
+    dictionary
+        Words of a corpus that occur at least this often in training may only have the labels they
+        had there; rarer and unknown words may have any. It holds in training and in decoding: the
+        model is a distribution over the labellings that the dictionary leaves. None: no dictionary.
     epochs, rate, dropout, unit_dropout, prune, seed
         For stochastic steps: passes over the data (None: 30, more for little data), size of the
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of
@@ -51,8 +56,9 @@ class CRF(LogLinear):
         the size below which a feature's weight is dropped at the end (None: 0.01), and where the
         random numbers begin. The same seed gives the same model.
     tolerance, period, max_iterations
-        For lbfgs: training ends when the loss falls by less than ``tolerance`` (relative) in
-        ``period`` iterations. The last is for newton too.
+        For lbfgs: training ends when the loss falls by less than ``tolerance`` (relative; None:
+        1e-4) in ``period`` iterations (None: 10), or after ``max_iterations`` (None: 1000), which
+        is for newton too.
     patience
         With a development set: training ends after this many iterations (or epochs) without a
         better score on it, and the best weights are kept. None: the development score is only

@@ -15,7 +15,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.rows import Sparse
 from skipchain.inference.chains import marginals
 from skipchain.models.chain import ChainModel
-from skipchain.models.inputs import chain_offsets, encode
+from skipchain.models.inputs import chain_offsets
 from skipchain.parallel import Workers
 
 Floats = NDArray[np.float64]
@@ -49,7 +49,8 @@ class Explanation:
     labels are left out. ``totals`` are their sums. For a model of whole sequences the difference of
     the totals is the log odds of the two labels, given the labels around; for a ``local`` model the
     totals are what the classifier of this position compares given the label before, and the log
-    odds are those of that classifier: the total minus a normaliser which is the same for both.
+    odds are those of that classifier: the total minus a normaliser which is the same for both. For
+    a perceptron it is a difference of scores and no more.
 
     ``probabilities`` are the marginals, in which the labels around are free. ``forbidden`` names
     those of the two labels that the scheme does not allow next to the labels around, which no score
@@ -113,7 +114,7 @@ def explain(
     at = position - int(offsets[chain])
     own = given[chain : chain + 1]
     with Workers(threads) as workers:
-        scores = model.scored(Dataset(*encode(model.features, own)), workers)
+        scores = model.scores(own, workers)
         path = model.decode(scores, workers).codes.tolist()
         sure = marginals(scores, workers)[at]
     pair = _pair(model, path[at], sure, labels)

@@ -14,8 +14,9 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SchemeError, SkipchainError
 from skipchain.learn.step import Minimum, Step
 from skipchain.metrics import entity_scores, token_scores
+from skipchain.metrics.token import require_known
 from skipchain.models.chain import ChainModel
-from skipchain.models.inputs import Features, as_input, encode, label_column
+from skipchain.models.inputs import as_input, label_column
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import decode
@@ -53,11 +54,12 @@ class Progress(Protocol):
 class HeldOut:
     """Labelled data that training does not see, encoded once, to be scored again and again."""
 
-    def __init__(self, features: Features, given: Any, labels: Any) -> None:
+    def __init__(self, model: ChainModel, given: Any, labels: Any) -> None:
         held = as_input(given)
         self._gold = label_column(held, labels)
+        require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
-        self._data = Dataset(*encode(features, held))
+        self._data = model.dataset(held)
 
     def score(self, model: ChainModel, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""
@@ -138,12 +140,17 @@ def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Prob
     )
 
 
-def carried(
-    start: ChainModel, features: Features, names: tuple[str, ...], order: int = 1
-) -> Weights:
-    """An earlier model's weights for the features and labels that it shares with the new one."""
+def carried(start: ChainModel, blank: ChainModel, order: int = 1) -> Weights:
+    """An earlier model's weights for the features and labels that it shares with the new one.
+
+    Those of histories begin at zero.
+    """
+    features, names = blank.features, blank.labels
     labels = len(names)
-    weights = Weights.zeros(features.n_features, features.n_edge_features, labels, order)
+    size = features.n_features
+    if blank.histories is not None:
+        size += len(blank.histories.contexts)
+    weights = Weights.zeros(size, features.n_edge_features, labels, order)
     old = {name: k for k, name in enumerate(start.labels)}
     shared = [(old[name], k) for k, name in enumerate(names) if name in old]
     if not shared:
@@ -159,7 +166,7 @@ def carried(
     weights.end[target] = start.weights.end[source]
     size = len(start.labels)
     before, now = np.append(source, size), np.append(target, labels)
-    if order == start.weights.order == 2:
+    if weights.order == start.weights.order == 2:
         second = start.weights.second[np.ix_(before, source, source)]
         weights.second[np.ix_(now, target, target)] = second
     known = {name: k for k, name in enumerate(start.features.names(transition=True))}

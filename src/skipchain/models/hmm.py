@@ -30,7 +30,8 @@ class HMM(SequenceEstimator):
     probability for values that training did not see; ``features`` all features of the position,
     each drawn independently of the others given the label. Probabilities are relative counts, to
     each of which ``smoothing`` is added first. The decoder ``viterbi`` finds the best labels under
-    p(x, y), ``posterior`` the best label of each position under p(y | x).
+    p(x, y), ``posterior`` the best label of each position under p(y | x). A ``dictionary`` limits
+    decoding only: counts are as they are.
 
     The other parameters are those of `CRF`.
 
@@ -55,6 +56,7 @@ class HMM(SequenceEstimator):
         smoothing: float = 0.1,
         min_count: int = 1,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
@@ -65,6 +67,7 @@ class HMM(SequenceEstimator):
         self.smoothing = smoothing
         self.min_count = min_count
         self.constraints = constraints
+        self.dictionary = dictionary
         self.scheme = scheme
         self.functions = functions
         self.threads = threads

@@ -38,8 +38,17 @@ DECAY = 2.0  # the last epoch's rate is a third of the first's
 AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
 PRUNE = 0.01
+TOLERANCE, PERIOD, MAX_ITERATIONS = 1e-4, 10, 1000
 MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
 MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
+USES = {
+    "tolerance": (LBFGS,),
+    "period": (LBFGS,),
+    "max_iterations": (LBFGS, NEWTON),
+    "epochs": (SGD, ADAGRAD),
+    "rate": (SGD, ADAGRAD),
+}
+"""The optimisers that a parameter is for, first the one that it asks for by itself."""
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
@@ -63,15 +72,16 @@ class LogLinear(SequenceEstimator):
         boundaries: bool = True,
         dependent: bool = False,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         epochs: int | None = None,
         rate: float | None = None,
         dropout: float = 0.5,
         unit_dropout: float = 0.1,
         prune: float | None = None,
         seed: int = 0,
-        tolerance: float = 1e-4,
-        period: int = 10,
-        max_iterations: int = 1000,
+        tolerance: float | None = None,
+        period: int | None = None,
+        max_iterations: int | None = None,
         patience: int | None = None,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
@@ -89,6 +99,7 @@ class LogLinear(SequenceEstimator):
         self.boundaries = boundaries
         self.dependent = dependent
         self.constraints = constraints
+        self.dictionary = dictionary
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout
@@ -112,8 +123,7 @@ class LogLinear(SequenceEstimator):
         if self.optimiser in (LBFGS, NEWTON):
             raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
         return self._pass(
-            X, y, classes,
-            optimiser=self.optimiser or SGD, prune=self.prune or 0.0, seed=self.seed + self.passes_,
+            X, y, classes, optimiser=self.optimiser or SGD, prune=self.prune or 0.0
         )  # fmt: skip
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
@@ -127,30 +137,58 @@ class LogLinear(SequenceEstimator):
         return found.dependent()
 
     @property
+    def stopping(self) -> tuple[float, int, int]:
+        """When lbfgs ends: tolerance, period and the most iterations."""
+        return (
+            TOLERANCE if self.tolerance is None else self.tolerance,
+            PERIOD if self.period is None else self.period,
+            MAX_ITERATIONS if self.max_iterations is None else self.max_iterations,
+        )
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        limit = "max_iterations" if self._asked in (LBFGS, NEWTON) else "epochs"
+        return type(self)(**{**self.get_params(), limit: 1, "patience": None})
+
+    @property
+    def _asked(self) -> str | None:
+        """The optimiser that the parameters ask for; None: the data decide."""
+        if self.optimiser is not None:
+            return self.optimiser
+        if self.l1 or self.objective != "conditional":
+            return LBFGS
+        given = (own for name, own in USES.items() if getattr(self, name) is not None)
+        return next(given, (None,))[0]
+
+    @property
     def _bounded(self) -> bool:
         """Whether there are scores of first and last labels."""
         return self.boundaries
 
     def _check(self) -> None:
         super()._check()
-        self._check_numbers(
-            whole=("period", "max_iterations"), optional=("epochs",), real=("l1", "l2", "tolerance")
-        )
+        self._check_numbers(optional=("period", "max_iterations", "epochs"), real=("l1", "l2"))
         self._check_choices(optimiser=OPTIMISERS, pairs=PAIRS, objective=tuple(OBJECTIVES))
         for name in ("dropout", "unit_dropout"):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or not 0 <= value < 1:
                 raise ParameterError(f"{name} must be a share from 0 to below 1, got {value!r}")
-        for name in ("rate", "prune"):
+        for name in ("rate", "prune", "tolerance"):
             if getattr(self, name) is not None:
                 self._check_numbers(real=(name,))
+        if self.rate == 0:
+            raise ParameterError("rate must be above 0, or nothing is learnt")
         if self.local and self.constraints == "training":
             raise ParameterError(
                 f"constraints='training' is for models normalised over whole sequences, which "
                 f"{type(self).__name__} is not; use 'decoding'"
             )
-        if self.order == 2 and self.objective != "conditional":
+        if self.order >= 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
+        self._check_optimiser()
+
+    def _check_optimiser(self) -> None:
+        """Refuse parameters that the optimiser does not have."""
         if self.optimiser == NEWTON and not self.local:
             raise ParameterError(
                 f"optimiser='newton' is for MaxEnt and MEMM; use 'lbfgs' for {type(self).__name__}"
@@ -162,16 +200,21 @@ class LogLinear(SequenceEstimator):
                 raise ParameterError(
                     f"objective={self.objective!r} needs optimiser='lbfgs', not {self.optimiser!r}"
                 )
+        for name, own in USES.items():
+            if getattr(self, name) is not None and self._asked not in own:
+                raise ParameterError(
+                    f"{name} is for optimiser {' and '.join(own)}, not for {self._asked}, which "
+                    "the other parameters ask for; leave one of them out"
+                )
 
     def _learn(self, task: Task) -> Learnt:
-        if self.order == 2 and self.local and task.data.allowed is not None:
+        if self.order >= 2 and self.local and task.data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
-        optimiser = self.optimiser
+        optimiser = self._asked
         if optimiser is None:
             numbers = isinstance(task.blank.features, NumberedFeatures)
-            plain = not self.l1 and self.objective == "conditional"
             local_sets = self.local and task.data.allowed is not None
-            optimiser = SGD if plain and not numbers and not local_sets else LBFGS
+            optimiser = LBFGS if numbers or local_sets else SGD
         if optimiser == NEWTON and task.data.allowed is not None:
             raise ParameterError("partial labels need optimiser='lbfgs', not 'newton'")
         if optimiser in (LBFGS, NEWTON):
@@ -180,10 +223,11 @@ class LogLinear(SequenceEstimator):
 
     def _by_batch(self, task: Task, *, newton: bool) -> Learnt:
         data, workers = task.data, task.workers
+        tolerance, period, max_iterations = self.stopping
         scorer = LinearScorer(
             data, len(task.blank.labels), observed=self.pairs != "all",
             boundaries=self._bounded, workers=workers, order=self.order,
-            single=not newton and self.tolerance >= SINGLE_TOLERANCE,
+            single=not newton and tolerance >= SINGLE_TOLERANCE,
         )  # fmt: skip
         if newton and scorer.size > MAX_DENSE:
             raise ParameterError(
@@ -204,8 +248,8 @@ class LogLinear(SequenceEstimator):
             minimum = self._newton(task, scorer, objective, start, watch)
         else:
             minimum = minimize(
-                objective, start, l1=self.l1, memory=MEMORY, max_iterations=self.max_iterations,
-                tolerance=self.tolerance, period=self.period,
+                objective, start, l1=self.l1, memory=MEMORY, max_iterations=max_iterations,
+                tolerance=tolerance, period=period,
                 curvature=None if self.l1 else objective.curvature, callback=watch,
             )  # fmt: skip
         stuck = minimum.reason == STUCK and not minimum.iterations
@@ -229,7 +273,7 @@ class LogLinear(SequenceEstimator):
 
         curvature = LocalCurvature(task.data, scorer, task.workers, l2=self.l2)
         return newton.minimize(
-            objective, curvature, start, max_iterations=self.max_iterations, callback=watch
+            objective, curvature, start, max_iterations=self.stopping[2], callback=watch
         )
 
     def _by_steps(self, task: Task, *, adaptive: bool) -> Learnt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from skipchain.models.loglinear import LogLinear
+from skipchain.models.sequence import LONGEST
 
 
 class MEMM(LogLinear):
@@ -14,7 +15,8 @@ class MEMM(LogLinear):
     templates marked ``label[-1] &`` do so one by one.
 
     The parameters are those of `CRF`; the scores of the last label are those of the last position's
-    classifier.
+    classifier. The ``order`` may be up to 8: training looks at the gold labels before a position
+    only, however many. From 3 on the model is searched with a beam, and has no marginals.
 
     Examples
     --------
@@ -28,3 +30,4 @@ class MEMM(LogLinear):
 
     kind = "memm"
     local = True
+    longest = LONGEST

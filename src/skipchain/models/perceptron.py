@@ -49,6 +49,7 @@ class Perceptron(SequenceEstimator):
         min_count: int = 1,
         boundaries: bool = True,
         constraints: str = "decoding",
+        dictionary: int | None = None,
         seed: int = 0,
         patience: int | None = None,
         scheme: str | None = None,
@@ -64,6 +65,7 @@ class Perceptron(SequenceEstimator):
         self.min_count = min_count
         self.boundaries = boundaries
         self.constraints = constraints
+        self.dictionary = dictionary
         self.seed = seed
         self.patience = patience
         self.scheme = scheme
@@ -76,7 +78,7 @@ class Perceptron(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        return self._pass(X, y, classes, seed=self.seed + self.passes_)
+        return self._pass(X, y, classes)
 
     def _check(self) -> None:
         super()._check()

@@ -15,6 +15,8 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainError
+from skipchain.features.dictionary import TagDictionary
+from skipchain.features.histories import Histories
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
@@ -29,6 +31,7 @@ from skipchain.schemes import check_scheme, convert, decode, rewritten, transiti
 from skipchain.scorers.linear import Weights
 
 CONSTRAINTS = ("decoding", "training", "none")
+LONGEST = 8  # the highest order of any model
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Task:
     def watch(self, weights: Any) -> Watch:
         """A callback for optimisers; ``weights`` turns a vector into tables."""
         return Watch(
-            lambda vector: replace(self.blank, weights=weights(vector)),
+            lambda vector: self.blank.filled(weights(vector)),
             self.held_out, self.patience, self.workers, self.progress,
         )  # fmt: skip
 
@@ -70,13 +73,17 @@ class SequenceEstimator(Estimator):
     local: ClassVar[bool] = False
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
+    longest: ClassVar[int] = 2
+    """The highest order that the model can have."""
     order: int = 1
 
     features: str | Path | Templates
     encoding: str | None
     min_count: int
     constraints: str
+    dictionary: int | None = None
     patience: int | None
+    seed: int = 0
     scheme: str | None
     functions: Mapping[str, UserView] | None
     threads: int | None
@@ -109,14 +116,20 @@ class SequenceEstimator(Estimator):
         data, blank = self._begin(as_input(X), y)
         first = None
         if start is not None:
-            first = carried(_model(start), blank.features, blank.labels, self.order)
-        held_out = None if dev is None else HeldOut(blank.features, dev, dev_y)
+            first = carried(_model(start), blank, self.order)
+        held_out = None if dev is None else HeldOut(blank, dev, dev_y)
         self._fit(data, blank, held_out, first, progress)
         self.model_ = self.model_.pruned()
         self.passes_ = 0
         if progress is None:
             self._raise_interrupt()
         return self
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        settings = self.get_params()
+        short = {"epochs": 1, "patience": None}
+        return type(self)(**{k: short.get(k, value) for k, value in settings.items()})
 
     def _raise_interrupt(self) -> None:
         """Where nobody watches, nobody would know; the model is kept."""
@@ -140,7 +153,10 @@ class SequenceEstimator(Estimator):
             self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
             self.constraints != "none", self.local,
         )  # fmt: skip
-        return Dataset(rows, offsets, *known.numbers(names)), blank
+        data = Dataset(rows, offsets, *known.numbers(names))
+        blank, data = self._with_dictionary(blank, data, given)
+        blank, data = self._with_histories(blank, data)
+        return data, blank
 
     def _fit(
         self,
@@ -159,7 +175,7 @@ class SequenceEstimator(Estimator):
         with Workers(self.threads) as workers:
             task = Task(data, blank, training, held_out, first, workers, progress, self.patience)
             learnt = self._learn(task)
-            model = replace(blank, weights=learnt.weights)
+            model = blank.filled(learnt.weights)
             score = None if held_out is None else held_out.score(model, workers)
         minimum = learnt.minimum
         if progress is not None:
@@ -191,6 +207,7 @@ class SequenceEstimator(Estimator):
         """
         once = type(self)(**{**self.get_params(), "epochs": 1, **settings})
         once._check()
+        once.seed = self.seed + self.passes_
         given = as_input(X)
         if not hasattr(self, "model_"):
             data, blank = once._begin(given, y, classes or ())
@@ -206,11 +223,49 @@ class SequenceEstimator(Estimator):
                 )
             rows, offsets = encode(blank.features, given)
             data = Dataset(rows, offsets, *known.numbers(blank.labels))
-            once._fit(data, blank, None, blank.weights, None)
+            blank, data = once._with_dictionary(blank, data, given)
+            blank, data = once._with_histories(blank, data)
+            once._fit(data, blank, None, blank.joined, None)
         self.model_, self.minimum_ = once.model_, once.minimum_
         self.passes_ += 1
         self._raise_interrupt()
         return self
+
+    def _with_dictionary(
+        self, blank: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+    ) -> tuple[ChainModel, Dataset]:
+        """The model with its tag dictionary, and the data with the labels that it leaves."""
+        if self.dictionary is None:
+            return blank, data
+        if not isinstance(given, Corpus):
+            raise ParameterError(
+                "a dictionary is one of words, and features given directly have none; give a "
+                "Corpus, or dictionary=None"
+            )
+        assert data.labels is not None
+        seen = data.allowed
+        if seen is None:
+            seen = data.labels[:, None] == np.arange(len(blank.labels))
+        if blank.dictionary is None:
+            found = TagDictionary.fit(given.words, seen, self.dictionary)
+        else:
+            found = blank.dictionary.widened(given.words, seen)
+        blank = replace(blank, dictionary=found)
+        return blank, replace(data, candidates=blank.candidates(given))
+
+    def _with_histories(self, blank: ChainModel, data: Dataset) -> tuple[ChainModel, Dataset]:
+        """For orders above 2: what the labels before say, as features of the training data."""
+        if self.order <= 2:
+            return blank, data
+        assert data.labels is not None
+        if data.allowed is not None:
+            raise ParameterError("partial labels need order=1, or a CRF")
+        if blank.histories is None:
+            found = Histories.fit(data.labels, data.offsets, len(blank.labels), self.order)
+            blank = replace(blank, histories=found)
+        assert blank.histories is not None
+        rows = blank.histories.attached(data.rows, data.labels, data.offsets)
+        return blank, replace(data, rows=rows)
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         if not isinstance(given, Corpus):
@@ -220,10 +275,20 @@ class SequenceEstimator(Estimator):
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
-        self._check_numbers(whole=("min_count",), optional=("patience",))
+        self._check_numbers(whole=("min_count",), optional=("patience", "dictionary"))
         self._check_choices(constraints=CONSTRAINTS)
-        if self.order not in (1, 2):
-            raise ParameterError(f"order must be 1 or 2, got {self.order!r}")
+        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
+        if not whole or not 1 <= self.order <= self.longest:
+            orders = "1 or 2" if self.longest == 2 else f"a whole number from 1 to {self.longest}"
+            hint = ""
+            if whole and self.longest < self.order <= LONGEST:
+                hint = (
+                    "; longer histories need a model that is normalised at each position, so that "
+                    "it can be searched with a beam: use MEMM"
+                )
+            raise ParameterError(f"order must be {orders}, got {self.order!r}{hint}")
 
     def _check_numbers(
         self,
@@ -303,11 +368,11 @@ class SequenceEstimator(Estimator):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
 
-    def predict(self, X: Any, *, decoder: str = "viterbi", beam: int = BEAM) -> list[list[str]]:
+    def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.
 
         ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
-        ``beam``.
+        ``beam``; None is ``viterbi``, but ``beam`` for a model of order 3 or more.
         """
         with Workers(self.threads) as workers:
             return self.fitted.label(as_input(X), workers, decoder, beam)
@@ -334,7 +399,7 @@ class SequenceEstimator(Estimator):
     def score(self, X: Any, y: Any = None) -> float:
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
         with Workers(self.threads) as workers:
-            return HeldOut(self.fitted.features, X, y).score(self.fitted, workers) / 100.0
+            return HeldOut(self.fitted, X, y).score(self.fitted, workers) / 100.0
 
 
 def _model(start: ChainModel | SequenceEstimator) -> ChainModel:

@@ -46,6 +46,9 @@ class OnlineLearner:
         self._vector: Floats32 = start.vector.astype(np.float32)
         self._features = kernel_features(rows)
         self._barriers = kernel_barriers(constraints, n_labels)
+        self._candidates = np.zeros((0, n_labels), np.bool_)
+        if data.candidates is not None:
+            self._candidates = data.candidates
         self._boundaries = boundaries
         self._random = np.random.default_rng(seed)
         self._room = entries_of_longest(data)
@@ -129,8 +132,9 @@ class StochasticLikelihood(OnlineLearner):
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
             self._features, self._tables(self._vector), self._squares, self._support,
-            self._barriers, self._data.offsets, self._order(), self._labels, allowed, self._local,
-            self._boundaries, rate, self._shrink, self._keep, random, self._room,
+            self._barriers, self._candidates, self._data.offsets, self._order(), self._labels,
+            allowed, self._local, self._boundaries, rate, self._shrink, self._keep, random,
+            self._room,
         )  # fmt: skip
         return float(loss)
 
@@ -155,7 +159,7 @@ class MarginUpdates(OnlineLearner):
             data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
             first=first,
         )  # fmt: skip
-        # units save memory, but reading past them takes twice the time
+        # units save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, flat=True)
         self._update = UPDATES[update]
         self._limit = limit
@@ -181,12 +185,13 @@ class MarginUpdates(OnlineLearner):
 
     def epoch(self) -> float:
         """One pass over all chains; returns how many were wrong."""
+        seen = self._seen
+        self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
         mistakes = online.margin_epoch(
             self._features, self._tables(self._vector), self._vector, self._total, self._spread,
-            self._scratch, self._fixed, self._barriers, self._data.offsets, self._order(),
-            self._labels, self._update, self._limit, self._seen, self._room,
+            self._scratch, self._fixed, self._barriers, self._candidates, self._data.offsets,
+            self._order(), self._labels, self._update, self._limit, seen, self._room,
         )  # fmt: skip
-        self._seen += len(self._data.offsets) - 1
         return float(mistakes)
 
 

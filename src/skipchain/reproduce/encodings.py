@@ -6,6 +6,7 @@ type from one long name; all scores are against the names as they are.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.datasets import data_set
-from skipchain.learn.step import Minimum, Step
+from skipchain.learn.step import INTERRUPTED, Minimum, Step
 from skipchain.models.crf import CRF
 from skipchain.models.fitting import Problem
 from skipchain.reproduce.plots import points
@@ -66,8 +67,8 @@ def measure(run: Run) -> Table:
             "Labels: " + ", ".join(f"{labels[each]} of {each}" for each in ENCODINGS) + ".",
             f"The test set has {len(test.spans()):,} names; {merged} of them follow another of "
             "their type without a gap, and IO cannot tell the two apart.",
-            "low and high: worst and best seed; seconds: learning with all seeds, without the "
-            "reading of features, which takes the same time for all. "
+            "low and high: worst and best seed; seconds are those of the processor, and without "
+            "the reading of features, which takes the same time for all. "
             f"Negligible: less than {NEGLIGIBLE} F1 from IO; much faster: {MUCH:g} times.",
         ),
         seeds,
@@ -79,19 +80,23 @@ def measure(run: Run) -> Table:
 
 
 class Stopwatch:
-    """Told of every epoch, it keeps the seconds that learning has taken so far."""
+    """Told how learning goes on, it keeps the processor's seconds that it has taken."""
 
     seconds = 0.0
+    _began = 0.0
 
     def begin(self, problem: Problem) -> None:
         """Features are read; learning begins."""
+        self._began = time.process_time()
 
     def step(self, step: Step, dev: float | None) -> None:
         """After each epoch."""
-        self.seconds = step.seconds
 
     def end(self, minimum: Minimum) -> None:
-        """After the last."""
+        """After the last; an interrupt goes on to whoever runs this."""
+        self.seconds = time.process_time() - self._began
+        if minimum.reason == INTERRUPTED:
+            raise KeyboardInterrupt
 
 
 def rewritten(corpus: Corpus, encoding: str) -> Corpus:

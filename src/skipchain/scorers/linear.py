@@ -95,14 +95,14 @@ class Weights:
 def weight_shapes(
     n_features: int, n_edge_features: int, n_labels: int, order: int = 1
 ) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the tables of `Weights`."""
+    """The shapes of the tables of `Weights`; an order above 2 has those of 2."""
     return (
         (n_features, n_labels),
         (n_labels, n_labels),
         (n_labels,),
         (n_labels,),
         (n_edge_features, (n_labels + 1) * n_labels),
-        (n_labels + 1 if order == 2 else 0, n_labels, n_labels),
+        (n_labels + 1 if order >= 2 else 0, n_labels, n_labels),
     )
 
 
@@ -148,6 +148,8 @@ def block_potentials(
     if len(pairs):
         node[heads] += pairs[heads, labels]
     node[potentials.tails()] += weights.end
+    if data.candidates is not None:
+        node[~data.candidates[potentials.tokens]] = -np.inf
     return potentials
 
 
