@@ -173,21 +173,6 @@ def test_probabilities_of_windows_equal_enumeration():
         assert found[w] == pytest.approx(wanted, abs=1e-10)
 
 
-def test_without_scores_of_triples_it_is_the_chain_of_order_1():
-    scores = problem(5, [6, 3, 1], 4)
-    scores.weights.second[:] = 0.0
-    first = Scores(
-        scores.data, Weights(*scores.weights.parts[:5], np.zeros((0, 4, 4))), scores.units
-    )
-    with Workers(1) as workers:
-        np.testing.assert_allclose(
-            chains.marginals(scores, workers), chains.marginals(first, workers), atol=1e-12
-        )
-        np.testing.assert_array_equal(
-            chains.viterbi(scores, workers), chains.viterbi(first, workers)
-        )
-
-
 @pytest.mark.parametrize("limited", [0.0, 0.5])
 def test_log_space_and_scaled_passes_agree(limited):
     scores = problem(7, [5, 4], 3, limited=limited)
