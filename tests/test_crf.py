@@ -378,6 +378,14 @@ def test_mistakes_are_named(make, error, message):
         make()
 
 
+def test_patience_waits_for_a_first_hit():
+    data = corpus(30)
+    slow = CRF("word", patience=2, epochs=40, rate=0.001)
+    assert slow.fit(data, dev=corpus(10, seed=2)).minimum_.iterations > 3
+    strange = Corpus.of([["Ada", "slept"]], [["B-ELSE", "O"]], scheme="iob2")
+    assert slow.set_params(epochs=4).fit(data, dev=strange).minimum_.reason == "4 epochs"
+
+
 def test_held_out_labels_must_be_known():
     data, held = corpus(5), Corpus.of([["Ada", "slept"]], [["B-PER", "_"]], scheme="iob2")
     told = Told()

@@ -61,8 +61,8 @@ class CRF(LogLinear):
         is for newton too.
     patience
         With a development set: training ends after this many iterations (or epochs) without a
-        better score on it, and the best weights are kept. None: the development score is only
-        reported.
+        better score on it, once it is above 0, and the best weights are kept. None: the development
+        score is only reported.
     scheme
         The scheme of labels given as lists; a corpus knows its own.
     functions

@@ -101,7 +101,7 @@ class Watch:
                     self._top = self._latest
                     self.best = replace(step, vector=step.vector.copy())
                 since = step.iteration - (self.best.iteration if self.best else 0)
-                stop = since >= self._patience
+                stop = self._top > 0.0 and since >= self._patience  # before, nothing is learnt yet
         if self._progress is not None:
             self._progress.step(step, self._latest)
         return stop
