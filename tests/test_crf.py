@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, SkipchainError, Tagger
+from skipchain import CRF, MEMM, Corpus, SkipchainError
 from skipchain.errors import (
     CorpusError,
     FeatureError,
@@ -113,12 +113,6 @@ def test_constrained_predictions_are_valid(constraints):
     found = crf.predict(corpus(50, seed=3))
     tagged = Corpus.of([s.words for s in corpus(50, seed=3)], found, scheme="iob2")
     assert validate(tagged.labels, tagged.sentences, "iob2") == []
-
-
-def test_the_same_input_gives_the_same_model_whatever_the_threads():
-    models = [CRF("word\nngrams", threads=threads).fit(corpus(50)).model_ for threads in (1, 2)]
-    np.testing.assert_array_equal(models[0].weights.state, models[1].weights.state)
-    np.testing.assert_array_equal(models[0].weights.transitions, models[1].weights.transitions)
 
 
 def test_edge_templates_learn_what_depends_on_the_previous_label():
@@ -286,15 +280,6 @@ def test_an_interrupt_leaves_a_model():
     assert crf.predict(corpus(2))
 
 
-def test_nbest_begins_with_viterbi_and_its_probabilities_fall():
-    crf = CRF("word", l2=0.5, encoding=None).fit(corpus(40))
-    test = corpus(5, seed=2)
-    for ranked, best in zip(crf.predict_nbest(test, 4), crf.predict(test), strict=True):
-        assert [crf.classes_[k] for k in ranked.paths[0]] == best
-        assert (np.diff(ranked.probabilities) <= 0).all()
-        assert ranked.probabilities.sum() <= 1 + 1e-9
-
-
 def test_posterior_decoding_takes_the_largest_marginals():
     crf = CRF("word", l2=0.5, encoding=None).fit(corpus(40))
     test = corpus(5, seed=2)
@@ -303,33 +288,12 @@ def test_posterior_decoding_takes_the_largest_marginals():
     assert found == [[crf.classes_[k] for k in m.argmax(axis=1)] for m in marginals]
 
 
-@pytest.mark.parametrize("model", [CRF, MEMM, MaxEnt, Perceptron])
-def test_every_model_has_every_decoder(model):
-    fitted = model("word[-1..1]").fit(corpus(40))
-    test = corpus(5, seed=2)
-    tagger = Tagger(fitted.model_)
-    wide = len(fitted.classes_)
-    assert fitted.predict(test, decoder="beam", beam=wide) == fitted.predict(test)
-    assert fitted.predict(test, decoder="beam", beam=1) == fitted.predict(test, decoder="greedy")
-    for decoder in fitted.model_.decoders:
-        found = fitted.predict(test, decoder=decoder, beam=2)
-        assert [len(labels) for labels in found] == [len(sentence) for sentence in test]
-        assert tagger.label(test, decoder=decoder, beam=2) == found
-        told = tagger.predict(test, decoder=decoder, beam=2).corpus.labels.tolist()
-        assert told == [label for labels in found for label in labels]
-        text = tagger.tag("Ada went", decoder=decoder, beam=2)
-        assert len(text.labels) == 2
-
-
 def test_extreme_sequences():
     data = corpus(30)
     crf = CRF("word\nword[-1..1]", l2=0.01, encoding=None).fit(data)
     long = Corpus.of([["Ada", "Lee", "went"] * 3334, ["York"]])
     assert [len(p) for p in crf.predict(long)] == [10002, 1]
     assert crf.predict(Corpus.of([[], ["Ada"], []])) == [[], ["B-PER"], []]
-    assert crf.predict(Corpus.of([])) == []
-    single = CRF("word").fit(Corpus.of([["x"], []], [["A"], []]))
-    assert single.predict(Corpus.of([["y"]])) == [["A"]]
 
 
 @pytest.mark.parametrize("kind", [CRF, MEMM])

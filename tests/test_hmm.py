@@ -208,16 +208,6 @@ def test_constraints_in_training_leave_nothing_to_what_is_forbidden():
     assert hmm.predict(corpus) == [sentence.labels for sentence in corpus]
 
 
-def test_a_model_file_keeps_it(tmp_path):
-    corpus = names()
-    hmm = HMM("lower").fit(corpus)
-    save(hmm, tmp_path / "m.skip")
-    tagger = load(tmp_path / "m.skip")
-    new = Corpus.of([["ada", "ran", "Off"]])
-    assert tagger.predict(new).corpus.labels.tolist() == hmm.predict(new)[0]
-    assert summarise(tagger.model)["kind"] == "hmm"
-
-
 @pytest.mark.parametrize("emissions", ["token", "features"])
 def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
     words, gold = draw(5)
@@ -234,16 +224,6 @@ def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
         # the unknown value itself, and what is as likely: that weighs 0 and is not shown
         alike = 1 + len(WORDS) - len(emitted) if emissions == "token" else 0
         assert sum(emitted) + alike * math.exp(own["unknown"]) == pytest.approx(1.0)
-
-
-def test_threads_do_not_change_it():
-    corpus = names(50)
-    a, b = (HMM(threads=k).fit(corpus) for k in (1, 2))
-    np.testing.assert_array_equal(a.model_.weights.vector, b.model_.weights.vector)
-
-
-def test_dev_is_scored():
-    assert HMM().fit(names(), dev=names(2)).model_.summary["dev"] == pytest.approx(100.0)
 
 
 def test_made_by_kind():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt
 from skipchain.dataset import Dataset
@@ -55,20 +54,6 @@ def test_second_derivatives_equal_differences_of_gradients(order, observed, boun
             moved[k] = step
             change = objective(vector + moved)[1] - objective(vector - moved)[1]
             np.testing.assert_allclose(found[k], change / (2 * step), atol=1e-7)
-
-
-@pytest.mark.parametrize("l2", [0.01, 1.0])
-def test_equals_logistic_regression(l2):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(300, 5))
-    x[:, 0] = 1.0
-    y = (x @ rng.normal(size=(5, 3)) + rng.gumbel(size=(300, 3))).argmax(axis=1)
-    found = MaxEnt(optimiser="newton", pairs="all", l2=l2).fit(
-        [row[None] for row in x], [[f"L{k}"] for k in y]
-    )
-    peer = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-12, max_iter=2000)
-    np.testing.assert_allclose(found.model_.weights.state, peer.fit(x, y).coef_.T, atol=1e-6)
-    assert found.minimum_.iterations < 15
 
 
 SETTINGS = [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipchain import CRF, MEMM, Corpus, Perceptron, load, save
+from skipchain import CRF, MEMM, Corpus, Perceptron
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
@@ -173,21 +173,6 @@ def test_probabilities_of_windows_equal_enumeration():
         assert found[w] == pytest.approx(wanted, abs=1e-10)
 
 
-def test_without_scores_of_triples_it_is_the_chain_of_order_1():
-    scores = problem(5, [6, 3, 1], 4)
-    scores.weights.second[:] = 0.0
-    first = Scores(
-        scores.data, Weights(*scores.weights.parts[:5], np.zeros((0, 4, 4))), scores.units
-    )
-    with Workers(1) as workers:
-        np.testing.assert_allclose(
-            chains.marginals(scores, workers), chains.marginals(first, workers), atol=1e-12
-        )
-        np.testing.assert_array_equal(
-            chains.viterbi(scores, workers), chains.viterbi(first, workers)
-        )
-
-
 @pytest.mark.parametrize("limited", [0.0, 0.5])
 def test_log_space_and_scaled_passes_agree(limited):
     scores = problem(7, [5, 4], 3, limited=limited)
@@ -259,11 +244,8 @@ def test_margin_updates_learn_triples(update):
     assert found.score(alternating(20, 1)) == 1.0
 
 
-def test_models_of_order_2_round_trip_through_files(tmp_path):
+def test_a_warm_start_carries_the_scores_of_triples():
     model = CRF("word", order=2, optimiser="lbfgs").fit(alternating())
-    save(model, tmp_path / "m.skip")
-    test = alternating(10, 2)
-    assert load(tmp_path / "m.skip").label(test) == model.predict(test)
     warm = CRF("word", order=2, optimiser="lbfgs").fit(alternating(), start=model)
     assert warm.minimum_.iterations < model.minimum_.iterations
 

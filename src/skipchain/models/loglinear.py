@@ -252,7 +252,9 @@ class LogLinear(SequenceEstimator):
                 tolerance=tolerance, period=period,
                 curvature=None if self.l1 else objective.curvature, callback=watch,
             )  # fmt: skip
-        if not np.isfinite(minimum.loss) or (minimum.reason == STUCK and not minimum.iterations):
+        stuck = minimum.reason == STUCK and not minimum.iterations
+        # an earlier model may be the minimum already
+        if not np.isfinite(minimum.loss) or (stuck and task.first is None):
             raise FeatureError("no step lowers the loss; scale the features' values down")
         minimum = _best(watch, minimum)
         weights = scorer.weights(minimum.vector)
