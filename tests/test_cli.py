@@ -519,6 +519,21 @@ def test_parts_of_speech_with_a_dictionary(run, tmp_path):
     assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
 
 
+def test_a_long_history_is_searched_with_a_beam_unless_told(run, tmp_path):
+    data, model = tmp_path / "train.conllu", tmp_path / "m.skip"
+    data.write_text(UD)
+    settings = ("--model", "memm", "--order", 3, "--features", "pos", "--quiet")
+    assert run("train", data, *settings, "-o", model)[0] == 0
+    code, out, err = run("tag", model, "--text", "the cats")
+    assert code == 0, err
+    assert [line.split()[1] for line in out.splitlines() if line] == ["DET", "NOUN"]
+    code, out, err = run("eval", model, data, "--json")
+    assert code == 0, err
+    assert json.loads(out)["token_accuracy"] == 100
+    assert_one_line(run("tag", model, "--text", "a", "--decoder", "viterbi"), "beam, greedy")
+    assert_one_line(run("tag", model, "--text", "a", "--marginals"), "no viterbi, marginals")
+
+
 # stdout ------------------------------------------------------------------------------------------
 
 

@@ -80,11 +80,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stder
 
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     """The arguments by which a tagger is told how to decode."""
-    decoder = decoder or "viterbi"
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
-        raise SkipchainError(f"--beam needs --decoder beam; {decoder or 'viterbi'} has no beam")
+        told = "" if decoder is None else f"; {decoder} has no beam"
+        raise SkipchainError(f"--beam needs --decoder beam{told}")
     return {"decoder": decoder, "beam": beam}
 
 
