@@ -515,6 +515,12 @@ def test_parts_of_speech_with_a_dictionary(run, tmp_path):
     assert code == 0, err
     code, out, _ = run("tag", tmp_path / "x.skip", "--text", "the cats")
     assert [line.split()[1] for line in out.splitlines() if line] == ["DT", "NNS"]
+    test = ("--test", tmp_path / "train.conllu", "--models", "hmm", "--features", "pos", "--json")
+    for label, measured in (("upos", 2), ("xpos", 3)):
+        code, out, err = run("compare", tmp_path / "train.conllu", *test, "--label", label)
+        assert code == 0, err
+        (found,) = json.loads(out)["results"]
+        assert found["parameters"] == found["features"] * measured + measured**2 + 2 * measured
     assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
     assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
 
