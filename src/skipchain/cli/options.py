@@ -83,8 +83,7 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
-        told = "" if decoder is None else f"; {decoder} has no beam"
-        raise SkipchainError(f"--beam needs --decoder beam{told}")
+        raise SkipchainError(f"--beam needs --decoder beam; {decoder or 'viterbi'} has no beam")
     return {"decoder": decoder, "beam": beam}
 
 
