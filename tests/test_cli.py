@@ -515,8 +515,29 @@ def test_parts_of_speech_with_a_dictionary(run, tmp_path):
     assert code == 0, err
     code, out, _ = run("tag", tmp_path / "x.skip", "--text", "the cats")
     assert [line.split()[1] for line in out.splitlines() if line] == ["DT", "NNS"]
+    test = ("--test", tmp_path / "train.conllu", "--models", "hmm", "--features", "pos", "--json")
+    for label, measured in (("upos", 2), ("xpos", 3)):
+        code, out, err = run("compare", tmp_path / "train.conllu", *test, "--label", label)
+        assert code == 0, err
+        (found,) = json.loads(out)["results"]
+        assert found["parameters"] == found["features"] * measured + measured**2 + 2 * measured
     assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
     assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
+
+
+def test_a_long_history_is_searched_with_a_beam_unless_told(run, tmp_path):
+    data, model = tmp_path / "train.conllu", tmp_path / "m.skip"
+    data.write_text(UD)
+    settings = ("--model", "memm", "--order", 3, "--features", "pos", "--quiet")
+    assert run("train", data, *settings, "-o", model)[0] == 0
+    code, out, err = run("tag", model, "--text", "the cats")
+    assert code == 0, err
+    assert [line.split()[1] for line in out.splitlines() if line] == ["DET", "NOUN"]
+    code, out, err = run("eval", model, data, "--json")
+    assert code == 0, err
+    assert json.loads(out)["token_accuracy"] == 100
+    assert_one_line(run("tag", model, "--text", "a", "--decoder", "viterbi"), "beam, greedy")
+    assert_one_line(run("tag", model, "--text", "a", "--marginals"), "no viterbi, marginals")
 
 
 # stdout ------------------------------------------------------------------------------------------

@@ -259,8 +259,26 @@ def test_what_goes_through_all_labellings_is_refused():
     for ask in (model.predict_marginals, lambda x: model.predict_nbest(x, 2)):
         with pytest.raises(SkipchainError, match="order 3 is searched from left to right"):
             ask(parity(1))
-    with pytest.raises(SkipchainError, match="order 3 is searched"):
-        Tagger(model.model_).explain(parity(1), 0)
+
+
+@pytest.mark.parametrize("order", [3, 5])
+def test_a_decision_is_explained_given_the_labels_before(order):
+    model = MEMM("word", order=order, **PLAIN).fit(parity(20)).model_
+    given = parity(1, 7)
+    with Workers(1) as workers:
+        scores = model.scores(given, workers)
+        path = model.decode(scores, workers).codes.tolist()
+    plain = Plain(scores)
+    plain.raw = replace(plain.raw, edge=np.repeat(plain.raw.edge, given.n_tokens, axis=0))
+    plain.limits = plain.raw
+    for at in range(given.n_tokens):
+        found = Tagger(model).explain(given, at, labels=["A", "B"])
+        wanted = plain.log_probabilities(tuple(path[:at]))
+        first, second = found.totals
+        assert first - second == pytest.approx(wanted[0] - wanted[1], abs=1e-8)
+        assert np.log(found.probabilities) == pytest.approx(wanted, abs=1e-8)
+    names = [part.name for part in found.contributions if part.kind == "labels"]
+    assert " → ".join("AB"[y] for y in path[-4:-1]) + " → ·" in names
 
 
 @pytest.mark.parametrize("kind", [CRF, Perceptron])

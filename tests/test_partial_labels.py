@@ -48,6 +48,7 @@ def test_what_is_not_known_is_written_in_several_ways(kind):
         kind("word", **EXACT).fit(Corpus.of(WORDS), marked),
         kind("word", **EXACT).fit(Corpus.of(WORDS), every),
         kind("word", **EXACT).fit(Corpus.of(WORDS, marked)),
+        kind("word", **EXACT).fit(Corpus.of(WORDS, given)),
     ]
     for model in models[1:]:
         np.testing.assert_array_equal(model.model_.weights.vector, models[0].model_.weights.vector)
@@ -103,6 +104,8 @@ def test_constraints_hold_in_the_clamped_sum():
             r"token 1: set.. leav",
         ),
         (lambda: CRF().fit([[["a"]] * 2], [["A", {1}]]), CorpusError, r"token 1: \{1\} leaves no"),
+        (lambda: Corpus.of([["a"]], [[{"A", "B"}]]), CorpusError, "sets of labels go to fit"),
+        (lambda: Corpus.of([["a", 1]]), CorpusError, "word: sentence 0 has 1, which is no string"),
         (
             lambda: MEMM(order=2).fit([[["a"]] * 2], [["A", None]]),
             ParameterError,

@@ -15,6 +15,7 @@ from skipchain.cli.options import (
     Encoding,
     Format,
     Json,
+    Label,
     MinCount,
     Quiet,
     Scheme,
@@ -95,6 +96,7 @@ def compare(
     ] = None,
     format: Format = None,
     columns: Columns = None,
+    label: Label = None,
     scheme: Scheme = None,
     threads: Threads = None,
     json: Json = False,
@@ -115,7 +117,9 @@ def compare(
     wanted = [name.strip() for name in (decoders or "").split(",") if name.strip()]
     if beam is not None and "beam" not in wanted:
         raise SkipchainError("--beam needs beam among the --decoders")
-    how: dict[str, Any] = {"format": format, "columns": columns, "scheme": scheme, "quiet": quiet}
+    how: dict[str, Any] = {
+        "format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet,
+    }  # fmt: skip
     parts = [None if paths is None else read_corpora(paths, **how) for paths in (files, test, dev)]
     for paths, corpus in zip((files, test, dev), parts, strict=True):
         if paths is not None and corpus is not None:

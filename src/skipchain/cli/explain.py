@@ -131,10 +131,11 @@ def _meaning(model: ChainModel) -> str:
             "the difference of the totals is by how much one label's score is above the other's "
             "given the labels around; scores of this model are no probabilities"
         )
-    told = "the difference of the totals is the log odds of the two labels given the label"
-    if model.local:
-        return f"{told} before; the normaliser is the same for both and left out"
-    return f"{told}s around"
+    told = "the difference of the totals is the log odds of the two labels"
+    if not model.local:
+        return f"{told} given the labels around"
+    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
+    return f"{told}{given}; the normaliser is the same for both and left out"
 
 
 def _signed(*scores: float) -> tuple[str, ...]:

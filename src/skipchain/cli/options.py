@@ -80,7 +80,6 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stder
 
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     """The arguments by which a tagger is told how to decode."""
-    decoder = decoder or "viterbi"
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column, frozen
 from skipchain.errors import CorpusError
+from skipchain.schemes.labels import UNKNOWN
 
 if TYPE_CHECKING:
     from skipchain.schemes import Spans
@@ -90,7 +91,7 @@ class Corpus:
     def of(
         cls,
         sentences: Iterable[Sequence[str]],
-        labels: Iterable[Sequence[str]] | None = None,
+        labels: Iterable[Sequence[str | None]] | None = None,
         *,
         scheme: str | None = None,
         documents: Sequence[int] | None = None,
@@ -99,12 +100,17 @@ class Corpus:
         """A corpus from lists of words (and labels, and further columns) per sentence.
 
         ``documents`` gives the number of sentences of each document; without it all sentences are
-        one document.
+        one document. A label that is None is not known, and kept as ``_``.
+
+        >>> [sentence.labels for sentence in Corpus.of([["Ada", "slept"]], [["B-PER", None]])]
+        [['B-PER', '_']]
         """
-        per_sentence = {WORD: list(sentences)}
+        per_sentence: dict[str, list[Sequence[str]]] = {WORD: list(sentences)}
         per_sentence.update({name: list(values) for name, values in columns.items()})
         if labels is not None:
-            per_sentence[LABEL] = list(labels)
+            per_sentence[LABEL] = [
+                [UNKNOWN if label is None else label for label in own] for own in labels
+            ]
         words = per_sentence[WORD]
         for name, lists in per_sentence.items():
             if len(lists) != len(words):
@@ -115,6 +121,7 @@ class Corpus:
                         f"{name}: sentence {number} has {len(values)} values for "
                         f"{len(sentence)} words"
                     )
+                _check_strings(name, number, values)
         sizes = [len(words)] if documents is None else list(documents)
         return cls(
             {
@@ -402,6 +409,14 @@ class Sentence:
     def labels(self) -> list[str]:
         """The labels."""
         return self.column(LABEL)
+
+
+def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:
+    """Refuse a sentence's column in which something is no string."""
+    for value in values:
+        if not isinstance(value, str):
+            sets = "; sets of labels go to fit, as its second argument" if name == LABEL else ""
+            raise CorpusError(f"{name}: sentence {number} has {value!r}, which is no string{sets}")
 
 
 def offsets_of(lengths: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:

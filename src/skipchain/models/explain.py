@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from skipchain.corpus import Corpus
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
+from skipchain.features.histories import SHORTEST
 from skipchain.features.rows import Sparse
 from skipchain.inference.chains import marginals
 from skipchain.models.chain import ChainModel
@@ -52,9 +53,10 @@ class Explanation:
     odds are those of that classifier: the total minus a normaliser which is the same for both. For
     a perceptron it is a difference of scores and no more.
 
-    ``probabilities`` are the marginals, in which the labels around are free. ``forbidden`` names
-    those of the two labels that the scheme does not allow next to the labels around, which no score
-    can make up for.
+    ``probabilities`` are the marginals, in which the labels around are free; a model of order 3 or
+    more has none, and they are those of this position's classifier given the labels before.
+    ``forbidden`` names those of the two labels that the scheme does not allow next to the labels
+    around, which no score can make up for.
     """
 
     token: int
@@ -99,7 +101,7 @@ def explain(
 
     ``token`` counts from 0 through the whole input; where the input is a corpus it may be a word
     that occurs once. ``labels`` are two of the model's; without them they are the predicted one and
-    the one with the largest marginal among the others.
+    the most probable among the others.
 
     >>> from skipchain import CRF
     >>> corpus = Corpus.of([["Ada", "slept"], ["Bo", "ran"]] * 5,
@@ -116,7 +118,10 @@ def explain(
     with Workers(threads) as workers:
         scores = model.scores(own, workers)
         path = model.decode(scores, workers).codes.tolist()
-        sure = marginals(scores, workers)[at]
+        sure = (
+            marginals(scores, workers)[at] if model.exact
+            else _classified(model, scores.data, at, path)
+        )  # fmt: skip
     pair = _pair(model, path[at], sure, labels)
     parts = [
         part
@@ -184,6 +189,19 @@ def _pair(
     return predicted, next(k for k in order if k != predicted)
 
 
+def _classified(model: ChainModel, data: Dataset, at: int, path: list[int]) -> Floats:
+    """The probabilities of a local model's labels given those before; 0 for what may not follow."""
+    labels = range(len(model.labels))
+    totals = np.array(
+        [
+            sum(part.scores[0] for part in _contributions(model, data, at, path, (label, label)))
+            for label in labels
+        ]
+    )
+    found: Floats = np.exp(totals - np.logaddexp.reduce(totals))
+    return np.where([_follows(model, label, at, path) for label in labels], found, 0.0)
+
+
 def _contributions(
     model: ChainModel, data: Dataset, at: int, path: list[int], pair: tuple[int, int]
 ) -> Iterator[Contribution]:
@@ -214,6 +232,7 @@ def _contributions(
         earlier = path[at - 2] if at > 1 else size
         yield _part(f"{told[earlier]} → {told[before]} → ·", LABELS,
                     weights.second[earlier, before, own])  # fmt: skip
+    yield from _long_histories(model, at, path, own)
     if model.local or at + 1 == len(path):
         return
     # Whole sequences are scored: the label also has its part in what comes after it.
@@ -231,6 +250,20 @@ def _contributions(
                         weights.second[own, after, last])  # fmt: skip
 
 
+def _long_histories(
+    model: ChainModel, at: int, path: list[int], own: list[int]
+) -> Iterator[Contribution]:
+    """What three and more labels before the position add, where the model looks so far back."""
+    if model.histories is None:
+        return
+    told = [*model.labels, "<start>"]
+    numbers = model.histories.numbers(np.array(path, np.int32), np.array([0, len(path)]))[at]
+    for back, number in enumerate(numbers.tolist(), SHORTEST):
+        if number >= 0:
+            seen = " → ".join(told[path[k] if k >= 0 else -1] for k in range(at - back, at))
+            yield _part(f"{seen} → ·", LABELS, model.histories.weights[number, own])
+
+
 def _active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
     """The entries of one row and their values."""
     where = slice(*index.indptr[row : row + 2].tolist())
@@ -244,11 +277,16 @@ def _part(name: str, kind: str, scores: Floats, value: float = 1.0) -> Contribut
     return Contribution(name if value == 1.0 else f"{name} × {value:g}", kind, (first, second))
 
 
+def _follows(model: ChainModel, label: int, at: int, path: list[int]) -> bool:
+    """Whether the scheme allows the label after the one before."""
+    rules = model.constraints
+    return rules is None or bool(rules.pairs[path[at - 1], label] if at else rules.start[label])
+
+
 def _forbidden(model: ChainModel, label: int, at: int, path: list[int]) -> bool:
     """Whether the scheme rules the label out between its neighbours."""
     rules = model.constraints
     if rules is None:
         return False
-    before = rules.pairs[path[at - 1], label] if at else rules.start[label]
     after = rules.pairs[label, path[at + 1]] if at + 1 < len(path) else rules.end[label]
-    return not (before and after)
+    return not (_follows(model, label, at, path) and after)
