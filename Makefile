@@ -21,6 +21,7 @@ $(STAMP): pyproject.toml
 
 demo: setup
 	$(BIN)/skipchain demo
+	@echo "To have skipchain on the path: . $(BIN)/activate"
 
 test: check
 	$(BIN)/python -m pytest

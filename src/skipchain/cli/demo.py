@@ -53,7 +53,7 @@ def demo(
         crf = CRF("ner", threads=threads).fit(train)
     console.print(
         f"   {crf.model_.features.n_features:,} features, {crf.minimum_.iterations} epochs, "
-        f"{time.perf_counter() - began:.1f} s\n"
+        f"{time.perf_counter() - began:.1f} s, compiling included\n"
     )
     tagger = Tagger(crf.model_, threads)
     found = tagger.predict(test, confidences=True)
@@ -85,7 +85,7 @@ def demo(
         f"skipchain inspect {model} --label S-LOC --top 5",
         "skipchain train YOURS.conll --dev HELD_OUT.conll -o yours.skip",
     ):
-        console.print(f"   {command}")
+        console.print(f"   {command}", soft_wrap=True)
 
 
 def coloured(corpus: Corpus, kinds: dict[str, str]) -> Text:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from skipchain.reproduce import Table
 
 
+VERDICT_WIDTH = 12  # in a narrow terminal the names of the systems give way first
+
+
 def reproduce(
     names: Annotated[
         list[str] | None,
@@ -96,13 +99,18 @@ def _print(table: Table) -> None:
         console.print(Text(f"• {note}"))
     console.print()
     grid = Grid(box=None, pad_edge=False)
-    for heading in HEADINGS:
-        words = heading in ("system", "metric", "verdict")
-        grid.add_column(heading, justify="left" if words else "right", no_wrap=heading != "verdict")
-    for row in table.rows:
-        *cells, verdict = row.cells()
-        colour = "red" if verdict.startswith(FAILS) else "green"
-        grid.add_row(*map(Text, cells), Text(verdict, style=colour))
+    rows = [row.cells() for row in table.rows]
+    told = [k for k, heading in enumerate(HEADINGS) if any(row[k] for row in rows)]
+    for k in told:
+        words = HEADINGS[k] in ("system", "metric", "verdict")
+        grid.add_column(
+            HEADINGS[k], justify="left" if words else "right", no_wrap=not words,
+            min_width=VERDICT_WIDTH if HEADINGS[k] == "verdict" else None,
+        )  # fmt: skip
+    for row in rows:
+        colour = "red" if row[-1].startswith(FAILS) else "green"
+        cells = [Text(row[k], style=colour if HEADINGS[k] == "verdict" else "") for k in told]
+        grid.add_row(*cells)
     console.print(grid)
     if table.verdict:
         console.print()
