@@ -121,7 +121,8 @@ class Corpus:
                         f"{name}: sentence {number} has {len(values)} values for "
                         f"{len(sentence)} words"
                     )
-                _check_strings(name, number, values)
+                if name in (WORD, LABEL):
+                    _check_strings(name, number, values)
         sizes = [len(words)] if documents is None else list(documents)
         return cls(
             {
