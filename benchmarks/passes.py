@@ -40,8 +40,10 @@ def compare_with_peer(report, setting, data, vocabulary, names):
     theirs = sum(entry["time"] for entry in log) / sum(e["linesearch_trials"] for e in log)
     for threads, bar in ((1, 3.0), (2, 5.0)):
         with Workers(threads) as workers:
-            scorer = LinearScorer(
-                data, len(names), observed=True, boundaries=False, workers=workers
+            scorer = (
+                LinearScorer(  # single, as training has it unless a tight tolerance is asked for
+                    data, len(names), observed=True, boundaries=False, workers=workers, single=True
+                )
             )
             objective = ConditionalLikelihood(data, scorer, workers, l2=peer.L2)
             vector = peer_weights(model, scorer, vocabulary, names)

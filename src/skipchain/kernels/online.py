@@ -174,14 +174,35 @@ def _score_flat(features, state, first, length, node):
     """node [T, L] from all features of an index without units."""
     labels = state.shape[1]
     weighted = features.values.shape[0] > 0
+    done = 0 if weighted else labels // 8 * 8
     for t in range(length):
-        for j in range(labels):
+        low, high = features.indptr[first + t], features.indptr[first + t + 1]
+        for j in range(0, done, 8):
+            _sum_eight(features.indices[low:high], state, j, node[t])
+        for j in range(done, labels):
             node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+        for k in range(low, high if done < labels else low):
             f = features.indices[k]
             v = features.values[k] if weighted else 1.0
-            for j in range(labels):
+            for j in range(done, labels):
                 node[t, j] += v * state[f, j]
+
+
+@njit(nogil=True, cache=True)
+def _sum_eight(rows, table, j, out):
+    """out[j … j + 7]: the sums of those columns over rows of the table, kept in registers."""
+    a = b = c = d = e = f = g = h = 0.0
+    for r in rows:
+        a += table[r, j]
+        b += table[r, j + 1]
+        c += table[r, j + 2]
+        d += table[r, j + 3]
+        e += table[r, j + 4]
+        f += table[r, j + 5]
+        g += table[r, j + 6]
+        h += table[r, j + 7]
+    out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+    out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
 
 
 @njit(nogil=True, cache=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,7 @@ from skipchain.features.rows import Rows
 from skipchain.kernels import online
 from skipchain.kernels.online import Barriers, Features, Tables
 from skipchain.potentials import Constraints, barrier
-from skipchain.scorers.linear import Weights
+from skipchain.scorers.linear import Weights, weight_shapes
 
 Floats32 = NDArray[np.float32]
 
@@ -42,8 +43,10 @@ class OnlineLearner:
         self._data = data
         self._labels = data.labels
         self._sizes = (rows.n_features, rows.n_edge_features, n_labels, order)
-        start = Weights.zeros(*self._sizes) if first is None else first
-        self._vector: Floats32 = start.vector.astype(np.float32)
+        size = sum(math.prod(shape) for shape in weight_shapes(*self._sizes))
+        self._vector: Floats32 = np.zeros(size, np.float32)
+        if first is not None:
+            self._vector[:] = first.vector
         self._features = kernel_features(rows)
         self._barriers = kernel_barriers(constraints, n_labels)
         self._candidates = np.zeros((0, n_labels), np.bool_)
