@@ -15,6 +15,7 @@ from skipchain.kernels.search import _find_alive, _longest, _select
 
 # Compiled with search ca41865de437
 
+
 @njit(nogil=True, cache=True)
 def beam(node, edge, open_node, open_edge, second, contexts, table, order, offsets, width, path,
          score):  # fmt: skip
