@@ -11,9 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.search import _find_alive, _longest, _select
+from skipchain.kernels.chain import _longest
+from skipchain.kernels.search import _find_alive, _select
 
-# Compiled with search ca41865de437
+# Compiled with chain eee3057f6272
+# Compiled with search bdc624d04740
 
 
 @njit(nogil=True, cache=True)

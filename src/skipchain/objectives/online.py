@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.features.rows import Rows
-from skipchain.kernels import online
+from skipchain.kernels import margins, online
 from skipchain.kernels.online import Barriers, Features, Tables
 from skipchain.potentials import Constraints, barrier
 from skipchain.scorers.linear import Weights, weight_shapes
@@ -18,9 +18,9 @@ from skipchain.scorers.linear import Weights, weight_shapes
 Floats32 = NDArray[np.float32]
 
 UPDATES = {
-    "perceptron": online.PERCEPTRON,
-    "pa": online.PASSIVE_AGGRESSIVE,
-    "arow": online.CONFIDENCE,
+    "perceptron": margins.PERCEPTRON,
+    "pa": margins.PASSIVE_AGGRESSIVE,
+    "arow": margins.CONFIDENCE,
 }
 
 
@@ -167,8 +167,8 @@ class MarginUpdates(OnlineLearner):
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0
-        confident = self._update == online.CONFIDENCE
-        merged = self._update != online.PERCEPTRON
+        confident = self._update == margins.CONFIDENCE
+        merged = self._update != margins.PERCEPTRON
         self._total = np.zeros(self.size)
         self._spread = np.ones(self.size if confident else 0, np.float32)
         self._scratch = np.zeros(self.size if merged else 0, np.float32)
@@ -190,7 +190,7 @@ class MarginUpdates(OnlineLearner):
         """One pass over all chains; returns how many were wrong."""
         seen = self._seen
         self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
-        mistakes = online.margin_epoch(
+        mistakes = margins.margin_epoch(
             self._features, self._tables(self._vector), self._vector, self._total, self._spread,
             self._scratch, self._fixed, self._barriers, self._candidates, self._data.offsets,
             self._order(), self._labels, self._update, self._limit, seen, self._room,
