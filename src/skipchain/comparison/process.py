@@ -1,4 +1,7 @@
-"""A trial in a process of its own, so that its memory and its kernels are its own, too."""
+"""A trial in a process of its own, so that its memory and its kernels are its own, too.
+
+What is pickled goes through pipes between a process and its child; no file is ever unpickled.
+"""
 
 from __future__ import annotations
 

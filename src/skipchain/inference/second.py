@@ -118,8 +118,10 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
             )  # fmt: skip
             tops[c] = values[0]
             real = values > -np.inf
-            sure = np.exp(np.minimum(values[real] - log_z[c], 0.0))
-            ranked.append(Ranked(paths[real], sure if probabilities else np.zeros(len(sure))))
+            sure = np.zeros(int(real.sum()))
+            if probabilities:
+                sure = np.exp(np.minimum(values[real] - log_z[c], 0.0))
+            ranked.append(Ranked(paths[real], sure))
         require_paths(tops, p)
         return ranked
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -66,7 +67,7 @@ class Learnt:
     """What else the summary of the model is to say."""
 
 
-class SequenceEstimator(Estimator):
+class SequenceEstimator(Estimator, ABC):
     """Fits a `ChainModel` and predicts with it; subclasses say how weights are learnt."""
 
     kind: ClassVar[str]
@@ -195,9 +196,9 @@ class SequenceEstimator(Estimator):
         self.model_ = replace(model, summary=summary)
         self.minimum_ = minimum
 
+    @abstractmethod
     def _learn(self, task: Task) -> Learnt:
         """The weights, and how the learning ended."""
-        raise NotImplementedError
 
     def _pass(self, X: Any, y: Any, classes: Sequence[str] | None, **settings: Any) -> Self:
         """One pass over more data by other settings, going on from the model so far.

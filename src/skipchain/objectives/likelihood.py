@@ -8,13 +8,14 @@ normalised at each position.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
-from skipchain.errors import CorpusError
+from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import second as order2
 from skipchain.kernels.chain import (
     forward_backward,
@@ -43,7 +44,7 @@ TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
 PAIR_NUMBERS = 1 << 18  # in the tables of pairs of one block
 
 
-class ChainObjective:
+class ChainObjective(ABC):
     """A loss of chains + l2 · Σ w², and its gradient, as a function of the vector w.
 
     With ``local`` every label is drawn given the one before it; else chains are normalised as a
@@ -133,15 +134,15 @@ class ChainObjective:
         """Runs of whole chains that are worked on together."""
         return self._data.blocks()
 
+    @abstractmethod
     def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
         """Write the gradient in node scores; return the loss and the gradient in pair scores."""
-        raise NotImplementedError
 
     def _second_residuals(
         self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
         """The same for chains of order 2, whose triples of labels have scores too."""
-        raise NotImplementedError
+        raise ParameterError("this likelihood is for chains of order 1")
 
     def _allowed(self, p: Potentials) -> NDArray[np.bool_]:
         """Which labels the tokens of a block may have; none of them where all are known."""
