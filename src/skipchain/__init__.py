@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from skipchain.models.hmm import HMM
     from skipchain.models.maxent import MaxEnt
     from skipchain.models.memm import MEMM
+    from skipchain.models.mop import MoPMEMM
     from skipchain.models.perceptron import Perceptron
     from skipchain.tagger import Tagger, load
 
@@ -32,6 +33,7 @@ _WHERE = {
     "HMM": "skipchain.models.hmm",
     "MEMM": "skipchain.models.memm",
     "MaxEnt": "skipchain.models.maxent",
+    "MoPMEMM": "skipchain.models.mop",
     "Perceptron": "skipchain.models.perceptron",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
@@ -51,6 +53,7 @@ __all__ = [
     "Column",
     "Corpus",
     "MaxEnt",
+    "MoPMEMM",
     "Perceptron",
     "SkipchainError",
     "Tagger",

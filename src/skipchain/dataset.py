@@ -35,3 +35,15 @@ class Dataset:
     def blocks(self) -> list[tuple[int, int]]:
         """Runs of whole chains, for threads to work on."""
         return blocks(self.offsets)
+
+    def reversed(self) -> Dataset:
+        """Every chain from its last token to its first, and the last chain first."""
+        back = np.arange(self.n_tokens)[::-1]
+        offsets = np.ascontiguousarray((self.n_tokens - self.offsets)[::-1])
+        return Dataset(
+            self.rows.take(back),
+            offsets,
+            None if self.labels is None else self.labels[back],
+            None if self.allowed is None else self.allowed[back],
+            None if self.candidates is None else self.candidates[back],
+        )

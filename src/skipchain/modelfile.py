@@ -11,6 +11,7 @@ import os
 import platform
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,28 +22,32 @@ from skipchain import __version__
 from skipchain.errors import ModelFileError, SkipchainError
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.ends import Ends
 from skipchain.features.histories import Histories
 from skipchain.features.strings import Strings
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.graph.ordering import Ordering
+from skipchain.graph.rules import Own, Same, parse_rules
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
+from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import Features
+from skipchain.models.model import Model
 from skipchain.schemes import check_scheme
+from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights, weight_shapes
 
 if TYPE_CHECKING:
-    from skipchain.models.sequence import SequenceEstimator
+    from skipchain.models.labeller import Labeller
 
 FORMAT = 3
 HEADER = "skipchain"
 Arrays = dict[str, NDArray[Any]]
 
 
-def save(
-    model: ChainModel | SequenceEstimator, path: str | Path, *, overwrite: bool = False
-) -> None:
+def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) -> None:
     """Write the model file of a fitted estimator or of a model.
 
     A file that is there already is kept unless ``overwrite``.
@@ -50,26 +55,10 @@ def save(
     from safetensors.numpy import save as to_bytes
 
     check_model_target(path, overwrite=overwrite)
-    if not isinstance(model, ChainModel):
+    if not isinstance(model, Model):
         model = model.fitted
     model = model.pruned()
-    arrays: Arrays = {
-        "weights.transitions": model.weights.transitions,
-        "weights.start": model.weights.start,
-        "weights.end": model.weights.end,
-        **_sparse("weights.state", model.weights.state),
-        **_sparse("weights.edges", model.weights.edges),
-        **_sparse("weights.second", model.weights.second),
-    }
-    recipe, own = _recipe(model.features)
-    arrays |= own
-    if model.dictionary is not None:
-        arrays |= _strings("dictionary", model.dictionary.words)
-        arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
-    if model.histories is not None:
-        arrays["histories.contexts"] = model.histories.contexts
-        arrays |= _sparse("histories.weights", model.histories.weights)
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    recipe, arrays = _recipe(model.features)
     header = {
         "format": FORMAT,
         "kind": model.kind,
@@ -77,9 +66,6 @@ def save(
         "scheme": model.scheme,
         "encoding": model.encoding,
         "constrained": model.constrained,
-        "local": model.local,
-        "order": model.order,
-        "dictionary": None if model.dictionary is None else model.dictionary.min_count,
         "features": recipe,
         "summary": dict(model.summary),
         "versions": {
@@ -88,9 +74,51 @@ def save(
             "python": platform.python_version(),
         },
     }
+    parts = _graph_parts(model) if isinstance(model, GraphModel) else _chain_parts(model)
+    header |= parts[0]
+    arrays = {name: np.ascontiguousarray(a) for name, a in (arrays | parts[1]).items()}
     header["checksum"] = checksum(header, arrays)
     with atomic_write(path, binary=True, overwrite=overwrite) as file:
         file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
+
+
+def _chain_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a chain model holds beside labels and features."""
+    assert isinstance(model, ChainModel)
+    arrays = _weights("weights", model.weights)
+    if model.dictionary is not None:
+        arrays |= _strings("dictionary", model.dictionary.words)
+        arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
+    if model.histories is not None:
+        arrays["histories.contexts"] = model.histories.contexts
+        arrays |= _sparse("histories.weights", model.histories.weights)
+    header = {
+        "local": model.local,
+        "order": model.order,
+        "dictionary": None if model.dictionary is None else model.dictionary.min_count,
+    }
+    return header, arrays
+
+
+def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model of linked labels holds beside labels and features."""
+    arrays: Arrays = {}
+    for kind, own in model.conditionals.items():
+        arrays |= _weights(f"{kind}.weights", own.weights)
+        if own.ends is not None:
+            arrays |= {f"{kind}.child": own.ends.child, f"{kind}.parent": own.ends.parent}
+    for number, rule in enumerate(model.rules):
+        if isinstance(rule, Same) and rule.common is not None:
+            arrays |= _strings(f"rule.{number}.common", rule.common)
+    own_functions = {rule.name for rule in model.rules if isinstance(rule, Own)}
+    viewed = {name for rule in model.rules if isinstance(rule, Same) for name in rule.own_views}
+    header = {
+        "edges": [str(rule) for rule in model.rules],
+        "functions": sorted(own_functions | viewed),
+        "orderings": [[own.way, own.seed] for own in model.orderings],
+        "kinds": {kind: own.ends is not None for kind, own in model.conditionals.items()},
+    }
+    return header, arrays
 
 
 def check_model_target(path: str | Path, *, overwrite: bool) -> None:
@@ -102,41 +130,88 @@ def check_model_target(path: str | Path, *, overwrite: bool) -> None:
     check_target(path, overwrite)
 
 
-def load_model(path: str | Path, functions: Mapping[str, UserView] | None = None) -> ChainModel:
+def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> Model:
     """Read a model file; a `ModelFileError` names what is wrong with it.
 
-    ``functions`` are the views of the user's own that the model was trained with.
+    ``functions`` are the views and edge rules of the user's own that the model was trained with.
     """
     header, arrays = read_arrays(path)
     try:
         features = _features(header["features"], arrays, functions or {}, path)
-        labels = tuple(header["labels"])
-        shapes = weight_shapes(
-            features.n_features, features.n_edge_features, len(labels), int(header["order"])
-        )
-        weights = Weights(
-            _dense("weights.state", arrays, shapes[0]),
-            arrays["weights.transitions"],
-            arrays["weights.start"],
-            arrays["weights.end"],
-            _dense("weights.edges", arrays, shapes[4]),
-            _dense("weights.second", arrays, shapes[5]),
-        )
-        _check_shapes(weights, shapes)
         for scheme in (header["scheme"], header["encoding"]):
             if scheme is not None:
                 check_scheme(scheme)
-        return ChainModel(
-            str(header["kind"]), labels, features, weights, header["scheme"], header["encoding"],
-            bool(header["constrained"]), bool(header["local"]), header["summary"],
-            _dictionary(header["dictionary"], arrays, len(labels)),
-            _histories(int(header["order"]), arrays, len(labels)),
-        )  # fmt: skip
+        read = _graph_model if "edges" in header else _chain_model
+        return read(header, arrays, features, functions or {}, path)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(f"{path}: the model file is damaged: {what}") from None
+
+
+def _chain_model(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> Model:
+    labels = tuple(header["labels"])
+    order = int(header["order"])
+    sizes = (features.n_features, features.n_edge_features, len(labels), order)
+    return ChainModel(
+        str(header["kind"]), labels, features, _read_weights("weights", arrays, *sizes),
+        header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
+        header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
+        _histories(order, arrays, len(labels)),
+    )  # fmt: skip
+
+
+def _graph_model(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> Model:
+    missing = [name for name in header["functions"] if name not in functions]
+    if missing:
+        raise ModelFileError(
+            f"{path}: the model uses an edge rule of its author's own, {missing[0]!r}; "
+            f"load it in Python with functions={{{missing[0]!r}: …}}"
+        )
+    if not isinstance(features, Vocabulary):
+        raise ValueError("linked labels need features by templates")
+    labels = tuple(header["labels"])
+    own = {name: functions[name] for name in header["functions"]}
+    rules = [
+        replace(rule, common=_read_strings(f"rule.{number}.common", arrays))
+        if isinstance(rule, Same)
+        else rule
+        for number, rule in enumerate(parse_rules(header["edges"], own))
+    ]
+    conditionals = {}
+    for kind, linked in header["kinds"].items():
+        ends, size = None, features.n_features
+        if linked:
+            ends = Ends(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
+            for numbers in (ends.child, ends.parent):
+                if numbers.dtype != np.int32 or (
+                    len(numbers) and not 0 <= numbers.min() <= numbers.max() < size
+                ):
+                    raise ValueError(f"edges of kind {kind!r} name unknown features")
+            size = ends.n_features
+        weights = _read_weights(f"{kind}.weights", arrays, size, 0, len(labels), 1)
+        conditionals[kind] = Conditional(weights, ends)
+    known = {kind for rule in rules for kind in rule.kinds} | {"alone"}
+    if not conditionals or not set(conditionals) <= known:
+        raise ValueError(f"the kinds of edges {list(conditionals)} are not those of the rules")
+    orderings = tuple(Ordering(str(way), int(seed)) for way, seed in header["orderings"])
+    return GraphModel(
+        str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+    )  # fmt: skip
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
@@ -196,6 +271,35 @@ def checksum(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> s
         total = zlib.crc32(f"{name}{array.dtype.str}{array.shape}".encode(), total)
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
     return f"{total:08x}"
+
+
+def _weights(name: str, weights: Weights) -> Arrays:
+    """The tables of weights."""
+    return {
+        f"{name}.transitions": weights.transitions,
+        f"{name}.start": weights.start,
+        f"{name}.end": weights.end,
+        **_sparse(f"{name}.state", weights.state),
+        **_sparse(f"{name}.edges", weights.edges),
+        **_sparse(f"{name}.second", weights.second),
+    }
+
+
+def _read_weights(
+    name: str, arrays: Arrays, n_features: int, n_edge_features: int, n_labels: int, order: int
+) -> Weights:
+    """The inverse of `_weights`, checked."""
+    shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
+    weights = Weights(
+        _dense(f"{name}.state", arrays, shapes[0]),
+        arrays[f"{name}.transitions"],
+        arrays[f"{name}.start"],
+        arrays[f"{name}.end"],
+        _dense(f"{name}.edges", arrays, shapes[4]),
+        _dense(f"{name}.second", arrays, shapes[5]),
+    )
+    _check_shapes(weights, shapes)
+    return weights
 
 
 def _sparse(name: str, table: NDArray[np.float64]) -> Arrays:

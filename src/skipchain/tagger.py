@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
-from skipchain.inference.chains import marginals
 from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
-from skipchain.models.chain import BEAM, ChainModel
 from skipchain.models.explain import Explanation, explain
 from skipchain.models.inputs import as_input
+from skipchain.models.model import BEAM, Model
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 
@@ -93,7 +92,7 @@ class Tagger:
     [('Ada', 'PER')]
     """
 
-    model: ChainModel
+    model: Model
     threads: int | None = None
 
     def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> Tagged:
@@ -160,9 +159,9 @@ class Tagger:
                 labels.codes,
                 spans,
                 sure,
-                marginals(scores, workers) if probabilities else None,
+                model.marginals(scores, workers) if probabilities else None,
                 model.nbest(scores, nbest, workers) if nbest else None,
-                scores.data.rows.unknown,
+                scores.unknown,
             )
 
     def label(

@@ -110,7 +110,7 @@ def compare(
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Contender
     from skipchain.comparison import compare as measure
-    from skipchain.models.chain import BEAM
+    from skipchain.models.model import BEAM
 
     listed = ALL if models is None and not model else models or ""
     contenders = Contender.listed(listed) + [Contender.of(text) for text in model or []]

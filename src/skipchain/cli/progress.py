@@ -14,12 +14,12 @@ from skipchain.cli.options import say
 if TYPE_CHECKING:
     from skipchain.learn.step import Minimum, Step
     from skipchain.models.fitting import Problem
-    from skipchain.models.sequence import SequenceEstimator
+    from skipchain.models.labeller import Labeller
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
-def training_display(estimator: SequenceEstimator) -> TrainingDisplay:
+def training_display(estimator: Labeller) -> TrainingDisplay:
     """The display of an estimator's training."""
     tolerance, _, limit = getattr(estimator, "stopping", (0.0, 0, 0))
     return TrainingDisplay(tolerance, limit)

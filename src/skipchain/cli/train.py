@@ -175,7 +175,7 @@ def train(
                 "model": output,
                 "labels": list(fitted.labels),
                 "features": fitted.features.n_features + fitted.features.n_edge_features,
-                "weights": fitted.weights.active,
+                "weights": fitted.active,
                 "iterations": minimum.iterations,
                 "loss": minimum.loss,
                 "stopped": minimum.reason,
@@ -187,8 +187,8 @@ def train(
         held = "" if score is None else f"; dev {score:.2f}"
         say(
             f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
-            f"{plural(fitted.weights.active, 'weight')}{held}; {seconds:.1f} s"
+            f"{plural(fitted.active, 'weight')}{held}; {seconds:.1f} s"
         )
-        read = {name for t in fitted.features.templates.templates for name in t.columns}  # type: ignore[union-attr]
+        read = {name for t in fitted.features.templates.templates for name in t.columns}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")

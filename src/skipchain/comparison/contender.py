@@ -9,7 +9,7 @@ from typing import Any
 
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models import ESTIMATORS, estimator_class, make_estimator
-from skipchain.models.sequence import SequenceEstimator
+from skipchain.models.labeller import Labeller
 from skipchain.schemes import check_scheme
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
@@ -67,7 +67,7 @@ class Contender:
                 names.append(part.strip())
         return [cls.of(name) for name in names]
 
-    def estimator(self, common: Mapping[str, Any]) -> SequenceEstimator:
+    def estimator(self, common: Mapping[str, Any]) -> Labeller:
         """The estimator: own settings first, then those of ``common`` that its kind has.
 
         An HMM that shares the features of all emits all of them, unless it is told what to emit.

@@ -20,7 +20,8 @@ from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.inference.chains import check_width
 from skipchain.models import estimator_class
-from skipchain.models.chain import BEAM, decoders_of
+from skipchain.models.chain import decoders_of
+from skipchain.models.model import BEAM
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,13 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.modelfile import save
-from skipchain.models.chain import BEAM, ChainModel
 from skipchain.models.fitting import Progress
-from skipchain.models.sequence import SequenceEstimator
+from skipchain.models.labeller import Labeller
+from skipchain.models.model import BEAM, Model
 from skipchain.parallel import Workers
 from skipchain.tagger import Tagger
 
-Display = Callable[[SequenceEstimator], AbstractContextManager[Progress]]
+Display = Callable[[Labeller], AbstractContextManager[Progress]]
 """Makes a display of an estimator's training."""
 
 REPEATS = 3  # of which the quickest counts
@@ -37,7 +37,7 @@ Result = TypeVar("Result")
 class Trial:
     """An estimator, the data, the decoders to try beside the model's own, and where to save."""
 
-    estimator: SequenceEstimator
+    estimator: Labeller
     train: Corpus
     test: Corpus
     dev: Corpus | None = None
@@ -70,13 +70,13 @@ class Trial:
             memory,
             features=model.features.n_features + model.features.n_edge_features,
             parameters=model.summary["parameters"],
-            weights=model.weights.active,
+            weights=model.active,
             iterations=model.summary["iterations"],
             stopped=model.summary["stopped"],
             dev=model.summary["dev"],
         )
 
-    def _decoded(self, model: ChainModel, words: Corpus) -> dict[str, tuple[float, Column]]:
+    def _decoded(self, model: Model, words: Corpus) -> dict[str, tuple[float, Column]]:
         """Seconds and labels of each decoder that was asked for and that the model has."""
         wanted = self._own_decoders(model)
         if not wanted:
@@ -92,7 +92,7 @@ class Trial:
             for name, (seconds, labels) in found.items()
         }
 
-    def _own_decoders(self, model: ChainModel) -> tuple[str, ...]:
+    def _own_decoders(self, model: Model) -> tuple[str, ...]:
         return tuple(name for name in self.decoders if name in model.decoders)
 
     def warm_up(self) -> bool:

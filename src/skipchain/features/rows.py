@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,18 @@ class Sparse:
     def squared(self) -> Sparse:
         """The same entries, each with the square of its weight."""
         return Sparse(self.indptr, self.indices, self.values**2)
+
+    def take(self, rows: NDArray[np.int64]) -> Sparse:
+        """The chosen rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        values = self.values[entries] if len(self.values) else NO_VALUES
+        return Sparse(indptr, self.indices[entries], values)
+
+    def above(self, other: Sparse) -> Sparse:
+        """Both, the rows of this one first."""
+        return _stacked([self, other])
 
     @property
     def n_rows(self) -> int:
@@ -103,6 +115,10 @@ class Rows:
         """How many (token, feature) pairs there are, units written out."""
         units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
         return len(self.tokens.indices) - len(units) + int(np.diff(self.units.indptr)[units].sum())
+
+    def take(self, tokens: NDArray[np.int64]) -> Rows:
+        """The chosen tokens, in the order given."""
+        return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
     def flat(self) -> Sparse:
         """The index of all N tokens with the units written out, as other tools hold it."""

@@ -49,6 +49,16 @@ class Scores:
         units = unit_sums(data.rows, weights.state, workers)
         return cls(data, weights, units, constraints, allowed, local, histories)
 
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where chains begin. [C + 1]"""
+        return self.data.offsets
+
+    @property
+    def unknown(self) -> int:
+        """How many features of the input the model does not know."""
+        return self.data.rows.unknown
+
     def potentials(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block."""
         raw = self.raw(block)

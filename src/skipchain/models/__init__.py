@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 from skipchain.errors import ParameterError
 
 if TYPE_CHECKING:
-    from skipchain.models.sequence import SequenceEstimator
+    from skipchain.models.labeller import Labeller
 
 ESTIMATORS = {
-    "crf": "CRF",
-    "memm": "MEMM",
-    "maxent": "MaxEnt",
-    "perceptron": "Perceptron",
-    "hmm": "HMM",
+    "crf": ("crf", "CRF"),
+    "memm": ("memm", "MEMM"),
+    "maxent": ("maxent", "MaxEnt"),
+    "perceptron": ("perceptron", "Perceptron"),
+    "hmm": ("hmm", "HMM"),
+    "mop-memm": ("mop", "MoPMEMM"),
 }
+"""The file and the class of each kind of model."""
 
 
 def check_kind(kind: str) -> None:
@@ -25,16 +27,15 @@ def check_kind(kind: str) -> None:
         raise ParameterError(f"there is no model {kind!r}; there are {', '.join(ESTIMATORS)}")
 
 
-def estimator_class(kind: str) -> type[SequenceEstimator]:
+def estimator_class(kind: str) -> type[Labeller]:
     """The class of the estimators of one kind."""
     check_kind(kind)
-    found: type[SequenceEstimator] = getattr(
-        import_module(f"skipchain.models.{kind}"), ESTIMATORS[kind]
-    )
+    file, name = ESTIMATORS[kind]
+    found: type[Labeller] = getattr(import_module(f"skipchain.models.{file}"), name)
     return found
 
 
-def make_estimator(kind: str, features: Any, **settings: Any) -> SequenceEstimator:
+def make_estimator(kind: str, features: Any, **settings: Any) -> Labeller:
     """The estimator of one kind; settings that it does not have are refused.
 
     Without ``features`` it has those that its kind has unless told otherwise.

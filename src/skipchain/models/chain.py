@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,16 +20,14 @@ from skipchain.inference.allowed import allowed_labels, require_agreement, with_
 from skipchain.inference.scores import Ranked, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
+from skipchain.models.model import BEAM, Model
 from skipchain.parallel import Workers
-from skipchain.potentials import Constraints
-from skipchain.schemes import Spans, decode, transitions
-from skipchain.schemes import encode as encode_spans
+from skipchain.schemes import Spans
 from skipchain.scorers.linear import Weights
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
 MARGIN_DECODERS = ("viterbi", "greedy", "beam")
 SEARCHES = ("beam", "greedy")
-BEAM = 10  # the width of a beam unless told
 
 
 def decoders_of(kind: str, order: int = 1) -> tuple[str, ...]:
@@ -45,7 +41,7 @@ def decoders_of(kind: str, order: int = 1) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class ChainModel:
+class ChainModel(Model):
     """What fitting leaves, and what a model file holds.
 
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
@@ -65,18 +61,6 @@ class ChainModel:
     summary: Mapping[str, Any] = field(default_factory=dict)
     dictionary: TagDictionary | None = None
     histories: Histories | None = None
-
-    @cached_property
-    def constraints(self) -> Constraints | None:
-        """The label sequences that the encoding allows; None where anything goes.
-
-        A set of labels may leave sentences of some length without any legal labelling (spans of two
-        tokens and nothing else, say). Such constraints are not used.
-        """
-        if self.encoding is None or not self.constrained:
-            return None
-        found = Constraints(*transitions(self.labels, self.encoding))
-        return found if found.allow_every_length() else None
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
@@ -158,19 +142,14 @@ class ChainModel:
         return decoders_of(self.kind, self.order)
 
     @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        return self.weights.active
+
+    @property
     def probabilistic(self) -> bool:
         """Whether the scores are fitted to be probabilities."""
         return self.kind != "perceptron"
-
-    def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
-        """Refuse a decoder that the model does not have, and a beam without width."""
-        decoder = decoder or self.decoders[0]
-        if decoder not in self.decoders:
-            raise SkipchainError(
-                f"the model ({self.kind}, order {self.order}) has no decoder {decoder!r}; "
-                f"it has {', '.join(self.decoders)}"
-            )
-        chains.check_width(beam)
 
     def decode(
         self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -187,26 +166,9 @@ class ChainModel:
             codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
 
-    def label(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        decoder: str | None = None,
-        beam: int = BEAM,
-    ) -> list[list[str]]:
-        """The labels of each sequence, in the scheme of the training data."""
-        self.check_decoder(decoder, beam)
-        scores = self.scores(given, workers)
-        offsets = scores.data.offsets
-        flat = self.outward(self.decode(scores, workers, decoder, beam), offsets).tolist()
-        return [flat[a:b] for a, b in pairwise(offsets.tolist())]
-
-    def outward(self, labels: Column, sentences: NDArray[np.int64]) -> Column:
-        """Labels of the model's encoding, written in the scheme of the training data."""
-        if self.scheme is None or self.encoding is None or self.scheme == self.encoding:
-            return labels
-        spans = decode(labels, sentences, self.encoding)
-        return encode_spans(spans, sentences, self.scheme, lossy=True)
+    def marginals(self, scores: Scores, workers: Workers) -> NDArray[np.float64]:
+        """The probability of each label at each token. [N, L]"""
+        return chains.marginals(scores, workers)
 
     def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> NDArray[np.float64]:
         """The probability of each span, whole and exact, under the model. [K]"""
@@ -216,12 +178,6 @@ class ChainModel:
         windows = span_windows(spans, offsets, self.encoding, self.labels)
         found = chains.window_probabilities(scores, windows, workers)
         return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
-
-    def spans(self, labels: Column, sentences: NDArray[np.int64]) -> Spans:
-        """The spans of predicted labels in the model's encoding."""
-        if self.encoding is None:
-            raise SkipchainError("the model's labels mark no spans")
-        return decode(labels, sentences, self.encoding)
 
     def nbest(self, scores: Scores, k: int, workers: Workers) -> list[Ranked]:
         """The k best label sequences of each chain, in the model's labels."""

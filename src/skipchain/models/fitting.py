@@ -17,6 +17,7 @@ from skipchain.metrics import entity_scores, token_scores
 from skipchain.metrics.token import require_known
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import as_input, label_column
+from skipchain.models.model import Model
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import decode
@@ -54,14 +55,14 @@ class Progress(Protocol):
 class HeldOut:
     """Labelled data that training does not see, encoded once, to be scored again and again."""
 
-    def __init__(self, model: ChainModel, given: Any, labels: Any) -> None:
+    def __init__(self, model: Model, given: Any, labels: Any) -> None:
         held = as_input(given)
         self._gold = label_column(held, labels)
         require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
         self._data = model.dataset(held)
 
-    def score(self, model: ChainModel, workers: Workers) -> float:
+    def score(self, model: Model, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""
         offsets = self._data.offsets
         found = model.decode(model.scored(self._data, workers), workers)
@@ -76,7 +77,7 @@ class Watch:
 
     def __init__(
         self,
-        model: Callable[[NDArray[np.float64]], ChainModel],
+        model: Callable[[NDArray[np.float64]], Model],
         held_out: HeldOut | None,
         patience: int | None,
         workers: Workers,

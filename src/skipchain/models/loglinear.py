@@ -256,7 +256,7 @@ class LogLinear(SequenceEstimator):
         # an earlier model may be the minimum already
         if not np.isfinite(minimum.loss) or (stuck and task.first is None):
             raise FeatureError("no step lowers the loss; scale the features' values down")
-        minimum = _best(watch, minimum)
+        minimum = best_of(watch, minimum)
         weights = scorer.weights(minimum.vector)
         return Learnt(_without_small(weights, self.prune or 0.0), minimum, scorer.size)
 
@@ -308,7 +308,7 @@ class LogLinear(SequenceEstimator):
             epoch, learner.vector, self.epochs or sensible_epochs(len(task.data.offsets) - 1),
             average_from=AVERAGE_FROM, callback=watch,
         )  # fmt: skip
-        minimum = _best(watch, minimum)
+        minimum = best_of(watch, minimum)
         weights = learner.weights(minimum.vector)
         small = PRUNE if self.prune is None else self.prune
         return Learnt(_without_small(weights, small), minimum, learner.size)
@@ -323,7 +323,7 @@ def sensible_epochs(sequences: int) -> int:
     return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
 
 
-def _best(watch: Watch, minimum: Minimum) -> Minimum:
+def best_of(watch: Watch, minimum: Minimum) -> Minimum:
     """With patience: where the development score was best."""
     if watch.best is None:
         return minimum

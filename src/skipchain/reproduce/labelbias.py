@@ -86,7 +86,7 @@ def measure(run: Run) -> Table:
         seeds,
         "The MEMM guesses the branch and the CRF reads it." if holds else
         "The models do not differ as they should.",
-        (_picture(pictured["MEMM"].fitted, pictured["CRF"].fitted),),
+        (_picture(pictured["MEMM"].model_, pictured["CRF"].model_),),
     )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ def measure(run: Run) -> Table:
                     TEMPLATES, order=order, encoding=ENCODING, dropout=DROPOUT, epochs=epochs,
                     seed=seed, threads=run.threads,
                 ).fit(train)  # fmt: skip
-            for name, f1 in scores(memm.fitted, test, order, run.threads, clock).items():
+            for name, f1 in scores(memm.model_, test, order, run.threads, clock).items():
                 found.setdefault(name, []).append(f1)
     rows = tuple(
         _row(search, order, found, clock.seconds(_system(search, order)))

@@ -1,0 +1,193 @@
+"""A directed graph without cycles: the parents of every node, and an order to visit them in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import SkipchainError
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dag:
+    """The parents of N nodes in compressed rows.
+
+    Node k has the edges ``indptr[k] … indptr[k + 1] − 1``. Edge e comes from ``parents[e]``, or
+    from nowhere (−1) where it begins a chain; it is of kind ``kinds[e]``, one of ``names``, and its
+    scores are row ``rows[e]`` among those of its kind. In ``order`` parents come before children.
+
+    >>> dag = Dag.of_parents([[], [0], [0, 1]])
+    >>> dag.of(2)
+    [(0, 'edge'), (1, 'edge')]
+    """
+
+    order: Numbers  # [N]
+    indptr: Numbers  # [N + 1]
+    parents: Numbers  # [E]
+    kinds: NDArray[np.int32]  # [E]
+    rows: Numbers  # [E]
+    names: tuple[str, ...]
+
+    @classmethod
+    def sorted(
+        cls,
+        order: Numbers,
+        children: Numbers,
+        parents: Numbers,
+        kinds: NDArray[np.int32],
+        rows: Numbers,
+        names: tuple[str, ...],
+    ) -> Dag:
+        """From edges in any order; those of one node stay in the order given."""
+        by_child = np.argsort(children, kind="stable")
+        counts = np.bincount(children, minlength=len(order))
+        return cls(
+            order, np.append(0, np.cumsum(counts)).astype(np.int64), parents[by_child],
+            kinds[by_child], rows[by_child], names,
+        )  # fmt: skip
+
+    @classmethod
+    def of_parents(
+        cls,
+        parents: Sequence[Sequence[int]],
+        kinds: Sequence[Sequence[str]] | None = None,
+        names: Sequence[str] = ("edge",),
+        documents: Sequence[int] | None = None,
+    ) -> Dag:
+        """From the parents of each node (−1: none), and the kind of each edge.
+
+        Rows of scores are numbered through within each kind. ``documents`` [N] forbids edges
+        between nodes of different ones. A node without parents has the one parent −1.
+
+        >>> Dag.of_parents([[1], [0]])
+        Traceback (most recent call last):
+        ...
+        skipchain.errors.SkipchainError: the parents make a cycle: 0 → 1 → 0
+        """
+        lists = [list(own) or [-1] for own in parents]
+        number = {name: k for k, name in enumerate(names)}
+        child = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+        parent = np.array([j for own in lists for j in own], np.int64)
+        for k, j in zip(child.tolist(), parent.tolist(), strict=True):
+            if not -1 <= j < len(lists):
+                raise SkipchainError(
+                    f"node {k} has the parent {j}, which is not there: there are {len(lists)} nodes"
+                )
+            if documents is not None and j >= 0 and documents[j] != documents[k]:
+                raise SkipchainError(f"node {k} has the parent {j}, which is in another document")
+        told = _kinds(lists, kinds, number)
+        rows = np.zeros(len(child), np.int64)
+        for kind in range(len(names)):
+            own = told == kind
+            rows[own] = np.arange(int(own.sum()))
+        order = _topological(len(lists), child, parent)
+        return cls.sorted(order, child, parent, told, rows, tuple(names))
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.order)
+
+    @property
+    def n_edges(self) -> int:
+        """The number of edges, with those from nowhere."""
+        return len(self.parents)
+
+    @property
+    def children(self) -> Numbers:
+        """The child of each edge. [E]"""
+        return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
+
+    def of(self, node: int) -> list[tuple[int, str]]:
+        """The parents of a node, and the kinds of the edges."""
+        edges = slice(self.indptr[node], self.indptr[node + 1])
+        names = [self.names[kind] for kind in self.kinds[edges].tolist()]
+        return list(zip(self.parents[edges].tolist(), names, strict=True))
+
+    def uniform(self) -> NDArray[np.float64]:
+        """Mixing weights that are the same for all parents of a node. [E]"""
+        counts = np.diff(self.indptr)
+        return np.repeat(1.0 / np.maximum(counts, 1), counts)
+
+    def check_weights(self, weights: NDArray[np.float64]) -> None:
+        """Refuse mixing weights [E] that are negative or do not sum to one at a node."""
+        if weights.shape != (self.n_edges,):
+            raise SkipchainError(f"{self.n_edges} edges, but mixing weights {weights.shape}")
+        sums = np.bincount(self.children, weights, minlength=self.n_nodes)
+        counts = np.diff(self.indptr)
+        wrong = np.flatnonzero((np.abs(sums - 1.0) > 1e-6) & (counts > 0))
+        if len(wrong):
+            k = int(wrong[0])
+            raise SkipchainError(
+                f"the mixing weights of node {k} sum to {sums[k]:.6g}, wanted 1: divide them by "
+                "their sum"
+            )
+        if (weights < 0).any():
+            edge = int((weights < 0).argmax())
+            raise SkipchainError(
+                f"the mixing weight {weights[edge]:.6g} of node {self.children[edge]} is negative"
+            )
+
+
+def _kinds(
+    parents: Sequence[Sequence[int]],
+    kinds: Sequence[Sequence[str]] | None,
+    number: dict[str, int],
+) -> NDArray[np.int32]:
+    if kinds is None:
+        return np.zeros(sum(map(len, parents)), np.int32)
+    found = []
+    if len(kinds) != len(parents):
+        raise SkipchainError(f"{len(parents)} nodes, but kinds of edges for {len(kinds)}")
+    for k, (own, listed) in enumerate(zip(parents, kinds, strict=True)):
+        if len(listed) != len(own):
+            raise SkipchainError(f"node {k} has {len(own)} parents, but {len(listed)} kinds")
+        for name in listed:
+            if name not in number:
+                raise SkipchainError(
+                    f"node {k}: there is no kind of edge {name!r}; there are {', '.join(number)}"
+                )
+            found.append(number[name])
+    return np.array(found, np.int32)
+
+
+def _topological(size: int, child: Numbers, parent: Numbers) -> Numbers:
+    """Nodes with parents first; those that could come next in the order of their numbers."""
+    waiting = np.bincount(child[parent >= 0], minlength=size)
+    after: list[list[int]] = [[] for _ in range(size)]
+    for k, j in zip(child.tolist(), parent.tolist(), strict=True):
+        if j >= 0:
+            after[j].append(k)
+    ready = np.flatnonzero(waiting == 0).tolist()
+    order = []
+    for node in ready:  # grows on the way
+        order.append(node)
+        for k in after[node]:
+            waiting[k] -= 1
+            if waiting[k] == 0:
+                ready.append(k)
+    if len(order) < size:
+        raise SkipchainError(f"the parents make a cycle: {_cycle(child, parent, waiting)}")
+    return np.array(order, np.int64)
+
+
+def _cycle(child: Numbers, parent: Numbers, waiting: Numbers) -> str:
+    """One cycle among the nodes that wait for each other, written out."""
+    before = {
+        k: j
+        for k, j in zip(child.tolist(), parent.tolist(), strict=True)
+        if j >= 0 and waiting[j] > 0 and waiting[k] > 0
+    }
+    node, seen = next(k for k in before), []
+    while node not in seen:
+        seen.append(node)
+        node = before[node]
+    loop = [*seen[seen.index(node) :], node]
+    if len(loop) > 8:
+        return " → ".join([*map(str, loop[:6]), "…", str(node)])
+    return " → ".join(map(str, loop))

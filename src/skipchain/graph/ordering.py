@@ -1,0 +1,86 @@
+"""Orderings: in which order the tokens of a document are visited, so that parents come first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.corpus.corpus import offsets_of
+from skipchain.errors import ParameterError
+
+FORWARD, BACKWARD, RANDOM = "forward", "backward", "random"
+_WORD = re.compile(rf"({FORWARD}|{BACKWARD}|{RANDOM})(?:\s*\(\s*(\d+)\s*\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One way through the tokens of every document.
+
+    ``forward`` visits them as they stand, ``backward`` from the last to the first. ``random``
+    visits the sentences of a document in an order drawn with ``seed``, each sentence from left to
+    right; where a sentence is a page, that is an order of pages.
+
+    >>> corpus = Corpus.of([["a", "b"], ["c"]])
+    >>> Ordering("backward").visit(corpus).tolist()
+    [2, 1, 0]
+    """
+
+    way: str = FORWARD
+    seed: int = 0
+
+    @property
+    def backward(self) -> bool:
+        """Whether sentences are read from right to left."""
+        return self.way == BACKWARD
+
+    def __str__(self) -> str:
+        return self.way if self.way != RANDOM else f"{RANDOM} {self.seed}"
+
+    def visit(self, corpus: Corpus) -> NDArray[np.int64]:
+        """The tokens in the order in which they are visited, document by document. [N]"""
+        tokens = np.arange(corpus.n_tokens)
+        if self.way == FORWARD:
+            return tokens
+        bounds = corpus.sentences[corpus.documents]
+        if self.way == BACKWARD:
+            lengths = np.diff(bounds)
+            return np.repeat(bounds[:-1] + bounds[1:] - 1, lengths) - tokens
+        rng = np.random.default_rng(self.seed)
+        document = np.repeat(np.arange(corpus.n_documents), np.diff(corpus.documents))
+        order = np.lexsort((rng.random(len(corpus)), document))
+        lengths = np.diff(corpus.sentences)[order]
+        offsets = offsets_of(lengths)
+        return np.repeat(corpus.sentences[:-1][order] - offsets[:-1], lengths) + tokens
+
+
+def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tuple[Ordering, ...]:
+    """Orderings from text, such as ``forward, backward`` or ``random(50)``.
+
+    >>> [str(ordering) for ordering in parse_orderings("forward, random(2)", seed=7)]
+    ['forward', 'random 7', 'random 8']
+    """
+    parts = given.split(",") if isinstance(given, str) else list(given)
+    found: dict[Ordering, None] = {}
+    for part in parts:
+        if isinstance(part, Ordering):
+            found[part] = None
+            continue
+        match = _WORD.fullmatch(part.strip())
+        if match is None or (match[2] is not None and (match[1] != RANDOM or int(match[2]) < 1)):
+            raise ParameterError(
+                f"there is no ordering {part.strip()!r}; wanted {FORWARD}, {BACKWARD} or "
+                f"{RANDOM}(NUMBER), separated by commas"
+            )
+        if match[1] == RANDOM:
+            first = seed + sum(own.way == RANDOM for own in found)
+            found |= dict.fromkeys(Ordering(RANDOM, first + k) for k in range(int(match[2] or 1)))
+        else:
+            found[Ordering(match[1])] = None
+    if not found:
+        raise ParameterError("there is no ordering; give at least 'forward'")
+    return tuple(found)

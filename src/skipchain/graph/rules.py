@@ -1,0 +1,432 @@
+"""Rules that say which labels depend on each other, as text that can be printed and stored."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.errors import ParameterError, SkipchainError, TemplateError
+from skipchain.features.strings import Strings
+from skipchain.features.template import View, chain_of, parse_template
+from skipchain.features.templates import STRING_VIEWS, Templates
+from skipchain.features.views import UserView
+
+Pairs = NDArray[np.int64]
+UserRule = Callable[[Corpus], Any]
+
+WORD = View("word")
+RECENT, MAX_DOCUMENTS = 5, 100
+DIRECTIONS = ("both", "incoming", "outgoing")
+NEAREST = 2  # tokens that stand next to each other are linked by `previous` already
+
+
+class Rule(ABC):
+    """Gives pairs of tokens whose labels depend on each other.
+
+    Each pair has a direction of its own: from the earlier token to the later, from the page with
+    a link to the one linked. Which of the two becomes the parent depends on the order in which
+    tokens are visited, so that there is never a cycle. ``kinds`` names both cases.
+    """
+
+    chain: bool = False
+    """Whether an edge is described by its child alone, and may come from nowhere."""
+    bounded: bool = False
+    """Whether the first and the last token of a sentence have scores of their own."""
+
+    @property
+    @abstractmethod
+    def kinds(self) -> tuple[str, str]:
+        """The kinds of edges: with the pair's first token as the parent, with the second."""
+
+    @abstractmethod
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """The pairs of a corpus. [K, 2]"""
+
+    def fit(self, corpus: Corpus) -> Rule:
+        """The rule with what it has to know of the training data."""
+        return self
+
+    @property
+    def allowed(self) -> tuple[bool, bool]:
+        """Which of the two kinds there are."""
+        return True, True
+
+
+@dataclass(frozen=True, slots=True)
+class Previous(Rule):
+    """Each token and the one before it in its sentence."""
+
+    chain = True
+    bounded = True
+
+    def __str__(self) -> str:
+        return "previous"
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The token before, and the token after."""
+        return "previous", "next"
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """All neighbours within sentences. [K, 2]"""
+        follows = np.ones(corpus.n_tokens, np.bool_)
+        follows[corpus.sentences[:-1][np.diff(corpus.sentences) > 0]] = False
+        later = np.flatnonzero(follows)
+        return np.stack([later - 1, later], axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Alone(Rule):
+    """No other token at all: what a token's own features say takes part in the mixture.
+
+    Unless ``always`` only those of tokens that have no parent do.
+    """
+
+    always: bool = True
+    chain = True
+
+    def __str__(self) -> str:
+        return "alone"
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The same whatever the order."""
+        return "alone", "alone"
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """None."""
+        return np.zeros((0, 2), np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Same(Rule):
+    """Tokens of one document for which a view is the same string.
+
+    A token is linked to the ``recent`` tokens before it that are nearest. With ``capitalised`` only
+    tokens whose word begins with an upper-case letter take part; ``lower`` compares in lower case.
+    Strings found in more than ``max_documents`` documents of the training data are ``common``, and
+    are left out.
+
+    >>> corpus = Corpus.of([["Ada", "met", "Bo"], ["Bo", "met", "Ada"], ["Ada", "slept"]])
+    >>> same_word(recent=1).pairs(corpus).tolist()
+    [[2, 3], [0, 5], [5, 6]]
+    """
+
+    view: View = WORD
+    capitalised: bool = False
+    recent: int = RECENT
+    max_documents: int = MAX_DOCUMENTS
+    lower: bool = False
+    name: str | None = None
+    functions: Mapping[str, UserView] = field(default_factory=dict)
+    common: Strings | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("recent", "max_documents"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ParameterError(
+                    f"{self._call}: {name} must be a whole number of at least 1, got {value!r}"
+                )
+
+    @property
+    def _call(self) -> str:
+        return self.name or f"same({self.view})"
+
+    def __str__(self) -> str:
+        first = "" if self.name else f"{self.view}, "
+        return (
+            f"{self.name or 'same'}({first}capitalised={str(self.capitalised).lower()}, "
+            f"recent={self.recent}, max_documents={self.max_documents}, "
+            f"lower={str(self.lower).lower()})"
+        )
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """An earlier token, and a later one."""
+        return self._call, f"{self._call} later"
+
+    @property
+    def own_views(self) -> set[str]:
+        """The views of the user's own that the rule compares."""
+        used = {view.function for view in chain_of(self.view)}
+        return {name for name in self.functions if name in used}
+
+    def fit(self, corpus: Corpus) -> Same:
+        """With the strings that are too common in this corpus."""
+        keys = self._keys(corpus)
+        document = _documents(corpus)
+        seen = np.unique(document * np.int64(len(keys.values)) + keys.codes)
+        counts = np.bincount(seen % len(keys.values), minlength=len(keys.values))
+        often = np.flatnonzero(counts > self.max_documents).tolist()
+        return replace(self, common=Strings.of([keys.values[k] for k in often if keys.values[k]]))
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """Each token with the nearest before it, by the later token. [K, 2]"""
+        keys = self._keys(corpus)
+        left_out = np.array([value == "" for value in keys.values])
+        if self.common is not None and len(self.common):
+            left_out |= np.array(self.common.find(keys.values)) >= 0
+        group = _documents(corpus) * np.int64(len(keys.values)) + keys.codes
+        taking = ~left_out[keys.codes]
+        if self.capitalised:
+            words = corpus.words
+            upper = np.array([value[:1].isupper() for value in words.values], np.bool_)
+            taking &= upper[words.codes]
+        tokens = np.flatnonzero(taking)
+        order = tokens[np.argsort(group[tokens], kind="stable")]
+        sentence = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentences))
+        found = []
+        for lag in range(1, min(self.recent, len(order)) + 1):
+            earlier, later = order[:-lag], order[lag:]
+            near = (later - earlier < NEAREST) & (sentence[earlier] == sentence[later])
+            linked = (group[earlier] == group[later]) & ~near
+            found.append(np.stack([earlier[linked], later[linked]], axis=1))
+        return _by_later(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
+
+    def _keys(self, corpus: Corpus) -> Column:
+        """The string that is compared of each token; empty where there is none."""
+        strings = view_strings(self.view, corpus, self.functions)
+        if self.lower:
+            strings = [string.lower() for string in strings]
+        column = corpus.column(self.view.column)
+        distinct = Column.encode(strings)
+        return Column(distinct.codes[column.codes], distinct.values)
+
+
+def same_word(
+    *,
+    capitalised: bool = True,
+    recent: int = RECENT,
+    max_documents: int = MAX_DOCUMENTS,
+    lower: bool = False,
+) -> Same:
+    """Equal words of a document: capitalised ones, unless told.
+
+    >>> str(same_word(recent=3))
+    'same_word(capitalised=true, recent=3, max_documents=100, lower=false)'
+    """
+    return Same(WORD, capitalised, recent, max_documents, lower, "same_word")
+
+
+@dataclass(frozen=True, slots=True)
+class Links(Rule):
+    """The links of the corpus.
+
+    With ``direction`` ``incoming`` the parents of a page are pages with a link to it, with
+    ``outgoing`` pages that it links to; else both, each with a model of its own.
+    """
+
+    direction: str = DIRECTIONS[0]
+
+    def __post_init__(self) -> None:
+        if self.direction not in DIRECTIONS:
+            raise ParameterError(
+                f"links: the direction must be one of {', '.join(DIRECTIONS)}, "
+                f"got {self.direction!r}"
+            )
+
+    def __str__(self) -> str:
+        return "links" if self.direction == DIRECTIONS[0] else f"links({self.direction})"
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """A page with a link to this one, and a page that this one links to."""
+        return DIRECTIONS[1], DIRECTIONS[2]
+
+    @property
+    def allowed(self) -> tuple[bool, bool]:
+        """Which of the two kinds there are."""
+        return self.direction != DIRECTIONS[2], self.direction != DIRECTIONS[1]
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """The links, by the page linked. [K, 2]"""
+        if corpus.links is None:
+            raise SkipchainError(
+                "the edges are links, but the corpus has none; give Corpus(links=…), or read a "
+                "file of JSON lines with links"
+            )
+        return _by_later(np.asarray(corpus.links))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Own(Rule):
+    """Pairs that a function of the user's own finds in a corpus, each once, in any order.
+
+    >>> ends = Own("ends", lambda corpus: [(0, corpus.n_tokens - 1)])
+    >>> ends.pairs(Corpus.of([["a", "b", "c"]])).tolist()
+    [[0, 2]]
+    """
+
+    name: str
+    function: UserRule
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The first of the pair as the parent, and the second."""
+        return self.name, f"{self.name} later"
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """What the function gives, checked. [K, 2]"""
+        given = self.function(corpus)
+        try:
+            found = np.array(given if isinstance(given, np.ndarray) else list(given))
+            found = found.reshape(-1, 2) if found.size == 0 else found
+            whole = found.size == 0 or np.issubdtype(found.dtype, np.integer)
+        except (TypeError, ValueError):
+            whole = False
+        if not whole or found.ndim != 2 or found.shape[1] != 2:
+            raise SkipchainError(
+                f"the rule {self.name!r} must give pairs of token numbers [K, 2], got "
+                f"{type(given).__name__}"
+            )
+        return _by_later(found.astype(np.int64))
+
+
+Arguments = dict[str, Any]
+_CALL = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
+_BUILT_IN = ("previous", "alone", "same_word", "same", "links")
+_SAME = ("capitalised", "recent", "max_documents", "lower")
+
+
+def parse_rules(
+    given: str | Sequence[str | Rule | UserRule], functions: Mapping[str, Any] | None = None
+) -> tuple[Rule, ...]:
+    """Rules from text such as ``previous, same_word(recent=3), same(lower)``, or from a list.
+
+    A name that is not built in is one of ``functions``, which takes a corpus and gives pairs of
+    token numbers.
+
+    >>> [str(rule) for rule in parse_rules("previous, same(suffix(3), recent=2)")][1]
+    'same(suffix(3), capitalised=false, recent=2, max_documents=100, lower=false)'
+    """
+    own = dict(functions or {})
+    rules: list[Rule] = []
+    for part in split_arguments(given) if isinstance(given, str) else given:
+        if isinstance(part, Rule):
+            rules.append(part)
+        elif isinstance(part, str):
+            rules.append(_parsed(part, own))
+        elif callable(part):
+            rules.append(Own(getattr(part, "__name__", "own"), part))
+        else:
+            raise ParameterError(f"an edge rule is text, a rule or a function, got {part!r}")
+    if not rules:
+        raise ParameterError("there is no edge rule; give at least 'previous'")
+    kinds = [kind for rule in rules for kind in dict.fromkeys(rule.kinds)]
+    twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+    if twice:
+        raise ParameterError(f"two edge rules have the name {twice[0]!r}; give it once")
+    return tuple(rules)
+
+
+def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
+    match = _CALL.fullmatch(text)
+    name = match[1] if match else text.strip()
+    if match is None or (name not in _BUILT_IN and name not in functions):
+        known = ", ".join([*_BUILT_IN, *functions])
+        raise ParameterError(f"there is no edge rule {text.strip()!r}; there are {known}")
+    listed = split_arguments(match[2] or "")
+    plain = {"previous": Previous, "alone": Alone}
+    if name in functions or name in plain:
+        if listed:
+            raise ParameterError(f"the edge rule {name!r} takes no arguments, got {match[2]!r}")
+        return Own(name, functions[name]) if name in functions else plain[name]()
+    if name == "links":
+        if len(listed) > 1:
+            raise ParameterError(f"links takes one direction, got {match[2]!r}")
+        return Links(*(direction.strip() for direction in listed))
+    if name == "same_word":
+        return same_word(**_settings(name, listed))
+    if not listed or "=" in listed[0]:
+        raise ParameterError("same needs a view to compare, such as same(lower) or same(suffix(3))")
+    return Same(_view(listed[0], functions), functions=functions, **_settings(name, listed[1:]))
+
+
+def _settings(rule: str, listed: Sequence[str]) -> Arguments:
+    found: Arguments = {}
+    for argument in listed:
+        name, sign, text = (part.strip() for part in argument.partition("="))
+        if not sign or name not in _SAME:
+            raise ParameterError(
+                f"{rule} does not take {argument.strip()!r}; wanted {', '.join(_SAME)}, each as "
+                "name=value"
+            )
+        if name in ("capitalised", "lower"):
+            if text.lower() not in ("true", "false"):
+                raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
+            found[name] = text.lower() == "true"
+        elif text.isdigit():
+            found[name] = int(text)
+        else:
+            raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")
+    return found
+
+
+def _view(text: str, functions: Mapping[str, Any]) -> View:
+    try:
+        templates = parse_template(text, STRING_VIEWS | frozenset(functions))
+        atoms = templates[0].atoms if len(templates) == 1 else ()
+        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
+            raise TemplateError("wanted one view of the token itself")
+        used = {view.function for view in chain_of(atoms[0].view)}
+        Templates(tuple(templates), {name: functions[name] for name in functions if name in used})
+    except TemplateError as error:
+        raise ParameterError(f"same({text.strip()}): {error}") from None
+    return atoms[0].view
+
+
+def split_arguments(text: str) -> list[str]:
+    """Parts between commas that stand in no brackets and no quotation marks.
+
+    >>> split_arguments('previous, same(find("a,b"), recent=2)')
+    ['previous', ' same(find("a,b"), recent=2)']
+    """
+    parts, depth, quoted, first = [], 0, False, 0
+    for k, sign in enumerate(text):
+        if sign == '"' and text[k - 1 : k] != "\\":
+            quoted = not quoted
+        elif not quoted:
+            depth += (sign in "([") - (sign in ")]")
+            if sign == "," and depth == 0:
+                parts.append(text[first:k])
+                first = k + 1
+    if text[first:].strip() or parts:
+        parts.append(text[first:])
+    return parts
+
+
+def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> list[str]:
+    """A view of each distinct value of its column; empty where the view has nothing."""
+    from skipchain.features.views import evaluate
+
+    if view.function is None:
+        return list(corpus.column(view.column).values)
+    assert view.source is not None
+    source = view_strings(view.source, corpus, functions)
+    found = evaluate(view.function, view.arguments, source, functions)
+    for value in found:
+        if isinstance(value, list):
+            raise ParameterError(f"same({view}): the view gives several strings; wanted one")
+    return [str(value) if value is not None else "" for value in found]
+
+
+def _documents(corpus: Corpus) -> NDArray[np.int64]:
+    """The document of each token. [N]"""
+    bounds = corpus.sentences[corpus.documents]
+    return np.repeat(np.arange(corpus.n_documents), np.diff(bounds))
+
+
+def _by_later(pairs: Pairs) -> Pairs:
+    """Sorted by the second token, and from near to far."""
+    return np.ascontiguousarray(pairs[np.lexsort((-pairs[:, 0], pairs[:, 1]))])

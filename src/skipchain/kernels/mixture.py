@@ -1,0 +1,243 @@
+"""Mixtures of parents: marginals of a directed graph in one sweep, their gradient in another.
+
+A label has the distribution p(y_k | parents) = Σ_u α_ku p(y_k | y_u), a mixture over its parents u
+(Rosenberg, Klein and Taskar 2007, equation 2), with
+
+    p(y_k = j | y_u = i) = P(i, j) = exp(s(j) + T(i, j)) / Z(i),   Z(i) = Σ_j exp(s(j) + T(i, j)),
+
+where s is the row of scores of the edge and T the table of its kind. So the marginals follow from
+those of the parents, exactly: p_k(j) = Σ_u α_ku Σ_i p_u(i) P(i, j). Nodes are visited in an order
+in which parents come first.
+
+Hazards: scores are shifted by the largest of their row and tables by their largest entry before
+exponentials are taken, one per label and edge. Where a score and a table disagree by hundreds, Z(i)
+may still come to nothing; that row of P is then found in log space.
+
+Everything works on the nodes of some documents, ``order[first : last]``; ``scores`` and what has
+their shape hold the rows of these documents only, and ``bases`` [M] tells which row of each kind
+is the first there: row r of kind m is ``scores[r − bases[m]]``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+TINY = 1e-280  # sums below have lost their digits
+
+
+class Edges(NamedTuple):
+    """A directed graph, as `skipchain.graph.Dag` has it, with the weights of the mixtures."""
+
+    order: NDArray[np.int64]  # [N]
+    indptr: NDArray[np.int64]  # [N + 1]
+    parents: NDArray[np.int64]  # [E]
+    kinds: NDArray[np.int32]  # [E]
+    rows: NDArray[np.int64]  # [E]
+    weights: NDArray[np.float64]  # [E], α
+
+
+class Tables(NamedTuple):
+    """Label pairs of each kind [M, L, L]: scores, and exp of them minus the largest."""
+
+    logs: NDArray[np.float64]
+    exps: NDArray[np.float64]
+
+
+def tables_of(logs: NDArray[np.float64]) -> Tables:
+    """Both forms of scores of label pairs. [M, L, L]"""
+    peaks = logs.max(axis=(1, 2), keepdims=True) if logs.size else np.zeros((len(logs), 1, 1))
+    return Tables(logs, np.exp(logs - peaks))
+
+
+@njit(nogil=True, cache=True)
+def exponentials(scores, psi):
+    """exp of each row of scores minus its largest. [R, L]"""
+    for r in range(scores.shape[0]):
+        peak = scores[r, 0]
+        for j in range(1, scores.shape[1]):
+            peak = max(peak, scores[r, j])
+        for j in range(scores.shape[1]):
+            psi[r, j] = np.exp(scores[r, j] - peak)
+
+
+@njit(nogil=True, cache=True)
+def _normaliser(scores, psi, logs, exps):
+    """1 / Z(i) of one row, or −1 where it has to be found in log space."""
+    total = 0.0
+    for j in range(psi.shape[0]):
+        total += psi[j] * exps[j]
+    return 1.0 / total if total > TINY else -1.0
+
+
+@njit(nogil=True, cache=True)
+def _conditional(scores, psi, logs, exps, inverse, out):
+    """Row i of P, from the row's scores and row i of its table. out [L]"""
+    labels = psi.shape[0]
+    if inverse >= 0.0:
+        for j in range(labels):
+            out[j] = psi[j] * exps[j] * inverse
+        return
+    peak = -np.inf
+    for j in range(labels):
+        out[j] = scores[j] + logs[j]
+        peak = max(peak, out[j])
+    total = 0.0
+    for j in range(labels):
+        out[j] = np.exp(out[j] - peak)
+        total += out[j]
+    for j in range(labels):
+        out[j] /= total
+
+
+@njit(nogil=True, cache=True)
+def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
+    """Marginals of the nodes. marginals [N, L]; norms [R, L] are the 1 / Z(i) of each row.
+
+    p_k = Σ_e α_e Σ_i p_u(i) P_e(i, ·); an edge from nowhere adds α_e exp(s) / Σ exp(s).
+    """
+    labels = scores.shape[1]
+    push = np.empty(labels)
+    row = np.empty(labels)
+    for place in range(first, last):
+        k = edges.order[place]
+        own = marginals[k]
+        own[:] = 0.0
+        for e in range(edges.indptr[k], edges.indptr[k + 1]):
+            m = edges.kinds[e]
+            r = edges.rows[e] - bases[m]
+            u = edges.parents[e]
+            if u < 0:
+                total = 0.0
+                for j in range(labels):
+                    total += psi[r, j]
+                norms[r, 0] = 1.0 / total
+                for j in range(labels):
+                    own[j] += edges.weights[e] * psi[r, j] / total
+                continue
+            push[:] = 0.0
+            for i in range(labels):
+                inverse = _normaliser(scores[r], psi[r], tables.logs[m, i], tables.exps[m, i])
+                norms[r, i] = inverse
+                mass = edges.weights[e] * marginals[u, i]
+                if inverse >= 0.0:
+                    mass *= inverse
+                    for j in range(labels):
+                        push[j] += mass * tables.exps[m, i, j]
+                elif mass > 0.0:
+                    _conditional(
+                        scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], inverse, row
+                    )
+                    for j in range(labels):
+                        own[j] += mass * row[j]
+            for j in range(labels):
+                own[j] += push[j] * psi[r, j]
+
+
+@njit(nogil=True, cache=True)
+def adjoint_sweep(
+    first, last, edges, bases, scores, psi, tables, norms, marginals, labels, adjoint, residuals,
+    pairs, mixing,
+):  # fmt: skip
+    """The loss −Σ_k log p_k(y_k), and its gradient, after `sweep`.
+
+    From the last node to the first: g_k = −[j = y_k] / p_k(y_k) + what its children have sent, and
+    each edge sends g_u(i) += α Σ_j P(i, j) g_k(j). The gradient in the logits of an edge is
+    α p_u(i) P(i, j) (g_k(j) − Σ_j' P(i, j') g_k(j')); summed over i it goes to its row of
+    ``residuals`` (added), summed over edges of a kind to ``pairs`` [M, L, L] (added); ``mixing``
+    [E] gets that in α. Nodes with label −1 have no term of their own. adjoint [N, L] is scratch.
+    """
+    size = scores.shape[1]
+    loss = 0.0
+    row = np.empty(size)
+    for place in range(first, last):
+        adjoint[edges.order[place]] = 0.0
+    for place in range(last - 1, first - 1, -1):
+        k = edges.order[place]
+        g = adjoint[k]
+        y = labels[k]
+        if y >= 0:
+            p = max(marginals[k, y], TINY)
+            loss -= np.log(p)
+            g[y] -= 1.0 / p
+        for e in range(edges.indptr[k], edges.indptr[k + 1]):
+            m = edges.kinds[e]
+            r = edges.rows[e] - bases[m]
+            u = edges.parents[e]
+            weight = edges.weights[e]
+            if u < 0:
+                sent = 0.0
+                for j in range(size):
+                    sent += psi[r, j] * norms[r, 0] * g[j]
+                for j in range(size):
+                    residuals[r, j] += weight * psi[r, j] * norms[r, 0] * (g[j] - sent)
+                mixing[e] = sent
+                continue
+            change = 0.0
+            for i in range(size):
+                _conditional(
+                    scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], norms[r, i], row
+                )
+                sent = 0.0
+                for j in range(size):
+                    sent += row[j] * g[j]
+                adjoint[u, i] += weight * sent
+                change += marginals[u, i] * sent
+                mass = weight * marginals[u, i]
+                for j in range(size):
+                    d = mass * row[j] * (g[j] - sent)
+                    residuals[r, j] += d
+                    pairs[m, i, j] += d
+            mixing[e] = change
+    return loss
+
+
+@njit(nogil=True, cache=True)
+def clamped_likelihood(
+    first, last, edges, bases, scores, psi, tables, labels, mixed, residuals, pairs
+):  # fmt: skip
+    """The loss where all parents have their known labels, and its gradient, added as above.
+
+    With ``mixed`` −Σ_k log Σ_u α_ku p(y_k | y_u) (equation 3); else each edge by itself,
+    −Σ_k Σ_u log p(y_k | y_u). Edges with an end whose label is not known (−1) are left out.
+    """
+    size = scores.shape[1]
+    loss = 0.0
+    row = np.empty(size)
+    ones = np.ones(size)
+    zeros = np.zeros(size)
+    for place in range(first, last):
+        k = edges.order[place]
+        y = labels[k]
+        if y < 0:
+            continue
+        whole = 0.0
+        for step in range(2 if mixed else 1):
+            for e in range(edges.indptr[k], edges.indptr[k + 1]):
+                m = edges.kinds[e]
+                r = edges.rows[e] - bases[m]
+                u = edges.parents[e]
+                i = labels[u] if u >= 0 else 0
+                if i < 0:
+                    continue
+                logs = tables.logs[m, i] if u >= 0 else zeros
+                exps = tables.exps[m, i] if u >= 0 else ones
+                inverse = _normaliser(scores[r], psi[r], logs, exps)
+                _conditional(scores[r], psi[r], logs, exps, inverse, row)
+                if mixed and step == 0:
+                    whole += edges.weights[e] * row[y]
+                    continue
+                share = edges.weights[e] * row[y] / max(whole, TINY) if mixed else 1.0
+                if not mixed:
+                    loss -= np.log(max(row[y], TINY))
+                for j in range(size):
+                    d = share * (row[j] - (1.0 if j == y else 0.0))
+                    residuals[r, j] += d
+                    if u >= 0:
+                        pairs[m, i, j] += d
+        if mixed and whole > 0.0:
+            loss -= np.log(max(whole, TINY))
+    return loss

@@ -1,0 +1,165 @@
+"""The fitted artefact of models whose labels depend on each other across a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.errors import SkipchainError
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.graph.ordering import Ordering
+from skipchain.graph.relations import Relations
+from skipchain.graph.rules import Rule
+from skipchain.inference import mixture
+from skipchain.inference.scores import Ranked
+from skipchain.linked import Linked
+from skipchain.models.model import BEAM, Model
+from skipchain.parallel import Workers
+from skipchain.schemes import Spans
+from skipchain.scorers.edges import Conditional, EdgeScores
+from skipchain.scorers.linear import Weights
+
+Floats = NDArray[np.float64]
+
+LEGAL, POSTERIOR = "legal", "posterior"
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What a model of a graph says of a corpus: the marginals of every token."""
+
+    linked: Linked
+    marginals: Floats  # [N, L]
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where sentences begin. [M + 1]"""
+        return self.linked.offsets
+
+    @property
+    def unknown(self) -> int:
+        """How many features of the input the model does not know."""
+        return self.linked.tokens.unknown
+
+
+@dataclass(frozen=True)
+class GraphModel(Model):
+    """What fitting a model of linked labels leaves, and what a model file holds.
+
+    ``rules`` say which tokens are linked, ``conditionals`` what each kind of edge has learnt, and
+    ``orderings`` in which orders documents are gone through; the marginals are averaged.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Vocabulary
+    rules: tuple[Rule, ...]
+    conditionals: Mapping[str, Conditional]
+    orderings: tuple[Ordering, ...] = (Ordering(),)
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Linked:
+        """The corpus encoded, with its edges."""
+        if not isinstance(given, Corpus):
+            raise SkipchainError(
+                f"the model ({self.kind}) links the tokens of a document, so it takes a Corpus; "
+                "Corpus.of(list_of_word_lists) makes one"
+            )
+        ends = {kind: own.ends for kind, own in self.conditionals.items()}
+        rows = self.features.encode(given, workers)
+        return Linked.of(rows, Relations.of(given, self.rules), ends)
+
+    def scored(self, data: Linked, workers: Workers) -> Beliefs:
+        """The marginals of encoded data."""
+        weights = {kind: own.weights for kind, own in self.conditionals.items()}
+        scores = EdgeScores.of(data, weights, workers)
+        return Beliefs(data, mixture.marginals(scores, data.dags(self.orderings), workers))
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Beliefs:
+        """The corpus encoded, and the marginals of its tokens."""
+        if forced is not None:
+            raise SkipchainError(
+                f"the model ({self.kind}) cannot keep labels that are given: only chains can"
+            )
+        return self.scored(self.dataset(given, workers), workers)
+
+    def decode(
+        self, scores: Beliefs, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding."""
+        decoder = decoder or self.decoders[0]
+        self.check_decoder(decoder, beam)
+        if decoder == LEGAL:
+            codes = mixture.legal(scores.marginals, scores.offsets, self.constraints, workers)
+        else:
+            codes = scores.marginals.argmax(axis=1).astype(np.int32)
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: Beliefs, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return scores.marginals
+
+    def confidences(self, scores: Beliefs, spans: Spans, workers: Workers) -> Floats:
+        """Refused: the model has the probabilities of single labels only."""
+        raise SkipchainError(
+            f"the model ({self.kind}) knows how probable single labels are, not whole spans"
+        )
+
+    def nbest(self, scores: Beliefs, k: int, workers: Workers) -> list[Ranked]:
+        """Refused: sequences as a whole have no probabilities here."""
+        raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has unless told."""
+        return LEGAL, POSTERIOR
+
+    @property
+    def exact(self) -> bool:
+        """Never: only single labels have their exact probabilities."""
+        return False
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        return sum(own.weights.active for own in self.conditionals.values())
+
+    def filled(self, weights: Mapping[str, Weights]) -> GraphModel:
+        """The model with weights learnt for some kinds of edges."""
+        found = {
+            kind: replace(self.conditionals[kind], weights=own) for kind, own in weights.items()
+        }
+        return replace(self, conditionals={**self.conditionals, **found})
+
+    def pruned(self) -> GraphModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        lean = {kind: own.pruned() for kind, own in self.conditionals.items()}
+        used = np.zeros(self.features.n_features, np.bool_)
+        for own in lean.values():
+            if own.ends is None:
+                used |= own.weights.state.any(axis=1)
+            else:
+                used[own.ends.child] = True
+                used[own.ends.parent] = True
+        if used.all():
+            return replace(self, conditionals=lean)
+        none = np.zeros(self.features.n_edge_features, np.bool_)
+        return replace(
+            self,
+            features=self.features.keep(used, none),
+            conditionals={kind: own.renumbered(used) for kind, own in lean.items()},
+        )

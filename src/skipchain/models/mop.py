@@ -1,0 +1,273 @@
+"""The mixture-of-parents maximum-entropy Markov model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from skipchain.dataset import Dataset
+from skipchain.errors import ParameterError
+from skipchain.features.ends import Ends, with_labels
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.graph.ordering import RANDOM, Ordering, parse_orderings
+from skipchain.learn.lbfgs import minimize
+from skipchain.learn.step import INTERRUPTED, Minimum
+from skipchain.linked import Linked
+from skipchain.models.chain import ChainModel
+from skipchain.models.fitting import Problem, Watch
+from skipchain.models.graph import GraphModel
+from skipchain.models.linking import LinkedEstimator, LinkedTask
+from skipchain.models.loglinear import MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
+from skipchain.models.maxent import MaxEnt
+from skipchain.models.memm import MEMM
+from skipchain.models.sequence import Learnt, Task
+from skipchain.objectives.mixture import MARGINAL, MIXED, SEPARATE, MixtureObjective
+from skipchain.scorers.edges import Conditional
+from skipchain.scorers.linear import Weights
+
+OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
+JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
+PASSED_ON = (
+    "optimiser", "l2", "pairs", "epochs", "rate", "dropout", "unit_dropout", "prune", "seed",
+    "tolerance", "period", "max_iterations", "threads",
+)  # fmt: skip
+"""The parameters that the classifiers of single kinds of edges are trained with."""
+
+
+class MoPMEMM(LinkedEstimator):
+    """A MEMM whose labels may depend on any label visited before, however far away.
+
+    p(y_k | parents) = Σ_u α_ku p(y_k | y_u, x), a mixture over the parents u that the ``edges``
+    give: the token before, earlier tokens with the same word, linked pages. Each kind of edge has a
+    maximum-entropy model of its own, with the features of both ends and a table of label pairs.
+    The marginals p(y_k | x) are exact, and take one pass over the edges.
+
+    Parameters
+    ----------
+    features
+        As for `CRF`.
+    edges
+        The rules that link tokens: text such as ``"previous, same_word(recent=3)"``, or a list of
+        rules and functions; see `skipchain.graph`.
+    orderings
+        ``forward``, ``backward``, ``random(N)``, separated by commas: the orders in which documents
+        are gone through. Labels only depend on labels visited before; the marginals of several
+        orderings are averaged.
+    objective
+        ``conditional`` trains every kind of edge by itself, with the known labels of parents.
+        ``marginal`` goes on from there and trains all of them together, for the sum of
+        log p(y_k | x), and ``mixture`` for that of log Σ_u α_ku p(y_k | y_u, x); both by lbfgs.
+    l2, min_count, optimiser, dropout and others
+        As for `CRF`; they are those of every kind of edge.
+
+    Examples
+    --------
+    >>> from skipchain import MoPMEMM, Corpus
+    >>> words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["In", "York", "it", "rained"]]
+    >>> labels = [["O", "B-PER", "O"], ["B-PER", "O"], ["O", "B-LOC", "O", "O"]]
+    >>> corpus = Corpus.of(words * 5, labels * 5, scheme="iob2", documents=[3] * 5)
+    >>> mop = MoPMEMM(features="word\\nword[-1]", edges="previous, same_word").fit(corpus)
+    >>> mop.predict(Corpus.of([["Ms", "Lee", "slept"]]))
+    [['O', 'B-PER', 'O']]
+    """
+
+    kind = "mop-memm"
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        edges: str | Sequence[Any] = "previous, same_word",
+        orderings: str | Sequence[str | Ordering] = "forward, backward",
+        encoding: str | None = "bioes",
+        objective: str = SEPARATE,
+        optimiser: str | None = None,
+        l2: float = 0.2,
+        min_count: int = 1,
+        pairs: str | None = None,
+        constraints: str = "decoding",
+        epochs: int | None = None,
+        rate: float | None = None,
+        dropout: float = 0.5,
+        unit_dropout: float = 0.1,
+        prune: float | None = None,
+        seed: int = 0,
+        tolerance: float | None = None,
+        period: int | None = None,
+        max_iterations: int | None = None,
+        patience: int | None = None,
+        scheme: str | None = None,
+        functions: Mapping[str, UserView] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.features = features
+        self.edges = edges
+        self.orderings = orderings
+        self.encoding = encoding
+        self.objective = objective
+        self.optimiser = optimiser
+        self.l2 = l2
+        self.min_count = min_count
+        self.pairs = pairs
+        self.constraints = constraints
+        self.epochs = epochs
+        self.rate = rate
+        self.dropout = dropout
+        self.unit_dropout = unit_dropout
+        self.prune = prune
+        self.seed = seed
+        self.tolerance = tolerance
+        self.period = period
+        self.max_iterations = max_iterations
+        self.patience = patience
+        self.scheme = scheme
+        self.functions = functions
+        self.threads = threads
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        short = self._classifier(MEMM).shortened().get_params()
+        own = {name: short[name] for name in ("epochs", "max_iterations")}
+        return type(self)(**{**self.get_params(), **own, "patience": None})
+
+    @property
+    def stopping(self) -> tuple[float, int, int]:
+        """When lbfgs ends: tolerance, period and the most iterations."""
+        return self._classifier(MEMM).stopping
+
+    def _orderings(self) -> tuple[Ordering, ...]:
+        return parse_orderings(self.orderings, self.seed)
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_choices(objective=OBJECTIVES)
+        self._orderings()
+        self._classifier(MEMM)._check()
+        if self.patience is not None and self.objective == SEPARATE:
+            raise ParameterError(
+                "patience is for training all kinds of edges together; use objective='marginal', "
+                "or epochs and max_iterations"
+            )
+
+    def _classifier(self, kind: type[LogLinear]) -> LogLinear:
+        """What learns one kind of edge by itself."""
+        own = {name: getattr(self, name) for name in PASSED_ON}
+        if self.objective != SEPARATE and self.optimiser is None:
+            own["optimiser"] = "lbfgs"
+        return kind(**own)
+
+    # Learning ----------------------------------------------------------------------------------
+
+    def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
+        linked = Linked(task.rows, task.relations)
+        kinds = self._kinds(task)
+        found: dict[str, Conditional] = {}
+        minimum, parameters = Minimum(np.zeros(0), 0.0, 0, 0, ""), 0
+        loss = 0.0
+        for kind in kinds:
+            found[kind], learnt = self._separate(task, linked, kind)
+            loss += learnt.minimum.loss
+            parameters += learnt.parameters
+            minimum = replace(learnt.minimum, loss=loss)
+            if minimum.reason == INTERRUPTED:
+                return _reduced(task, found), minimum, parameters
+        model = replace(task.blank, conditionals=found)
+        if self.objective == SEPARATE:
+            return model, minimum, parameters
+        return self._jointly(task, model)
+
+    def _kinds(self, task: LinkedTask) -> list[str]:
+        """The kinds of edges that the orderings meet in the training data, chains first."""
+        met: set[int] = set()
+        for ordering in self._orderings():
+            met |= set(np.unique(task.relations.dag(ordering).kinds).tolist())
+        chains = [k for k in sorted(met) if task.relations.relations[k // 2].rule.chain]
+        return [task.relations.kinds[kind] for kind in [*chains, *sorted(met - set(chains))]]
+
+    def _separate(self, task: LinkedTask, linked: Linked, kind: str) -> tuple[Conditional, Learnt]:
+        """One kind of edge, with the known labels of the parents as features of the edges."""
+        relation, along = linked.of_kind(kind)
+        size = len(task.blank.labels)
+        ends, classifier = None, self._classifier(MEMM if relation.rule.bounded else MaxEnt)
+        if relation.rule.chain:
+            data = Dataset(task.rows, linked.offsets, task.labels)
+            if not along and relation.rule.bounded:
+                data = data.reversed()
+        else:
+            child, parent = relation.ends(along=along)
+            ends = Ends.fit(task.rows, child, parent)
+            rows = with_labels(ends.rows(task.rows, child, parent), task.labels[parent], size)
+            data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
+            # a token's features are one unit: none of them is to be left out as a whole
+            classifier.set_params(unit_dropout=0.0)
+        blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
+        learnt = classifier._learn(
+            Task(data, blank, None, None, None, task.workers, task.progress, None)
+        )
+        weights = learnt.weights
+        if ends is not None:
+            cut = ends.n_features
+            weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
+        return Conditional(weights, ends), learnt
+
+    def _jointly(self, task: LinkedTask, model: GraphModel) -> tuple[GraphModel, Minimum, int]:
+        """All kinds of edges together, beginning with what each has learnt by itself."""
+        ends = {kind: own.ends for kind, own in model.conditionals.items()}
+        linked = Linked.of(task.rows, task.relations, ends)
+        orderings = _few(self._orderings())
+        shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
+        tolerance, period, max_iterations = self.stopping
+        objective = MixtureObjective(
+            linked, task.labels, len(model.labels), linked.dags(orderings), task.workers,
+            loss=self.objective, l2=self.l2, observed=self.pairs != "all", shares=shares,
+            single=tolerance >= SINGLE_TOLERANCE,
+        )  # fmt: skip
+        if task.progress is not None:
+            task.progress.begin(_problem(linked, objective))
+        watch = Watch(
+            lambda vector: model.filled(objective.unpack(vector)), task.held_out, self.patience,
+            task.workers, task.progress,
+        )  # fmt: skip
+        first = objective.pack({k: own.weights for k, own in model.conditionals.items()})
+        minimum = minimize(
+            objective, first, memory=MEMORY, max_iterations=max_iterations, tolerance=tolerance,
+            period=period, curvature=objective.curvature, callback=watch,
+        )  # fmt: skip
+        minimum = best_of(watch, minimum)
+        return model.filled(objective.weights(minimum.vector)), minimum, objective.size
+
+
+def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
+    """The size of joint training."""
+    return Problem(
+        tokens=linked.tokens.tokens.n_rows,
+        sequences=len(linked.offsets) - 1,
+        labels=objective.n_labels,
+        features=sum(rows.n_features for rows in linked.edges.values()),
+        active=sum(rows.n_active for rows in linked.edges.values()),
+        parameters=objective.size,
+        bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
+    )
+
+
+def _reduced(task: LinkedTask, found: Mapping[str, Conditional]) -> GraphModel:
+    """A model of the kinds of edges learnt so far, with the orderings that can do with them."""
+    orderings = [
+        ordering
+        for ordering in task.blank.orderings
+        if (np.diff(task.relations.dag(ordering, found).indptr) > 0).all()
+    ]
+    if not orderings:
+        raise KeyboardInterrupt
+    return replace(task.blank, conditionals=dict(found), orderings=tuple(orderings))
+
+
+def _few(orderings: Sequence[Ordering]) -> list[Ordering]:
+    """All orderings but no more than ten random ones: each costs a pass."""
+    random = [own for own in orderings if own.way == RANDOM]
+    return [own for own in orderings if own.way != RANDOM] + random[:JOINT_ORDERINGS]
