@@ -398,6 +398,9 @@ def test_bad_linqs_files(linqs, name, text, message):
 @needs_data
 def test_the_webkb_subset():
     corpus = data_set("webkb").read("all")
+    wanted = data_set("webkb").parts["all"]
+    assert wanted.differences(corpus) == []
+    assert wanted.differences(replace(corpus, links=None)) == ["0 links, expected 4,148"]
     assert Counter(corpus.labels) == {
         "course": 237, "faculty": 148, "other": 333, "project": 83, "student": 542,
     }  # fmt: skip
