@@ -66,17 +66,19 @@ def function_of(source):
 
 
 VIEWS = st.recursive(COLUMNS, function_of, max_leaves=4)
-NGRAMS = st.builds(
-    lambda view, lengths: View(view.column, "ngrams", view, lengths),
+SEVERAL = st.builds(
+    lambda view, end: View(view.column, end[0], view, end[1:]),
     VIEWS,
-    st.sampled_from([(), (1, 1), (2, 5)]),
+    st.sampled_from([("ngrams",), ("ngrams", 1, 1), ("ngrams", 2, 5), ("words",), ("words", 3)]),
 )
 OFFSETS = st.tuples(st.integers(-20, 20), st.sampled_from([1, 1, 2, 5])).map(
     lambda pair: tuple(range(pair[0], pair[0] + pair[1]))
 )
 TEMPLATES = st.builds(
     Template,
-    st.lists(st.builds(Atom, st.one_of(VIEWS, NGRAMS), OFFSETS), min_size=1, max_size=4).map(tuple),
+    st.lists(st.builds(Atom, st.one_of(VIEWS, SEVERAL), OFFSETS), min_size=1, max_size=4).map(
+        tuple
+    ),
     st.booleans(),
 )
 
@@ -133,6 +135,7 @@ def test_required_takes_every_question_mark_away(template):
         ("word & label[ -1 ]", ["label[-1] & word"]),
         ("label[-1] & label[-1] & word[0..1]", ["label[-1] & word", "label[-1] & word[1]"]),
         ("ngrams\nngrams(2, 3)", ["ngrams", "ngrams(2, 3)"]),
+        ("words(text)\nwords(lower(t), 2)\nwords", ["words(text)", "words(lower(t), 2)", "words"]),
         ("größe & 語[1]", ["größe & 語[1]"]),
         ('match("#") # it has "quotes"', ['match("#")']),
         (r'match("^\\d+\"$")', [r'match("^\\d+\"$")']),
@@ -260,6 +263,12 @@ def test_templates_that_become_equal_are_one():
         ('find("(")', "find: '(' is no regular expression: missing )"),
         ("lower(ngrams)", "lower(ngrams): n-grams are several values, use them directly"),
         ("suffix(lower(ngrams(2, 3)), 2) & word", "n-grams are several values"),
+        ("lower(words(text))", "lower(words(text)): words are several values, use them directly"),
+        ("words(words)", "words(words): words are several values, use them directly"),
+        ("value(words)", "words are several values"),
+        ("words(text, 2, 3)", "view 'words' takes a number, got [2, 3]"),
+        ('words("a")', "view 'words' takes a number, got ['a']"),
+        ("words(text, 0)", "view 'words' wants lengths of at least 1, got [0]"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_read_is_said(text, message):
@@ -275,7 +284,7 @@ def test_of_tells_the_standard_sets_where_text_is_no_template():
 
 
 @pytest.mark.parametrize(
-    "name", ["lower", "ngrams", "bag", "label", "word", "two words", "3d", "", "a-b"]
+    "name", ["lower", "ngrams", "words", "bag", "label", "word", "two words", "3d", "", "a-b"]
 )
 def test_names_that_no_view_of_the_users_own_can_have(name):
     with pytest.raises(TemplateError, match=f"{name!r} cannot name a view of your own; choose"):

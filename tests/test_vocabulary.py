@@ -78,6 +78,11 @@ def grams(s, shortest=1, longest=50):
     return {gram for gram in every if shortest <= len(gram) <= longest}
 
 
+def words(s, shortest=1):
+    cut = "".join(c if c.isalnum() else " " for c in s)
+    return {word.lower() for word in cut.split() if len(word) >= shortest}
+
+
 BUILT_IN = {
     "lower": lambda s: {s.lower()},
     "shape": lambda s: {shape(s)},
@@ -88,6 +93,7 @@ BUILT_IN = {
     "match": lambda s, pattern: {"yes"} if re.search(pattern, s) else set(),
     "find": found,
     "ngrams": grams,
+    "words": words,
 }
 
 
@@ -192,7 +198,7 @@ WORDS = st.one_of(
     st.sampled_from(
         [
             "a", "A", "aa", "aaa", "Bo", "bo", "x-1", "1996", "", "ß", "İ", "é", "日本", "²", "𝄞𝄞",
-            "McD", "a|b", "b|a", "|", "a=b", "=", "<s>", "</s>", "\\", "\\<s>", "\\|",
+            "McD", "a|b", "b|a", "|", "a=b", "=", "b_B a", "<s>", "</s>", "\\", "\\<s>", "\\|",
         ]
     ),
     st.text(max_size=4),
@@ -209,6 +215,7 @@ FUNCTIONS = [
 SEVERAL = [
     ("ngrams",), ("ngrams", 2, 3), ("ngrams", 1, 1), ("ngrams", 1, 10**30),
     ("several",), ("unordered",), ("unordered", 7, "x"), ("sometimes",),
+    ("words",), ("words", 2), ("words", 10**30),
 ]  # fmt: skip
 
 

@@ -14,13 +14,14 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
 from skipchain.io.labelled_lines import read_labelled_lines
+from skipchain.io.webkb import read_webkb, read_webkb_linqs
 
 VARIABLE = "SKIPCHAIN_DATA"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One file of a data set, how it is read, and what it should hold."""
+    """One file or folder of a data set, how it is read, and what it should hold."""
 
     path: str
     tokens: int
@@ -31,9 +32,10 @@ class Part:
     scheme: str | None = None
     format: str | None = None
     reader: Callable[[Path], Corpus] | None = None
+    links: int | None = None
 
     def read(self, folder: Path) -> Corpus:
-        """The corpus in this file."""
+        """The corpus in this file or folder."""
         if self.reader is not None:
             return self.reader(folder / self.path)
         return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
@@ -45,12 +47,13 @@ class Part:
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
             "spans": len(corpus.spans()) if corpus.scheme is not None else None,
+            "links": 0 if corpus.links is None else len(corpus.links),
         }
         return [
             f"{found[name]:,} {name}, expected {wanted:,}"
             for name, wanted in (
                 ("documents", self.documents), ("sentences", self.sentences),
-                ("tokens", self.tokens), ("spans", self.spans),
+                ("tokens", self.tokens), ("spans", self.spans), ("links", self.links),
             )
             if wanted is not None and found[name] != wanted
         ]  # fmt: skip
@@ -73,7 +76,7 @@ class DataSet:
         if part not in self.parts:
             raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.parts)}")
         folder, path = root(), self.parts[part].path
-        if not (folder / path).is_file():
+        if not (folder / path).exists():
             raise CorpusError(
                 f"{self.name}: there is no {path} in {folder}, which {VARIABLE} names"
             )
@@ -153,6 +156,14 @@ DATA_SETS = (
         {"all": Part("faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21,
                      reader=read_labelled_lines)},
     ),
+    DataSet(
+        "webkb", "linked web pages of four universities", "unstated (research)",
+        {"all": Part("webkb", 1343, 1343, 4, reader=read_webkb, links=4148)},
+    ),
+    DataSet(
+        "webkb-linqs", "linked web pages as sets of words", "unstated (research)",
+        {"all": Part("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
+    ),
 )  # fmt: skip
 
 
@@ -194,8 +205,8 @@ def check(folder: Path, chosen: tuple[DataSet, ...] = DATA_SETS) -> Iterator[Che
     """Read every known file and compare its counts with those expected."""
     for known in chosen:
         for name, part in known.parts.items():
-            if not (folder / part.path).is_file():
-                yield Check(known.name, name, part.path, "missing", "the file is not there")
+            if not (folder / part.path).exists():
+                yield Check(known.name, name, part.path, "missing", "it is not there")
                 continue
             try:
                 corpus = part.read(folder)

@@ -36,6 +36,9 @@ class Corpus:
     ``notes`` keeps raw lines that carry no token (comments, multi-word ranges), by the token they
     stand before, so that files can be written back as they were.
 
+    ``links`` are pairs of tokens (from, to) of one document, such as the hyperlinks between pages;
+    they are kept sorted and each once, and None where there are none.
+
     >>> corpus = Corpus.of([["Ada", "slept", "."], ["Bo", "left"]],
     ...                    [["B-PER", "O", "O"], ["B-PER", "O"]], scheme="iob2")
     >>> corpus
@@ -55,6 +58,7 @@ class Corpus:
     texts: tuple[str, ...] | None = None  # [D]
     names: tuple[str, ...] | None = None  # [D]
     notes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    links: NDArray[np.int64] | None = None  # [K, 2]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -86,6 +90,30 @@ class Corpus:
                     f"{name} has {len(per_document)} entries, but there are "
                     f"{len(self.documents) - 1} documents"
                 )
+        if self.links is not None:
+            object.__setattr__(self, "links", self._checked(self.links))
+
+    def _checked(self, links: Any) -> NDArray[np.int64] | None:
+        """The links sorted and each once, or None for none of them."""
+        try:
+            pairs = np.asarray(links)
+        except ValueError:  # lists of several lengths
+            pairs = np.zeros(1)
+        if pairs.size == 0:
+            return None
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise CorpusError("links must be pairs of token numbers, from and to")
+        document = self.document_of(np.clip(pairs, 0, self.n_tokens - 1))
+        for wrong, fault in (
+            ((pairs < 0) | (pairs >= self.n_tokens), f"the corpus has {self.n_tokens} tokens"),
+            (pairs[:, :1] == pairs[:, 1:], "a token cannot be linked with itself"),
+            (document[:, :1] != document[:, 1:], "the two stand in different documents"),
+        ):
+            if wrong.any():
+                k = int(wrong.any(axis=1).argmax())
+                start, end = pairs[k].tolist()
+                raise CorpusError(f"link {k} goes from token {start} to token {end}: {fault}")
+        return frozen(np.unique(pairs.astype(np.int64), axis=0))
 
     @classmethod
     def of(
@@ -95,12 +123,14 @@ class Corpus:
         *,
         scheme: str | None = None,
         documents: Sequence[int] | None = None,
+        links: Sequence[tuple[int, int]] | NDArray[np.int64] | None = None,
         **columns: Iterable[Sequence[str]],
     ) -> Corpus:
         """A corpus from lists of words (and labels, and further columns) per sentence.
 
         ``documents`` gives the number of sentences of each document; without it all sentences are
-        one document. A label that is None is not known, and kept as ``_``.
+        one document. A label that is None is not known, and kept as ``_``. ``links`` are pairs of
+        tokens, counted through the corpus.
 
         >>> [sentence.labels for sentence in Corpus.of([["Ada", "slept"]], [["B-PER", None]])]
         [['B-PER', '_']]
@@ -132,6 +162,7 @@ class Corpus:
             offsets_of(map(len, words)),
             offsets_of(sizes),
             scheme,
+            links=links,  # type: ignore[arg-type]
         )
 
     # Sizes and names ---------------------------------------------------------------------------
@@ -154,9 +185,10 @@ class Corpus:
         names = ", ".join(self.columns)
         if self.scheme is not None:
             names += f" ({self.scheme})"
+        links = "" if self.links is None else f", {plural(len(self.links), 'link')}"
         return (
             f"Corpus({plural(self.n_documents, 'document')}, {plural(len(self), 'sentence')}, "
-            f"{plural(self.n_tokens, 'token')}, columns {names})"
+            f"{plural(self.n_tokens, 'token')}{links}, columns {names})"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -172,6 +204,7 @@ class Corpus:
             and same_array(self.starts, other.starts)
             and same_array(self.ends, other.ends)
             and dict(self.notes) == dict(other.notes)
+            and same_array(self.links, other.links)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -179,6 +212,15 @@ class Corpus:
     def __reduce__(self) -> tuple[Any, ...]:
         parts = (getattr(self, name) for name in self.__slots__)
         return Corpus, tuple(dict(p) if isinstance(p, MappingProxyType) else p for p in parts)
+
+    def document_of(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The number of the document in which each token stands.
+
+        >>> corpus = Corpus.of([["a", "b"], ["c"], ["d"]], documents=[2, 1])
+        >>> corpus.document_of(np.array([0, 2, 3])).tolist()
+        [0, 0, 1]
+        """
+        return np.searchsorted(self.sentences[self.documents], tokens, side="right") - 1
 
     # Columns -----------------------------------------------------------------------------------
 
@@ -274,19 +316,29 @@ class Corpus:
                 for k, lines in self.notes.items()
                 if a <= k < b or k == b == self.n_tokens
             },
+            self._links_among(np.arange(a, b)),
         )
 
     def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> Corpus:
-        """The chosen sentences in the order given; neighbours of one document stay together."""
+        """The chosen sentences in the order given; neighbours of one document stay together.
+
+        A link stays where both its ends are in one document of the result; of a sentence that is
+        chosen more than once there, each copy has the links.
+        """
         chosen = np.asarray(sentences, np.int64)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= len(self)):
             raise IndexError(f"sentence numbers must lie in 0 … {len(self) - 1}")
+        document = np.searchsorted(self.documents, chosen, side="right") - 1
+        return self._take(chosen, np.flatnonzero(np.diff(document, prepend=-1) != 0))
+
+    def _take(self, chosen: NDArray[np.int64], new: NDArray[np.int64]) -> Corpus:
+        """The chosen sentences, with a document beginning at each of the places ``new``."""
         lengths = np.diff(self.sentences)[chosen]
         offsets = offsets_of(lengths)
         shift = self.sentences[:-1][chosen] - offsets[:-1]
         tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
-        document = np.searchsorted(self.documents, chosen, side="right") - 1
-        new = np.flatnonzero(np.diff(document, prepend=-1) != 0)
+        documents = np.append(new, len(chosen))
+        document = np.searchsorted(self.documents, chosen[new], side="right") - 1
         notes = {}
         if self.notes:
             place = {int(old): k for k, old in enumerate(tokens)}
@@ -294,14 +346,40 @@ class Corpus:
         return Corpus(
             {name: column.take(tokens) for name, column in self.columns.items()},
             offsets,
-            np.append(new, len(chosen)),
+            documents,
             self.scheme,
             None if self.starts is None else frozen(self.starts[tokens]),
             None if self.ends is None else frozen(self.ends[tokens]),
-            None if self.texts is None else tuple(self.texts[d] for d in document[new]),
-            None if self.names is None else tuple(self.names[d] for d in document[new]),
+            None if self.texts is None else tuple(self.texts[d] for d in document),
+            None if self.names is None else tuple(self.names[d] for d in document),
             notes,
+            self._links_among(tokens, offsets[documents]),
         )
+
+    def _links_among(
+        self, tokens: NDArray[np.int64], bounds: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64] | None:
+        """The links between the chosen tokens, by their new numbers.
+
+        With ``bounds``, offsets of documents into the chosen tokens, only those within a document.
+        """
+        if self.links is None:
+            return None
+        order = np.argsort(tokens, kind="stable")
+        first = np.searchsorted(tokens, self.links, sorter=order)  # [K, 2]
+        last = np.searchsorted(tokens, self.links, side="right", sorter=order)
+        copies = last - first
+        number = copies[:, 0] * copies[:, 1]
+        k = np.repeat(np.arange(len(number)), number)
+        place = np.arange(len(k)) - np.repeat(np.cumsum(number) - number, number)
+        pairs = np.stack(
+            [first[k, 0] + place // copies[k, 1], first[k, 1] + place % copies[k, 1]], axis=1
+        )
+        links: NDArray[np.int64] = order[pairs]
+        if bounds is not None:
+            document = np.searchsorted(bounds, links, side="right")
+            links = links[document[:, 0] == document[:, 1]]
+        return links
 
     def document(self, index: int) -> Corpus:
         """One document as a corpus of its own."""
@@ -312,8 +390,15 @@ class Corpus:
 
     def take_documents(self, documents: Sequence[int] | NDArray[np.int64]) -> Corpus:
         """The chosen documents, in the order given."""
-        parts = [np.arange(self.documents[d], self.documents[d + 1]) for d in documents]
-        return self.take(np.concatenate(parts) if parts else np.zeros(0, np.int64))
+        chosen = np.asarray(documents, np.int64)
+        if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.n_documents):
+            raise IndexError(f"document numbers must lie in 0 … {self.n_documents - 1}")
+        parts = [np.arange(self.documents[d], self.documents[d + 1]) for d in chosen]
+        starts = offsets_of(map(len, parts))
+        return self._take(
+            np.concatenate(parts) if parts else np.zeros(0, np.int64),
+            starts[:-1][np.diff(starts) > 0],
+        )
 
     def split(self, fraction: float, *, seed: int | None = None) -> tuple[Corpus, Corpus]:
         """Cut into two parts at a document boundary (at a sentence, where there is one document).
@@ -369,6 +454,14 @@ class Corpus:
                 for corpus, shift in zip(corpora, shifts, strict=False)
                 for k, lines in corpus.notes.items()
             },
+            np.concatenate(
+                [
+                    corpus.links + shift
+                    for corpus, shift in zip(corpora, shifts, strict=False)
+                    if corpus.links is not None
+                ]
+                or [np.zeros((0, 2), np.int64)]
+            ),
         )
 
     # Files -------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 One template a line. A *view* looks at a token: a column by its name (``word``, ``pos``), or a
 function of one (``lower``, ``suffix(3)``, ``shape(lemma)``; without a column it looks at ``word``;
-views nest: ``suffix(lower, 3)``). ``[k]`` looks k tokens away, ``[a..b]`` stands for one template
-per offset, ``&`` joins views into one feature, ``bag(view, a..b)`` is the set of values within a
-window. ``value(column)`` and ``vector(column)`` read the column's strings as numbers, which become
-the values of features; ``raw`` as a last argument keeps their scale. A template that begins with
-``label[-1] &`` is scored for each pair of labels instead of each label. ``?`` after a column leaves
-the template out where the corpus has no such column; ``#`` begins a comment. Strings are written as
-in JSON, so a backslash is written twice.
+views nest: ``suffix(lower, 3)``). Some have several values: ``ngrams``, ``words(text)``. ``[k]``
+looks k tokens away, ``[a..b]`` stands for one template per offset, ``&`` joins views into one
+feature, ``bag(view, a..b)`` is the set of values within a window. ``value(column)`` and
+``vector(column)`` read the column's strings as numbers, which become the values of features;
+``raw`` as a last argument keeps their scale. A template that begins with ``label[-1] &`` is scored
+for each pair of labels instead of each label. ``?`` after a column leaves the template out where
+the corpus has no such column; ``#`` begins a comment. Strings are written as in JSON, so a
+backslash is written twice.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from skipchain.features.template import (
     chain_of,
     parse_templates,
 )
-from skipchain.features.views import FUNCTIONS, NGRAMS, UserView, check_arguments
+from skipchain.features.views import FUNCTIONS, NGRAMS, SEVERAL, UserView, check_arguments
 
 STRING_VIEWS = frozenset(FUNCTIONS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
@@ -62,8 +62,9 @@ class Templates:
                     self._check(view)
 
     def _check(self, view: View) -> None:
-        if view.source is not None and view.source.function == NGRAMS:
-            raise TemplateError(f"{view}: n-grams are several values, use them directly")
+        several = SEVERAL.get(view.source.function or "") if view.source is not None else None
+        if several is not None:
+            raise TemplateError(f"{view}: {several} are several values, use them directly")
         if view.source is not None and view.source.numeric:
             raise TemplateError(f"{view}: {view.source} is a number, and views look at strings")
         if view.function is None:

@@ -100,8 +100,27 @@ def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
     return [hit[0] if hit else None for hit in found]
 
 
-NGRAMS = "ngrams"
+def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
+    """The distinct words of a longer string: runs of letters and digits, in lower case.
+
+    Runs of fewer than ``shortest`` characters are left out.
+
+    >>> words(["The CS-415 page; the O'Neil_page!"])
+    [['the', 'cs', '415', 'page', 'o', 'neil']]
+    >>> words(["The CS-415 page"], 3)
+    [['the', '415', 'page']]
+    """
+    runs = re.compile(r"[^\W_]+").findall
+    return [
+        list(dict.fromkeys(run.lower() for run in runs(value) if len(run) >= shortest))
+        for value in values
+    ]
+
+
+NGRAMS, WORDS = "ngrams", "words"
 LONGEST_NGRAM = 50
+SEVERAL: Mapping[str, str] = MappingProxyType({NGRAMS: "n-grams", WORDS: "words"})
+"""Views of several values, with what these are called; no view can look at them."""
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = MappingProxyType(
     {
@@ -113,6 +132,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]]
         "suffix": (suffix, (int,)),
         "match": (match, (str,)),
         "find": (find, (str,)),
+        WORDS: (words, (int,)),
     }
 )
 """Views that are plain functions of a list of strings, with the types of their arguments."""
@@ -149,7 +169,7 @@ def _checked(name: str, value: object, given: str) -> Value:
 def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
     """Refuse arguments that the built-in view cannot take, with what it wants."""
     wanted = (int, int) if function == NGRAMS else FUNCTIONS[function][1]
-    if function == NGRAMS and not arguments:
+    if function in SEVERAL and not arguments:
         return
     if len(arguments) != len(wanted) or not all(map(isinstance, arguments, wanted)):
         kinds = {int: "a number", str: 'a "string"'}

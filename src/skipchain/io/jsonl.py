@@ -9,6 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
 from skipchain.errors import CorpusError, ReadError
@@ -16,7 +19,8 @@ from skipchain.io.files import check_text, read_text, write_text
 from skipchain.io.scheme import settle
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
-TOKENS, LABELS, TEXT, SPANS, DOCUMENT = "tokens", "labels", "text", "spans", "document"
+TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"
+DOCUMENT, LINKS = "document", "links"
 Record = dict[str, Any]
 
 
@@ -26,6 +30,8 @@ def read_jsonl(path: str | Path, *, scheme: str | None = None) -> Corpus:
     ``{"tokens": [...], "labels": [...]}`` is a sentence; other lists of strings are further
     columns. With ``"document": id``, neighbours with the same id are one document, which a string
     names; without it all sentences are one. Lists of lists are a document of sentences.
+    ``"links": [[from, to], ...]`` are links between tokens, counted through the document from 0;
+    any of its sentences may have them.
 
     ``{"text": "...", "spans": [[start, end, "TYPE"], ...]}`` is a document of running text; a span
     counts characters, and may be ``{"start": ..., "end": ..., "label": ...}``. Without ``"spans"``
@@ -48,12 +54,12 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
         for number, line in enumerate(lines, 1)
         if line.strip(" \t\r")
     ]
-    if TEXT in records[0][1]:
+    if is_running(records[0][1]):
         return parse_texts(records, scheme, path)
     table = Table()
     for number, record in records:
         table.add(record, path, number)
-    return settle(table.corpus(), scheme, path)
+    return settle(table.corpus(path), scheme, path)
 
 
 def write_jsonl(
@@ -67,13 +73,14 @@ def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
     """The corpus as JSON lines, in the form ``tokens`` or ``text``.
 
     The form is ``text`` if the corpus has its running text and nothing but words and spans over it.
+    A link is written with the sentence that it comes from.
 
     >>> print(format_jsonl(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]])), end="")
     {"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}
     """
     if form is None:
         spanned = corpus.scheme is not None or not corpus.labelled
-        plain = set(corpus.columns) <= {WORD, LABEL}
+        plain = set(corpus.columns) <= {WORD, LABEL} and corpus.links is None
         form = TEXT if corpus.texts is not None and spanned and plain else TOKENS
     if form == TEXT:
         records = text_records(corpus)
@@ -105,6 +112,11 @@ def read_record(line: str, path: object, number: int) -> Record:
     return record
 
 
+def is_running(record: Record) -> bool:
+    """Whether a record is a running text; beside tokens, a list of strings is a column ``text``."""
+    return TEXT in record and not (TOKENS in record and isinstance(record[TEXT], list))
+
+
 @dataclass(slots=True)
 class Table:
     """What the records with tokens have added up to."""
@@ -113,17 +125,19 @@ class Table:
     sentences: list[int] = field(default_factory=list)  # lengths
     documents: list[int] = field(default_factory=list)  # lengths
     ids: list[Any] = field(default_factory=list)
+    links: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """from, to (counted within the document), the document, the line"""
 
     def add(self, record: Record, path: object, number: int) -> None:
         """Take in one record."""
-        if TEXT in record:
+        if is_running(record):
             raise ReadError("a text among lines with tokens", path=path, line=number)
         tokens = record[TOKENS]
         nested = isinstance(tokens, list) and bool(tokens) and isinstance(tokens[0], list)
         found = {
             {TOKENS: WORD, LABELS: LABEL}.get(key, key): sentences
             for key, value in record.items()
-            if key != SPANS
+            if key not in (SPANS, LINKS)
             and (sentences := read_lists(key, value, nested, path, number)) is not None
         }
         check_same(list(self.columns or found), list(found), path, number)
@@ -135,6 +149,9 @@ class Table:
                 values.extend(sentence)
         self.sentences.extend(map(len, found[WORD]))
         self.begin(record.get(DOCUMENT), nested, len(found[WORD]), path, number)
+        document = len(self.documents) - 1
+        for start, end in read_links(record.get(LINKS, []), path, number):
+            self.links.append((start, end, document, number))
 
     def begin(self, mark: Any, nested: bool, size: int, path: object, number: int) -> None:
         """Count the sentences towards the same document, or a new one."""
@@ -145,17 +162,34 @@ class Table:
             self.documents.append(0)
         self.documents[-1] += size
 
-    def corpus(self) -> Corpus:
+    def corpus(self, path: object) -> Corpus:
         """The corpus of all records."""
         marks = [mark for mark, _ in self.ids]
         named = any(isinstance(mark, str) for mark in marks)
         order = [WORD, *(name for name in self.columns if name not in (WORD, LABEL)), LABEL]
+        sentences, documents = offsets_of(self.sentences), offsets_of(self.documents)
         return Corpus(
             {name: Column.encode(self.columns[name]) for name in order if name in self.columns},
-            offsets_of(self.sentences),
-            offsets_of(self.documents),
+            sentences,
+            documents,
             names=tuple("" if mark is None else str(mark) for mark in marks) if named else None,
+            links=self.numbered_links(sentences[documents], path),
         )
+
+    def numbered_links(self, bounds: NDArray[np.int64], path: object) -> NDArray[np.int64]:
+        """The links by token numbers of the corpus; documents begin at ``bounds``. [K, 2]"""
+        sizes = np.diff(bounds).tolist()
+        for start, end, document, number in self.links:
+            size = sizes[document]
+            if not (0 <= start < size and 0 <= end < size):
+                fault = f"the document has {size} tokens, counted from 0"
+            elif start == end:
+                fault = "a token cannot be linked with itself"
+            else:
+                continue
+            raise ReadError(f"link [{start}, {end}]: {fault}", path=path, line=number)
+        table = np.array(self.links, np.int64).reshape(-1, 4)
+        return table[:, :2] + bounds[table[:, 2], None]
 
 
 def read_lists(
@@ -173,6 +207,20 @@ def read_lists(
         wanted = "lists of strings" if nested else "a list of strings"
         raise ReadError(f'"{key}" must be {wanted}', path=path, line=number)
     return None
+
+
+def read_links(links: Any, path: object, number: int) -> list[list[int]]:
+    """The links of a record."""
+    if not isinstance(links, list):
+        raise ReadError('"links" must be a list', path=path, line=number)
+    for link in links:
+        if not isinstance(link, list) or list(map(type, link)) != [int, int]:
+            raise ReadError(
+                f"wanted a link [from, to] of two token numbers, got {json.dumps(link)[:80]}",
+                path=path,
+                line=number,
+            )
+    return links
 
 
 def check_same(wanted: list[str], found: list[str], path: object, number: int) -> None:
@@ -229,7 +277,7 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
 def token_records(corpus: Corpus) -> list[Record]:
     """One record a sentence; one a document where two neighbours have the same name."""
     keys = {name: {WORD: TOKENS, LABEL: LABELS}.get(name, name) for name in corpus.columns}
-    taken = {TOKENS, LABELS, TEXT, SPANS, DOCUMENT} & set(corpus.columns)
+    taken = {TOKENS, LABELS, SPANS, DOCUMENT, LINKS} & set(corpus.columns)
     if taken:
         raise CorpusError(f"JSONL has another use for the name {taken.pop()!r}; rename the column")
     strings = {keys[name]: column.tolist() for name, column in corpus.columns.items()}
@@ -244,10 +292,21 @@ def token_records(corpus: Corpus) -> list[Record]:
         spans = list(pairwise(bounds[first : last + 1]))
         if nested:
             lists = {key: [v[a:b] for a, b in spans] for key, v in strings.items()}
-            records.append(lists | end)
-        else:
-            records.extend({key: v[a:b] for key, v in strings.items()} | end for a, b in spans)
+            records.append(lists | links_from(corpus, first, last, bounds[first]) | end)
+            continue
+        for number, (a, b) in enumerate(spans, first):
+            links = links_from(corpus, number, number + 1, bounds[first])
+            records.append({key: v[a:b] for key, v in strings.items()} | links | end)
     return records
+
+
+def links_from(corpus: Corpus, first: int, last: int, base: int) -> Record:
+    """The links from some sentences, where there are any, as a record has them."""
+    if corpus.links is None:
+        return {}
+    own = np.searchsorted(corpus.links[:, 0], corpus.sentences[[first, last]])
+    links = (corpus.links[slice(*own)] - base).tolist()
+    return {LINKS: links} if links else {}
 
 
 def text_records(corpus: Corpus) -> list[Record]:

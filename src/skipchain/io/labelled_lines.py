@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from pathlib import Path
 
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
 from skipchain.errors import ReadError
-from skipchain.io.files import decode_text, raw_bytes
+from skipchain.io.archive import read_archive
+from skipchain.io.files import decode_text
 
 
 def read_labelled_lines(path: str | Path) -> Corpus:
@@ -17,11 +16,14 @@ def read_labelled_lines(path: str | Path) -> Corpus:
 
     Texts are read in the order of their names, which the corpus keeps without their ending.
     """
+    texts = read_archive(path, lambda name: name.endswith(".txt"))
+    if not texts:
+        raise ReadError("the archive holds no .txt file", path=path)
     lines: list[str] = []
     labels: list[str] = []
     sizes: list[int] = []
     names: list[str] = []
-    for name, data in sorted(_texts(path).items()):
+    for name, data in sorted(texts.items()):
         rows = decode_text(data, f"{path}({name})").removesuffix("\n").split("\n")
         for number, row in enumerate(rows, 1):
             label, tab, line = row.partition("\t")
@@ -41,22 +43,3 @@ def read_labelled_lines(path: str | Path) -> Corpus:
         offsets_of([1] * len(sizes)),
         names=tuple(names),
     )
-
-
-def _texts(path: str | Path) -> dict[str, bytes]:
-    """The files of the archive that end in .txt."""
-    found = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(raw_bytes(path))) as archive:
-            for member in archive:
-                data = archive.extractfile(member) if member.name.endswith(".txt") else None
-                if data is not None:
-                    found[member.name] = data.read()
-    # Besides tarfile's own, the libraries that unpack raise errors of several kinds.
-    except (tarfile.TarError, EOFError, OSError, ValueError, KeyError) as error:
-        raise ReadError(
-            f"damaged or no tar archive ({error}); fetch the file again", path=path
-        ) from None
-    if not found:
-        raise ReadError("the archive holds no .txt file", path=path)
-    return found

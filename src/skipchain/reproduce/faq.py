@@ -130,7 +130,10 @@ def systems(threads: int | None) -> dict[str, Callable[[], SequenceEstimator]]:
     return {
         "ME-stateless": lambda: MaxEnt(TEMPLATES, **linear),
         "TokenHMM": lambda: HMM(
-            "words", functions={"words": line_words}, emissions="features", threads=threads
+            "line_words",
+            functions={"line_words": line_words},
+            emissions="features",
+            threads=threads,
         ),
         "FeatureHMM": lambda: HMM(
             TEMPLATES, functions=VIEWS, emissions="features", threads=threads

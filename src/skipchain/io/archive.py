@@ -1,0 +1,38 @@
+"""Tar archives: the files that are wanted, as bytes by their names."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+from skipchain.errors import ReadError
+from skipchain.io.files import raw_bytes
+
+
+def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
+    """The files whose names are wanted, in the archive's order; it may be packed in any way.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with tarfile.open(folder + "/a.tar.xz", "w:xz") as archive:
+    ...         info = tarfile.TarInfo("a.txt")
+    ...         info.size = 3
+    ...         archive.addfile(info, io.BytesIO(b"Ada"))
+    ...     read_archive(folder + "/a.tar.xz", str.islower)
+    {'a.txt': b'Ada'}
+    """
+    found = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(raw_bytes(path))) as archive:
+            for member in archive:
+                data = archive.extractfile(member) if wanted(member.name) else None
+                if data is not None:
+                    found[member.name] = data.read()
+    # Besides tarfile's own, the libraries that unpack raise errors of several kinds.
+    except (tarfile.TarError, EOFError, OSError, ValueError, KeyError) as error:
+        raise ReadError(
+            f"damaged or no tar archive ({error}); fetch the file again", path=path
+        ) from None
+    return found

@@ -1,0 +1,164 @@
+"""Web pages: what a page of HTML says, by where it says it, and where it leads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from urllib.parse import urljoin, urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class WebPage:
+    """The strings of a page, white space as single spaces.
+
+    ``text`` is what a reader sees, headings and links included, the title not. ``anchors`` are the
+    links: the target as it is written, and the text that is clicked on.
+    """
+
+    title: str
+    headings: str
+    text: str
+    anchors: tuple[tuple[str, str], ...]
+
+
+def parse_webpage(html: str) -> WebPage:
+    """Read a page, however broken: what is never closed ends where something else must begin.
+
+    Scripts, styles and comments are left out; an image is the text given in its place (``alt``).
+
+    >>> page = parse_webpage("<title>Ada</title><h1>Ada <b>L</b>ee<p>See <a href=/cs>my class")
+    >>> page.title, page.headings, page.text, page.anchors
+    ('Ada', 'Ada Lee', 'Ada Lee See my class', (('/cs', 'my class'),))
+    """
+    reader = _Reader()
+    try:
+        reader.feed(html)
+        reader.close()
+    except AssertionError:  # html.parser gives up on a broken "<![": what was read stays
+        pass
+    return WebPage(
+        _spaced(reader.title),
+        _spaced(reader.headings),
+        _spaced(reader.text),
+        tuple((target, _spaced(words)) for target, words in reader.anchors),
+    )
+
+
+def strip_header(data: bytes) -> bytes:
+    """The page without the lines of HTTP before it, which end at a blank line.
+
+    >>> strip_header(b"Server: CERN/3.0\\r\\nContent-type: text/html\\r\\n\\r\\n<html>")
+    b'<html>'
+    """
+    if data.lstrip().startswith(b"<"):
+        return data
+    blank = re.search(rb"\r?\n\r?\n", data)
+    return data[blank.end() :] if blank else data
+
+
+def decode_page(data: bytes) -> str:
+    """The text in UTF-8 or, where it is none, in latin-1.
+
+    >>> decode_page("né".encode("latin-1")), decode_page("né".encode())
+    ('né', 'né')
+    """
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def address(target: str, base: str = "") -> str:
+    """A link's target in one form: without fragment, port 80, ``index.html`` and the last slash.
+
+    >>> address("../CS415/index.html#staff", "http://CS.cornell.edu:80/Info/CS414/")
+    'http://cs.cornell.edu/Info/CS415'
+    """
+    try:
+        parts = urlsplit(urljoin(base, target.strip()))
+    except ValueError:  # brackets that hold no address
+        return ""
+    host = parts.netloc.lower().removesuffix(":80")
+    path = parts.path.removesuffix("index.html").rstrip("/")
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{host}{path}{query}"
+
+
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+ENDS_HEADING = HEADINGS | {"p", "hr", "ul", "ol", "dl", "table", "pre", "blockquote", "address"}
+SILENT = frozenset({"script", "style"})
+# Tags inside a word; all others part words.
+INLINE = frozenset({
+    "abbr", "b", "big", "blink", "cite", "code", "em", "font", "i", "kbd", "s", "samp",
+    "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
+})  # fmt: skip
+
+
+class _Reader(HTMLParser):
+    """Pieces of text by where they stand."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.title: list[str] = []
+        self.headings: list[str] = []
+        self.text: list[str] = []
+        self.anchors: list[tuple[str, list[str]]] = []
+        self.silent = False
+        self.in_title = False
+        self.heading: list[str] | None = None
+        self.anchor: list[str] | None = None
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.in_title = tag == "title"  # no tag stands in a title
+        self.part(tag)
+        if tag in SILENT:
+            self.silent = True
+        elif tag == "img":
+            self.handle_data(dict(attrs).get("alt") or "")
+        elif tag == "a":
+            self.anchor = None
+            target = dict(attrs).get("href")
+            if target:
+                self.anchor = []
+                self.anchors.append((target, self.anchor))
+        if tag in ENDS_HEADING and self.heading and any(map(str.strip, self.heading)):
+            self.heading = None
+        if tag in HEADINGS:
+            self.heading = []
+
+    def handle_endtag(self, tag: str) -> None:
+        self.part(tag)
+        if tag in SILENT:
+            self.silent = False
+        elif tag == "title":
+            self.in_title = False
+        elif tag == "a":
+            self.anchor = None
+        elif tag in HEADINGS:
+            self.heading = None
+
+    def handle_data(self, data: str) -> None:
+        if self.silent:
+            return
+        if self.in_title:
+            self.title.append(data)
+            return
+        self.text.append(data)
+        if self.heading is not None:
+            self.heading.append(data)
+            self.headings.append(data)
+        if self.anchor is not None:
+            self.anchor.append(data)
+
+    def part(self, tag: str) -> None:
+        """A space where a tag parts words."""
+        if tag not in INLINE:
+            self.handle_data(" ")
+            self.headings.append(" ")
+
+
+def _spaced(pieces: Sequence[str]) -> str:
+    """The pieces as one string, runs of white space as one space."""
+    return " ".join("".join(pieces).split())
