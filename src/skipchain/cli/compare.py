@@ -78,7 +78,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Compare these decoders, too: viterbi, posterior, greedy, beam.",
+            help="Compare these decoders, too: viterbi, posterior, greedy, beam; for mop-memm "
+            "legal, posterior.",
         ),
     ] = None,
     beam: Annotated[

@@ -28,7 +28,10 @@ DEV_PERIOD = 10  # iterations between two scores on held-out data that is only w
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The size of a training problem, known before it begins."""
+    """The size of a training problem, known before it begins.
+
+    ``part`` says what is learnt, where training has several parts.
+    """
 
     tokens: int
     sequences: int
@@ -37,10 +40,15 @@ class Problem:
     active: int
     parameters: int
     bytes: int
+    part: str | None = None
 
 
 class Progress(Protocol):
-    """What a display of training is told. Any method may raise KeyboardInterrupt to stop."""
+    """What a display of training is told. Any method may raise KeyboardInterrupt to stop.
+
+    Training in several parts begins and ends each of them; where the last has ended already, one
+    more end tells of all of them together.
+    """
 
     def begin(self, problem: Problem) -> None:
         """Before the first iteration."""
@@ -50,6 +58,26 @@ class Progress(Protocol):
 
     def end(self, minimum: Minimum) -> None:
         """After the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A display that is told which part of the training begins."""
+
+    progress: Progress
+    name: str
+
+    def begin(self, problem: Problem) -> None:
+        """Before the first iteration."""
+        self.progress.begin(replace(problem, part=self.name))
+
+    def step(self, step: Step, dev: float | None) -> None:
+        """After each iteration."""
+        self.progress.step(step, dev)
+
+    def end(self, minimum: Minimum) -> None:
+        """After the last."""
+        self.progress.end(minimum)
 
 
 class HeldOut:

@@ -20,6 +20,7 @@ from skipchain.inference import mixture
 from skipchain.inference.scores import Ranked
 from skipchain.linked import Linked
 from skipchain.models.model import BEAM, Model
+from skipchain.models.wholeness import check_documents
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 from skipchain.scorers.edges import Conditional, EdgeScores
@@ -74,6 +75,7 @@ class GraphModel(Model):
                 f"the model ({self.kind}) links the tokens of a document, so it takes a Corpus; "
                 "Corpus.of(list_of_word_lists) makes one"
             )
+        check_documents(given, self.rules, self.summary.get("longest_document"))
         ends = {kind: own.ends for kind, own in self.conditionals.items()}
         rows = self.features.encode(given, workers)
         return Linked.of(rows, Relations.of(given, self.rules), ends)

@@ -22,6 +22,7 @@ from skipchain.models.fitting import HeldOut, Progress
 from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.labeller import Labeller, plain
+from skipchain.models.wholeness import check_documents
 from skipchain.parallel import Workers
 
 Labels = NDArray[np.int32]
@@ -123,6 +124,7 @@ class LinkedEstimator(Labeller, ABC):
                 "begin with 'label[-1] &'"
             )
         rules = tuple(rule.fit(corpus) for rule in self._rules())
+        check_documents(corpus, rules)
         blank = GraphModel(
             self.kind, known.names, vocabulary, rules, {}, self._orderings(), scheme, encoding,
             self.constraints != "none",

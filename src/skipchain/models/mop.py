@@ -19,7 +19,7 @@ from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.linked import Linked
 from skipchain.models.chain import ChainModel
-from skipchain.models.fitting import Problem, Watch
+from skipchain.models.fitting import Part, Problem, Watch
 from skipchain.models.graph import GraphModel
 from skipchain.models.linking import LinkedEstimator, LinkedTask
 from skipchain.models.loglinear import MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
@@ -168,12 +168,10 @@ class MoPMEMM(LinkedEstimator):
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
         minimum, parameters = Minimum(np.zeros(0), 0.0, 0, 0, ""), 0
-        loss = 0.0
         for kind in kinds:
             found[kind], learnt = self._separate(task, linked, kind)
-            loss += learnt.minimum.loss
             parameters += learnt.parameters
-            minimum = replace(learnt.minimum, loss=loss)
+            minimum = _after(minimum, learnt.minimum)
             if minimum.reason == INTERRUPTED:
                 return _reduced(task, found), minimum, parameters
         model = replace(task.blank, conditionals=found)
@@ -206,9 +204,12 @@ class MoPMEMM(LinkedEstimator):
             # a token's features are one unit: none of them is to be left out as a whole
             classifier.set_params(unit_dropout=0.0)
         blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
+        progress = None if task.progress is None else Part(task.progress, f"edges of kind {kind}")
         learnt = classifier._learn(
-            Task(data, blank, None, None, None, task.workers, task.progress, None)
+            Task(data, blank, None, None, None, task.workers, progress, None)
         )
+        if progress is not None:
+            progress.end(learnt.minimum)
         weights = learnt.weights
         if ends is not None:
             cut = ends.n_features
@@ -242,6 +243,16 @@ class MoPMEMM(LinkedEstimator):
         return model.filled(objective.weights(minimum.vector)), minimum, objective.size
 
 
+def _after(earlier: Minimum, last: Minimum) -> Minimum:
+    """Two parts of a training as one: sums, and the end of the last."""
+    return replace(
+        last,
+        loss=earlier.loss + last.loss,
+        iterations=earlier.iterations + last.iterations,
+        evaluations=earlier.evaluations + last.evaluations,
+    )
+
+
 def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
     """The size of joint training."""
     return Problem(
@@ -252,6 +263,7 @@ def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
         active=sum(rows.n_active for rows in linked.edges.values()),
         parameters=objective.size,
         bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
+        part="all edges together",
     )
 
 
