@@ -44,7 +44,7 @@ def load(
 class Entity:
     """A labelled span of a text: characters ``start … end − 1``, and how sure the model is.
 
-    A model of order 3 or more cannot tell, and gives None.
+    A model of order 3 or more, or of linked labels, cannot tell, and gives None.
     """
 
     start: int

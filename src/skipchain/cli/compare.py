@@ -54,7 +54,7 @@ def compare(
         typer.Option(
             metavar="LIST",
             help="The models, the first being what the others are compared with, such as "
-            f"crf,memm:order=2,l2=0.5,hmm ({ALL}).",
+            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word ({ALL}).",
         ),
     ] = None,
     model: Annotated[

@@ -386,8 +386,8 @@ def _view(text: str, functions: Mapping[str, Any]) -> View:
     return atoms[0].view
 
 
-def split_arguments(text: str) -> list[str]:
-    """Parts between commas that stand in no brackets and no quotation marks.
+def split_arguments(text: str, between: str = ",") -> list[str]:
+    """Parts between commas (or another sign) that stand in no brackets and no quotation marks.
 
     >>> split_arguments('previous, same(find("a,b"), recent=2)')
     ['previous', ' same(find("a,b"), recent=2)']
@@ -398,7 +398,7 @@ def split_arguments(text: str) -> list[str]:
             quoted = not quoted
         elif not quoted:
             depth += (sign in "([") - (sign in ")]")
-            if sign == "," and depth == 0:
+            if sign == between and depth == 0:
                 parts.append(text[first:k])
                 first = k + 1
     if text[first:].strip() or parts:

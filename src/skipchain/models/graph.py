@@ -28,7 +28,7 @@ from skipchain.scorers.linear import Weights
 
 Floats = NDArray[np.float64]
 
-LEGAL, POSTERIOR = "legal", "posterior"
+LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class GraphModel(Model):
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has unless told."""
-        return LEGAL, POSTERIOR
+        return DECODERS
 
     @property
     def exact(self) -> bool:

@@ -22,7 +22,7 @@ from skipchain.models.fitting import HeldOut, Progress
 from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.labeller import Labeller, plain
-from skipchain.models.wholeness import check_documents
+from skipchain.models.wholeness import check_documents, longest_document
 from skipchain.parallel import Workers
 
 Labels = NDArray[np.int32]
@@ -88,7 +88,7 @@ class LinkedEstimator(Labeller, ABC):
             "tokens": corpus.n_tokens,
             "sequences": len(corpus),
             "documents": corpus.n_documents,
-            "longest_document": int(np.diff(task.relations.documents).max()),
+            "longest_document": longest_document(corpus),
             "pairs": {str(r.rule): len(r.pairs) for r in task.relations.relations},
             "loss": minimum.loss if np.isfinite(minimum.loss) else None,
             "iterations": minimum.iterations,

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainWarning
@@ -32,7 +33,7 @@ def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None =
             SkipchainWarning,
             stacklevel=2,
         )
-    lengths = np.diff(corpus.sentences[corpus.documents])
+    lengths = _lengths(corpus)
     if longest and lengths.max() > FAR_LONGER * longest:
         number = int(lengths.argmax())
         warnings.warn(
@@ -41,3 +42,17 @@ def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None =
             SkipchainWarning,
             stacklevel=2,
         )
+
+
+def longest_document(corpus: Corpus) -> int:
+    """The number of tokens of the longest document.
+
+    >>> longest_document(Corpus.of([["a", "b"], ["c"], ["d"]], documents=[2, 1]))
+    3
+    """
+    return int(_lengths(corpus).max(initial=0))
+
+
+def _lengths(corpus: Corpus) -> NDArray[np.int64]:
+    """The number of tokens of each document. [D]"""
+    return np.diff(corpus.sentences[corpus.documents])
