@@ -171,7 +171,7 @@ class Same(Rule):
     def pairs(self, corpus: Corpus) -> Pairs:
         """Each token with the nearest before it, by the later token. [K, 2]"""
         keys = self._keys(corpus)
-        left_out = np.array([value == "" for value in keys.values])
+        left_out = np.array([value == "" for value in keys.values], np.bool_)
         if self.common is not None and len(self.common):
             left_out |= np.array(self.common.find(keys.values)) >= 0
         group = _documents(corpus) * np.int64(len(keys.values)) + keys.codes

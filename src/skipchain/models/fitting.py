@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -88,7 +89,14 @@ class HeldOut:
         self._gold = label_column(held, labels)
         require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
+        self._given = held
         self._data = model.dataset(held)
+
+    def encoded_by(self, model: Model) -> HeldOut:
+        """The same data as another model sees them."""
+        found = copy(self)
+        found._data = model.dataset(self._given)
+        return found
 
     def score(self, model: Model, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""

@@ -81,7 +81,9 @@ class LinkedEstimator(Labeller, ABC):
             if dev is not None:
                 task = replace(task, held_out=HeldOut(task.blank, dev, dev_y))
             model, minimum, parameters = self._learn(task)
-            score = None if task.held_out is None else self._score(model, dev, dev_y, workers)
+            score = None
+            if task.held_out is not None:
+                score = task.held_out.encoded_by(model).score(model, workers)
         if progress is not None:
             progress.end(minimum)
         summary = {
@@ -104,9 +106,6 @@ class LinkedEstimator(Labeller, ABC):
         if progress is None:
             self._raise_interrupt()
         return self
-
-    def _score(self, model: GraphModel, dev: Any, dev_y: Any, workers: Workers) -> float:
-        return HeldOut(model, dev, dev_y).score(model, workers)
 
     def _begin(
         self, corpus: Corpus, y: Any, workers: Workers, progress: Progress | None

@@ -230,8 +230,9 @@ class MoPMEMM(LinkedEstimator):
         )  # fmt: skip
         if task.progress is not None:
             task.progress.begin(_problem(linked, objective))
+        held_out = None if task.held_out is None else task.held_out.encoded_by(model)
         watch = Watch(
-            lambda vector: model.filled(objective.unpack(vector)), task.held_out, self.patience,
+            lambda vector: model.filled(objective.unpack(vector)), held_out, self.patience,
             task.workers, task.progress,
         )  # fmt: skip
         first = objective.pack({k: own.weights for k, own in model.conditionals.items()})
