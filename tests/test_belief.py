@@ -138,7 +138,7 @@ def test_weak_loops_come_to_rest_close_to_the_truth(seed, states, extra):
     problem = Problem(seed, [5, 4], states, extra=extra, coupling=0.02)
     found = problem.propagate(tolerance=1e-9)
     assert (found.residual <= 1e-9).all()
-    assert_equals_enumeration(problem, found, atol=0.01)
+    assert_equals_enumeration(problem, found, atol=0.02)
 
 
 def flood(problem, rounds=300):
@@ -184,16 +184,15 @@ def test_the_point_of_rest_is_that_of_the_books(states):
     np.testing.assert_allclose(found.log_z.sum(), log_z, rtol=1e-10)
 
 
-@given(st.integers(0, 10**6), st.booleans())
+@given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 0.9]))
 @settings(max_examples=40, deadline=None)
-def test_what_is_left_out_is_within_the_tolerance(seed, damped):
+def test_what_is_left_out_is_within_the_tolerance(seed, damping):
     problem = Problem(seed, [12, 9], 3, extra=4, coupling=0.5)
-    damping = 0.3 if damped else 0.0
     loose = problem.propagate(tolerance=1e-4, max_sweeps=1000, damping=damping)
     tight = problem.propagate(**TIGHT, damping=damping)
     assert (loose.residual <= 1e-4).all()
     assert (loose.sweeps <= tight.sweeps).all()
-    np.testing.assert_allclose(loose.node, tight.node, rtol=0, atol=1e-2)
+    np.testing.assert_allclose(loose.node, tight.node, rtol=0, atol=1e-3)
     np.testing.assert_allclose(loose.log_z, tight.log_z, rtol=0, atol=1e-5)
 
 
@@ -304,6 +303,27 @@ def test_a_hub_whose_neighbours_disagree_does_not_vanish():
         found = propagate(graph, node, 3.0 * np.eye(2)[None], None, workers)
     np.testing.assert_allclose(found.node[0], 0.5, rtol=1e-9)
     assert found.log_z[0] == pytest.approx(np.log(2) + 300 * 103, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("node", "copy", "agree"),
+    [
+        ([[0.0, -746.0], [-744.0, 0.0]], -np.inf, 0.0),  # exp(−746) is 0, exp(−744) just is not
+        ([[0.0, 0.0], [0.0, 1.0]], -1.0, 800.0),
+        ([[0.0, 0.0], [0.0, 1.0]], -1.0, -800.0),
+    ],
+)
+def test_scores_at_the_edge_of_what_numbers_hold(node, copy, agree):
+    node = np.array(node)
+    table = np.array([[[0.0, copy], [copy, 0.0]]])
+    graph = PairwiseGraph.of([0, 2], [[0, 1]], agreeing=[0])
+    with Workers(1) as workers:
+        found = propagate(graph, node, table, np.full((1, 2), agree), workers)
+    joint = node[0][:, None] + node[1] + table[0] + agree * np.eye(2)
+    log_z = np.logaddexp.reduce(joint.ravel())
+    assert found.log_z[0] == pytest.approx(log_z, rel=1e-12)
+    np.testing.assert_allclose(found.pairs[0], np.exp(joint - log_z), rtol=1e-9)
+    np.testing.assert_allclose(found.node[0], np.exp(joint - log_z).sum(axis=1), rtol=1e-9)
 
 
 def test_kinds_are_summed_whichever_way_an_edge_points():

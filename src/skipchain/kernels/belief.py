@@ -161,7 +161,7 @@ def _waiting(first, last, indptr, total, own, mark):
     return worst
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _pass(
     first, last, forward, logged, node, psi, tables, log_same, factors, same, scale, order, indptr,
     middle, other, twin, table, row, damping, tolerance, messages, cavities, total, own, mark,
@@ -208,7 +208,10 @@ def _pass(
     return True
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+# The three below are part of the loop that calls them: a call with arrays costs as much as they do.
+
+
+@njit(nogil=True, cache=True, inline="always")
 def _cavities(psi, here, low, high, a, b, messages, cavities, rest):
     """ψ times all messages in but one, for slots a … b − 1 of a node with slots low … high − 1.
 
@@ -235,7 +238,7 @@ def _cavities(psi, here, low, high, a, b, messages, cavities, rest):
                 cavities[s, i] *= rest[i]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _send(cavities, s, factors, f, same, r, scale, out):
     """The message out by slot s, its maximum 1; returns whether it can be told from nothing."""
     states = out.shape[0]
@@ -254,7 +257,7 @@ def _send(cavities, s, factors, f, same, r, scale, out):
     return True
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True, inline="always")
 def _receive(messages, to, out, keep):
     """Put a message in its place, with a share of the old one; returns how new it is."""
     change = 0.0
@@ -279,6 +282,7 @@ def _beliefs(
     base = indptr[first]
     rest = np.empty(states)
     logs = 0.0
+    product = 1.0  # of the sums whose logarithm is still to be taken
     for here in range(first, last):
         low, high = indptr[here] - base, indptr[here + 1] - base
         for i in range(states):
@@ -296,7 +300,12 @@ def _beliefs(
         for i in range(states):
             marginals[here, i] *= inverse
         logs += peaks[here]
-        if high - low != 1:
+        if high - low == 2:
+            product *= inverse
+            if product < 1e-100 or product > 1e100:
+                logs += np.log(product)
+                product = 1.0
+        elif high - low != 1:
             logs -= (high - low - 1) * np.log(z)
     for here in range(first, last):
         for s in range(middle[here] - base, indptr[here + 1] - base):
@@ -310,8 +319,12 @@ def _beliefs(
             if not z > SMALLEST_SUM:
                 return False
             weights[s] = 1.0 / z
-            logs += shift[r] + np.log(z)
-    log_z[d] = logs
+            logs += shift[r]
+            product *= z
+            if product < 1e-100 or product > 1e100:
+                logs += np.log(product)
+                product = 1.0
+    log_z[d] = logs + np.log(product)
     for here in range(first, last):
         for s in range(middle[here] - base, indptr[here + 1] - base):
             f, r, to = table[base + s], row[base + s], twin[base + s]
