@@ -54,6 +54,10 @@ class Linked:
         """The number that a graph has for the kind."""
         return self.relations.kinds.index(kind)
 
+    def n_rows(self, kind: str) -> int:
+        """How many rows the edges of a kind have."""
+        return int(self.row_offsets(kind)[-1])
+
     def row_offsets(self, kind: str) -> NDArray[np.int64]:
         """Where the rows of each document begin. [D + 1]"""
         relation, _ = self.of_kind(kind)

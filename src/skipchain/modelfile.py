@@ -10,7 +10,7 @@ import json
 import os
 import platform
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,7 @@ from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.rules import Own, Same, parse_rules
+from skipchain.inference.gate import FEATURES, Gate
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
 from skipchain.models.graph import GraphModel
@@ -110,6 +111,8 @@ def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     for number, rule in enumerate(model.rules):
         if isinstance(rule, Same) and rule.common is not None:
             arrays |= _strings(f"rule.{number}.common", rule.common)
+    if model.gate is not None:
+        arrays |= {f"{kind}.gate": own for kind, own in model.gate.weights.items()}
     own_functions = {rule.name for rule in model.rules if isinstance(rule, Own)}
     viewed = {name for rule in model.rules if isinstance(rule, Same) for name in rule.own_views}
     header = {
@@ -117,6 +120,7 @@ def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
         "functions": sorted(own_functions | viewed),
         "orderings": [[own.way, own.seed] for own in model.orderings],
         "kinds": {kind: own.ends is not None for kind, own in model.conditionals.items()},
+        "gate": model.gate is not None,
     }
     return header, arrays
 
@@ -211,7 +215,16 @@ def _graph_model(
     return GraphModel(
         str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
         header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+        _gate(conditionals, arrays) if header["gate"] else None,
     )  # fmt: skip
+
+
+def _gate(kinds: Iterable[str], arrays: Arrays) -> Gate:
+    weights = {kind: arrays[f"{kind}.gate"] for kind in kinds}
+    for kind, own in weights.items():
+        if own.shape != (len(FEATURES),) or own.dtype != np.float64 or not np.isfinite(own).all():
+            raise ValueError(f"the gate of {kind!r} is not {len(FEATURES)} finite numbers")
+    return Gate(weights)
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.graph.dag import Dag
+from skipchain.inference.gate import EdgeFacts, Gate
 from skipchain.kernels import chain
 from skipchain.kernels.mixture import Edges, exponentials, sweep, tables_of
 from skipchain.parallel import Workers, blocks
@@ -24,26 +26,76 @@ def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
     return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, own)
 
 
-def marginals(scores: EdgeScores, dags: Sequence[Dag], workers: Workers) -> Floats:
-    """The probability of each label at each token, the mean over the graphs. [N, L]"""
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What one ordering says: the mixing weights of its edges, and the marginals of its nodes."""
+
+    dag: Dag
+    mixing: Floats  # [E]
+    marginals: Floats  # [N, L]
+
+
+def marginals(
+    scores: EdgeScores, dags: Sequence[Dag], workers: Workers, gate: Gate | None = None
+) -> Floats:
+    """The probability of each label at each token, the mean over the graphs. [N, L]
+
+    With a ``gate`` there are two sweeps: it looks at what the parents are like after the first.
+    """
+    out = np.zeros((int(scores.linked.relations.documents[-1]), scores.n_labels))
+
+    def add(number: int, nodes: slice, mixing: Floats, own: Floats) -> None:
+        out[nodes] += own
+
+    _sweep(scores, dags, workers, gate, add)
+    return out / len(dags)
+
+
+def sweeps(
+    scores: EdgeScores, dags: Sequence[Dag], workers: Workers, gate: Gate | None = None
+) -> list[Sweep]:
+    """What each graph says by itself."""
+    nodes = int(scores.linked.relations.documents[-1])
+    found = [Sweep(dag, dag.uniform(), np.empty((nodes, scores.n_labels))) for dag in dags]
+
+    def keep(number: int, nodes: slice, mixing: Floats, own: Floats) -> None:
+        edges = slice(*dags[number].indptr[[nodes.start, nodes.stop]])
+        found[number].mixing[edges] = mixing[edges]
+        found[number].marginals[nodes] = own
+
+    _sweep(scores, dags, workers, gate, keep)
+    return found
+
+
+def _sweep(
+    scores: EdgeScores,
+    dags: Sequence[Dag],
+    workers: Workers,
+    gate: Gate | None,
+    take: Callable[[int, slice, Floats, Floats], None],
+) -> None:
+    """Go through all documents in all graphs; ``take`` gets what was found, part by part."""
     linked = scores.linked
     tables = tables_of(scores.tables)
-    graphs = [edges_of(dag) for dag in dags]
     documents = linked.relations.documents
-    out = np.zeros((int(documents[-1]), tables.logs.shape[1]))
-    own = np.empty_like(out)
+    graphs = [edges_of(dag) for dag in dags]
+    facts = [EdgeFacts.of(dag, linked.relations.corpus) for dag in dags] if gate else []
+    own = np.empty((int(documents[-1]), scores.n_labels))
 
     def run(block: tuple[int, int]) -> None:
         first, last = documents[list(block)].tolist()
         node, bases, _ = scores.block(block)
         psi, norms = np.empty_like(node), np.empty_like(node)
         exponentials(node, psi)
-        for edges in graphs:
+        for number, edges in enumerate(graphs):
             sweep(first, last, edges, bases, node, psi, tables, norms, own)
-            out[first:last] += own[first:last]
+            if gate is not None:
+                chosen = facts[number].fill(first, last, own)
+                edges.weights[chosen] = gate.mixing(facts[number], chosen, first, last)
+                sweep(first, last, edges, bases, node, psi, tables, norms, own)
+            take(number, slice(first, last), edges.weights, own[first:last])
 
     workers.map(run, linked.blocks())
-    return out / len(graphs)
 
 
 def legal(

@@ -17,6 +17,7 @@ from skipchain.graph.ordering import Ordering
 from skipchain.graph.relations import Relations
 from skipchain.graph.rules import Rule
 from skipchain.inference import mixture
+from skipchain.inference.gate import Gate
 from skipchain.inference.scores import Ranked
 from skipchain.linked import Linked
 from skipchain.models.model import BEAM, Model
@@ -54,7 +55,8 @@ class GraphModel(Model):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
     ``rules`` say which tokens are linked, ``conditionals`` what each kind of edge has learnt, and
-    ``orderings`` in which orders documents are gone through; the marginals are averaged.
+    ``orderings`` in which orders documents are gone through; the marginals are averaged. Parents
+    count alike unless there is a ``gate``.
     """
 
     kind: str
@@ -67,6 +69,7 @@ class GraphModel(Model):
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
+    gate: Gate | None = None
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Linked:
         """The corpus encoded, with its edges."""
@@ -82,9 +85,13 @@ class GraphModel(Model):
 
     def scored(self, data: Linked, workers: Workers) -> Beliefs:
         """The marginals of encoded data."""
+        scores, dags = self.edge_scores(data, workers), data.dags(self.orderings)
+        return Beliefs(data, mixture.marginals(scores, dags, workers, self.gate))
+
+    def edge_scores(self, data: Linked, workers: Workers) -> EdgeScores:
+        """The scores of the edges of encoded data."""
         weights = {kind: own.weights for kind, own in self.conditionals.items()}
-        scores = EdgeScores.of(data, weights, workers)
-        return Beliefs(data, mixture.marginals(scores, data.dags(self.orderings), workers))
+        return EdgeScores.of(data, weights, workers)
 
     def scores(
         self,

@@ -43,6 +43,21 @@ class LinkedTask:
     workers: Workers
     progress: Progress | None
 
+    def part(self, documents: NDArray[np.bool_]) -> LinkedTask:
+        """Some of the documents, without display."""
+        corpus = self.relations.corpus
+        sizes = np.diff(self.relations.documents)
+        tokens = np.flatnonzero(np.repeat(documents, sizes))
+        chosen = corpus.take_documents(np.flatnonzero(documents))
+        return replace(
+            self,
+            rows=self.rows.take(tokens),
+            relations=Relations.of(chosen, self.blank.rules),
+            labels=self.labels[tokens],
+            held_out=None,
+            progress=None,
+        )
+
 
 class LinkedEstimator(Labeller, ABC):
     """Fits a `GraphModel`: finds the edges of a corpus, and learns what they say."""

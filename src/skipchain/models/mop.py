@@ -15,6 +15,7 @@ from skipchain.features.ends import Ends, with_labels
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.graph.ordering import RANDOM, Ordering, parse_orderings
+from skipchain.inference.gate import Gate
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.linked import Linked
@@ -22,15 +23,18 @@ from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import Part, Problem, Watch
 from skipchain.models.graph import GraphModel
 from skipchain.models.linking import LinkedEstimator, LinkedTask
-from skipchain.models.loglinear import MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
+from skipchain.models.loglinear import LBFGS, MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
 from skipchain.models.maxent import MaxEnt
 from skipchain.models.memm import MEMM
 from skipchain.models.sequence import Learnt, Task
+from skipchain.objectives.gate import GateObjective
 from skipchain.objectives.mixture import MARGINAL, MIXED, SEPARATE, MixtureObjective
 from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights
 
 OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
+UNIFORM, LEARNED = "uniform", "learned"
+GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
 PASSED_ON = (
     "optimiser", "l2", "pairs", "epochs", "rate", "dropout", "unit_dropout", "prune", "seed",
@@ -62,8 +66,14 @@ class MoPMEMM(LinkedEstimator):
         ``conditional`` trains every kind of edge by itself, with the known labels of parents.
         ``marginal`` goes on from there and trains all of them together, for the sum of
         log p(y_k | x), and ``mixture`` for that of log Σ_u α_ku p(y_k | y_u, x); both by lbfgs.
+    mixing
+        ``uniform``: all parents of a token count alike. ``learned``: a gate weighs them by the kind
+        of edge, the number of parents, the distance, whether the words before are the same, and how
+        sure the parent is. It learns from ``folds`` parts of the training data, each labelled by
+        models that have not seen it.
     l2, min_count, optimiser, dropout and others
-        As for `CRF`; they are those of every kind of edge.
+        As for `CRF`; they are those of every kind of edge. Without an ``optimiser`` chains learn as
+        a `MEMM` does and other edges, which are few, by lbfgs.
 
     Examples
     --------
@@ -85,6 +95,8 @@ class MoPMEMM(LinkedEstimator):
         edges: str | Sequence[Any] = "previous, same_word",
         orderings: str | Sequence[str | Ordering] = "forward, backward",
         encoding: str | None = "bioes",
+        mixing: str = UNIFORM,
+        folds: int = 3,
         objective: str = SEPARATE,
         optimiser: str | None = None,
         l2: float = 0.2,
@@ -108,6 +120,8 @@ class MoPMEMM(LinkedEstimator):
         self.features = features
         self.edges = edges
         self.orderings = orderings
+        self.mixing = mixing
+        self.folds = folds
         self.encoding = encoding
         self.objective = objective
         self.optimiser = optimiser
@@ -145,7 +159,8 @@ class MoPMEMM(LinkedEstimator):
 
     def _check(self) -> None:
         super()._check()
-        self._check_choices(objective=OBJECTIVES)
+        self._check_choices(objective=OBJECTIVES, mixing=(UNIFORM, LEARNED))
+        self._check_numbers(whole=("folds",))
         self._orderings()
         self._classifier(MEMM)._check()
         if self.patience is not None and self.objective == SEPARATE:
@@ -158,7 +173,7 @@ class MoPMEMM(LinkedEstimator):
         """What learns one kind of edge by itself."""
         own = {name: getattr(self, name) for name in PASSED_ON}
         if self.objective != SEPARATE and self.optimiser is None:
-            own["optimiser"] = "lbfgs"
+            own["optimiser"] = LBFGS
         return kind(**own)
 
     # Learning ----------------------------------------------------------------------------------
@@ -175,9 +190,13 @@ class MoPMEMM(LinkedEstimator):
             if minimum.reason == INTERRUPTED:
                 return _reduced(task, found), minimum, parameters
         model = replace(task.blank, conditionals=found)
-        if self.objective == SEPARATE:
-            return model, minimum, parameters
-        return self._jointly(task, model)
+        if self.objective != SEPARATE:
+            model, minimum, parameters = self._jointly(task, model)
+        if self.mixing == LEARNED and minimum.reason != INTERRUPTED:
+            gate = self._gate(task, kinds)
+            model = replace(model, gate=gate)
+            parameters += sum(map(len, gate.weights.values()))
+        return model, minimum, parameters
 
     def _kinds(self, task: LinkedTask) -> list[str]:
         """The kinds of edges that the orderings meet in the training data, chains first."""
@@ -203,6 +222,8 @@ class MoPMEMM(LinkedEstimator):
             data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
             # a token's features are one unit: none of them is to be left out as a whole
             classifier.set_params(unit_dropout=0.0)
+            if classifier._asked is None:
+                classifier.set_params(optimiser=LBFGS)
         blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
         progress = None if task.progress is None else Part(task.progress, f"edges of kind {kind}")
         learnt = classifier._learn(
@@ -215,6 +236,37 @@ class MoPMEMM(LinkedEstimator):
             cut = ends.n_features
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
+
+    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate:
+        """Mixing weights that do well on documents which the edges' models have not seen."""
+        corpus = task.relations.corpus
+        folds = min(self.folds, corpus.n_documents)
+        if folds < 2:
+            raise ParameterError(
+                "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
+                f"out; got folds={self.folds} and {corpus.n_documents} documents"
+            )
+        fold = np.arange(corpus.n_documents) % folds
+        sets = []
+        for number in range(folds):
+            rest, held = task.part(fold != number), task.part(fold == number)
+            linked = Linked(rest.rows, rest.relations)
+            found = {
+                kind: self._separate(rest, linked, kind)[0]
+                for kind in kinds
+                if linked.n_rows(kind)
+            }
+            model = replace(task.blank, conditionals=found)
+            ends = {kind: own.ends for kind, own in found.items()}
+            held_out = Linked.of(held.rows, held.relations, ends)
+            sets.append((model.edge_scores(held_out, task.workers), held.labels))
+        orderings = _few(self._orderings())
+        objective = GateObjective(sets, orderings, kinds, task.workers, l2=GATE_L2)
+        minimum = minimize(
+            objective, np.zeros(objective.size), memory=MEMORY, max_iterations=100,
+            tolerance=1e-5, period=5,
+        )  # fmt: skip
+        return Gate(objective.weights(minimum.vector))
 
     def _jointly(self, task: LinkedTask, model: GraphModel) -> tuple[GraphModel, Minimum, int]:
         """All kinds of edges together, beginning with what each has learnt by itself."""

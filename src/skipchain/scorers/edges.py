@@ -61,9 +61,14 @@ class EdgeScores:
         return cls(linked, weights, units)
 
     @property
+    def n_labels(self) -> int:
+        """The number of labels."""
+        return next(iter(self.weights.values())).n_labels
+
+    @property
     def tables(self) -> Floats:
         """The scores of label pairs by the number of the kind; zero for those without. [M, L, L]"""
-        size = next(iter(self.weights.values())).n_labels
+        size = self.n_labels
         found = np.zeros((len(self.linked.relations.kinds), size, size))
         for kind, own in self.weights.items():
             found[self.linked.number(kind)] = own.transitions
@@ -84,7 +89,7 @@ class EdgeScores:
             bases[linked.number(kind)] = first - size
             places[kind] = slice(size, size + last - first)
             size += last - first
-        scores = np.empty((size, self.tables.shape[1]))
+        scores = np.empty((size, self.n_labels))
         for kind, place in places.items():
             self._fill(kind, int(linked.row_offsets(kind)[block[0]]), scores[place])
         return scores, bases, places
