@@ -49,6 +49,7 @@ FAMILY = {
     "mop-memm, lbfgs": {"optimiser": "lbfgs"},
     "mop-memm, marginal": {"objective": "marginal"},
     "mop-memm, mixture": {"objective": "mixture"},
+    "mop-memm, learned": {"mixing": "learned", "folds": 2},
     "mop-memm, forward": {"edges": "previous", "orderings": "forward"},
     "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
 }
@@ -172,7 +173,8 @@ def test_a_second_fit_begins_afresh(name):
 
 
 def test_single_tokens_and_one_label_are_enough(name):
-    single = make(name).shortened().fit(Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]]))
+    given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1])
+    single = make(name).shortened().fit(given)
     assert single.predict(Corpus.of([["y", "z"], []])) == [["A", "A"], []]
     if has_marginals(single.model_):
         np.testing.assert_allclose(single.predict_marginals(Corpus.of([["z"]]))[0], [[1.0]])

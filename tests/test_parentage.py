@@ -24,6 +24,7 @@ SETTINGS = {
     "no chain": {"edges": "same_word"},
     "alone": {"edges": "alone, previous, same_word(recent=1), same(suffix(2))"},
     "mixture": {"objective": "mixture"},
+    "learned": {"mixing": "learned", "folds": 2},
 }
 
 

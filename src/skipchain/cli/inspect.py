@@ -103,6 +103,9 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
         sizes = f"{plural(own['features'], 'feature')}, {own['weights']:,} weights"
         console.print()
         console.print(Text.assemble(("Edges of kind ", "bold"), (kind, "bold"), f": {sizes}"))
+        if "gate" in own:
+            told = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
+            console.print(Text(f"how much its parents count: {told}"))
         for name in labels:
             marked = [
                 {**feature, "name": f"{feature['name']} (parent)"}

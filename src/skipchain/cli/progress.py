@@ -97,12 +97,12 @@ class TrainingDisplay:
 
         self.close()
         told = minimum.reason
-        count = plural(minimum.iterations, self._noun) if self._noun else told
         if not self._running:
-            told = f"{count} in all"
-        elif told != count:
+            say(f"trained: loss {minimum.loss:,.1f} in all")
+            return
+        if self._noun and told != (count := plural(minimum.iterations, self._noun)):
             told = f"{count} ({told})"
-        what = "" if self._part is None or not self._running else f" {self._part}"
+        what = "" if self._part is None else f" {self._part}"
         say(f"trained{what}: {told}, loss {minimum.loss:,.1f}")
         self._running = False
 

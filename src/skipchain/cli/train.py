@@ -75,6 +75,19 @@ def train(
             "random(N) (forward, backward).",
         ),
     ] = None,
+    mixing: Annotated[
+        str | None,
+        typer.Option(
+            help="For mop-memm: all parents count alike (uniform), or as their kind, distance and "
+            "sureness tell (learned) (uniform)."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="For mop-memm: parts that --mixing learned cuts the data into (3)."
+        ),
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -169,6 +182,7 @@ def train(
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
+        "mixing": mixing, "folds": folds,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,

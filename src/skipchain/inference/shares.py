@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.mixture import Edges, exponentials, sweep, tables_of
+from skipchain.inference.mixture import Sweep
 from skipchain.scorers.edges import EdgeScores
 
 Floats = NDArray[np.float64]
@@ -30,34 +30,27 @@ class Share:
     added: Floats  # [L], α Σ_i p_u(i) P(i, ·)
 
 
-def shares(scores: EdgeScores, graphs: Sequence[Edges], token: int) -> list[list[Share]]:
+def shares(scores: EdgeScores, sweeps: Sequence[Sweep], token: int) -> list[list[Share]]:
     """The shares of a token's marginals, graph by graph; those of a graph sum to its marginals."""
-    linked = scores.linked
-    documents = linked.relations.documents
-    own = int(np.searchsorted(documents, token, side="right")) - 1
-    first, last = documents[[own, own + 1]].tolist()
-    rows, bases, _ = scores.block((own, own + 1))
-    tables = tables_of(scores.tables)
-    psi, norms = np.empty_like(rows), np.empty_like(rows)
-    exponentials(rows, psi)
-    marginals = np.empty((int(documents[-1]), rows.shape[1]))
-    found = []
-    for edges in graphs:
-        sweep(first, last, edges, bases, rows, psi, tables, norms, marginals)
-        listed = []
-        for e in range(edges.indptr[token], edges.indptr[token + 1]):
-            kind, parent, weight = int(edges.kinds[e]), int(edges.parents[e]), edges.weights[e]
-            at = int(edges.rows[e])
-            own_scores = rows[at - bases[kind]]
-            before = None if parent < 0 else marginals[parent].copy()
-            if before is None:
-                added = _softmax(own_scores)
-            else:
-                added = before @ _softmax(own_scores + tables.logs[kind])
-            name = linked.relations.kinds[kind]
-            listed.append(Share(parent, name, at, float(weight), before, weight * added))
-        found.append(listed)
-    return found
+    relations = scores.linked.relations
+    document = int(np.searchsorted(relations.documents, token, side="right")) - 1
+    rows, bases, _ = scores.block((document, document + 1))
+    tables = scores.tables
+
+    def share(sweep: Sweep, e: int) -> Share:
+        dag, weight = sweep.dag, float(sweep.mixing[e])
+        kind, parent, row = (int(own[e]) for own in (dag.kinds, dag.parents, dag.rows))
+        own, before = rows[row - bases[kind]], None
+        if parent < 0:
+            added = _softmax(own)
+        else:
+            before = sweep.marginals[parent]
+            added = before @ _softmax(own + tables[kind])
+        return Share(parent, relations.kinds[kind], row, weight, before, weight * added)
+
+    return [
+        [share(sweep, e) for e in range(*sweep.dag.indptr[[token, token + 1]])] for sweep in sweeps
+    ]
 
 
 def _softmax(scores: Floats) -> Floats:

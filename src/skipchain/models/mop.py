@@ -193,6 +193,8 @@ class MoPMEMM(LinkedEstimator):
         if self.objective != SEPARATE:
             model, minimum, parameters = self._jointly(task, model)
         if self.mixing == LEARNED and minimum.reason != INTERRUPTED:
+            if task.progress is not None and self.objective != SEPARATE:
+                task.progress.end(minimum)
             gate = self._gate(task, kinds)
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
@@ -206,7 +208,9 @@ class MoPMEMM(LinkedEstimator):
         chains = [k for k in sorted(met) if task.relations.relations[k // 2].rule.chain]
         return [task.relations.kinds[kind] for kind in [*chains, *sorted(met - set(chains))]]
 
-    def _separate(self, task: LinkedTask, linked: Linked, kind: str) -> tuple[Conditional, Learnt]:
+    def _separate(
+        self, task: LinkedTask, linked: Linked, kind: str, note: str = ""
+    ) -> tuple[Conditional, Learnt]:
         """One kind of edge, with the known labels of the parents as features of the edges."""
         relation, along = linked.of_kind(kind)
         size = len(task.blank.labels)
@@ -225,7 +229,9 @@ class MoPMEMM(LinkedEstimator):
             if classifier._asked is None:
                 classifier.set_params(optimiser=LBFGS)
         blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
-        progress = None if task.progress is None else Part(task.progress, f"edges of kind {kind}")
+        progress = None
+        if task.progress is not None:
+            progress = Part(task.progress, f"edges of kind {kind}{note}")
         learnt = classifier._learn(
             Task(data, blank, None, None, None, task.workers, progress, None)
         )
@@ -250,9 +256,11 @@ class MoPMEMM(LinkedEstimator):
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
+            rest = replace(rest, progress=task.progress)
+            note = f", without part {number + 1} of {folds}, for the mixing weights"
             linked = Linked(rest.rows, rest.relations)
             found = {
-                kind: self._separate(rest, linked, kind)[0]
+                kind: self._separate(rest, linked, kind, note)[0]
                 for kind in kinds
                 if linked.n_rows(kind)
             }

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
-from skipchain.inference.mixture import edges_of
+from skipchain.inference.mixture import sweeps
 from skipchain.inference.shares import Share, shares
 from skipchain.linked import Linked
 from skipchain.models.explain import (
@@ -28,7 +28,6 @@ from skipchain.models.explain import (
 )
 from skipchain.models.graph import GraphModel
 from skipchain.parallel import Workers
-from skipchain.scorers.edges import EdgeScores
 
 Floats = NDArray[np.float64]
 
@@ -124,9 +123,8 @@ def explain_parents(
         corpus = linked.relations.corpus
         position = position_of(corpus, token, corpus.n_tokens)
         path = model.decode(beliefs, workers).codes
-        weights = {kind: own.weights for kind, own in model.conditionals.items()}
-        graphs = [edges_of(dag) for dag in linked.dags(model.orderings)]
-        found = shares(EdgeScores.of(linked, weights, workers), graphs, position)
+        scores, dags = model.edge_scores(linked, workers), linked.dags(model.orderings)
+        found = shares(scores, sweeps(scores, dags, workers, model.gate), position)
     sure = beliefs.marginals[position]
     pair = pair_of(model, int(path[position]), sure, labels)
     parents = [_parent(model, linked, own, len(found), pair) for own in _grouped(found)]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.inference.gate import FEATURES
 from skipchain.models.chain import ChainModel
 from skipchain.models.graph import GraphModel
 from skipchain.models.model import Model
@@ -105,9 +106,15 @@ def _conditional(
             first, last = last, first
         transitions["<start>"] = _row(model.labels, first)
         transitions["<end>"] = _row(model.labels, last)
+    gate = (
+        {}
+        if model.gate is None
+        else {"gate": dict(zip(FEATURES, model.gate.weights[kind].tolist(), strict=True))}
+    )
     return {
         "features": len(names),
         "weights": weights.active,
+        **gate,
         "labels": {
             label: {
                 "features": _features(weights.state[:, model.labels.index(label)], names, top, cut)
