@@ -251,9 +251,7 @@ class MoPMEMM(LinkedEstimator):
             rest, held = task.part(fold != number), task.part(fold == number)
             linked = Linked(rest.rows, rest.relations)
             found = {
-                kind: self._separate(rest, linked, kind)[0]
-                for kind in kinds
-                if linked.n_rows(kind)
+                kind: self._separate(rest, linked, kind)[0] for kind in kinds if linked.n_rows(kind)
             }
             model = replace(task.blank, conditionals=found)
             ends = {kind: own.ends for kind, own in found.items()}
