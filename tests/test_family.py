@@ -11,6 +11,7 @@ from sklearn.base import clone
 from skipchain import Corpus, SkipchainError, Tagger, load, save
 from skipchain.errors import CorpusError, NotFittedError, ParameterError
 from skipchain.models import ESTIMATORS, make_estimator
+from skipchain.models.graph import GraphModel
 from skipchain.schemes import validate
 
 FAMILY = {
@@ -44,6 +45,13 @@ FAMILY = {
     "hmm": {},
     "hmm, dictionary": {"dictionary": 3},
     "hmm, features": {"emissions": "features", "features": "word\nshape"},
+    "mop-memm": {},
+    "mop-memm, lbfgs": {"optimiser": "lbfgs"},
+    "mop-memm, marginal": {"objective": "marginal"},
+    "mop-memm, mixture": {"objective": "mixture"},
+    "mop-memm, learned": {"mixing": "learned", "folds": 2},
+    "mop-memm, forward": {"edges": "previous", "orderings": "forward"},
+    "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
 }
 NAMES, PLACES = ["Ada", "Bo", "Cy", "Dee"], ["York", "Rome", "Oslo"]
 
@@ -60,7 +68,11 @@ def corpus(size=40, seed=0):
         else:
             words.append(["In", place, "slept", name])
             labels.append(["O", "B-LOC", "O", "B-PER"])
-    return Corpus.of([*words, ["Rome"]], [*labels, ["B-LOC"]], scheme="iob2")
+    sizes = [6] * (size // 6)
+    return Corpus.of(
+        [*words, ["Rome"]], [*labels, ["B-LOC"]], scheme="iob2",
+        documents=[*sizes, size + 2 - sum(sizes)],
+    )  # fmt: skip
 
 
 TRAIN, TEST = corpus(), corpus(8, seed=1)
@@ -91,7 +103,18 @@ def exact(fitted):
 
 
 def vector(estimator):
-    return estimator.model_.weights.vector
+    return weights(estimator.model_)
+
+
+def weights(model):
+    """All weights of a model as one vector."""
+    if isinstance(model, GraphModel):
+        return np.concatenate([own.weights.vector for own in model.conditionals.values()])
+    return model.weights.vector
+
+
+def has_marginals(model):
+    return model.exact or isinstance(model, GraphModel)
 
 
 def test_every_estimator_is_in_the_table():
@@ -137,7 +160,7 @@ def test_threads_change_nothing(name, fitted, large):
     np.testing.assert_array_equal(vector(one), vector(two))
     alone = pickle.loads(pickle.dumps(fitted)).set_params(threads=1)
     assert alone.predict(large) == fitted.set_params(threads=2).predict(large)
-    if fitted.model_.exact:
+    if has_marginals(fitted.model_):
         found = (np.concatenate(one.predict_marginals(large)) for one in (alone, fitted))
         np.testing.assert_array_equal(*found)
 
@@ -150,17 +173,19 @@ def test_a_second_fit_begins_afresh(name):
 
 
 def test_single_tokens_and_one_label_are_enough(name):
-    single = make(name).shortened().fit(Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]]))
+    given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1])
+    single = make(name).shortened().fit(given)
     assert single.predict(Corpus.of([["y", "z"], []])) == [["A", "A"], []]
-    if single.model_.exact:
+    if has_marginals(single.model_):
         np.testing.assert_allclose(single.predict_marginals(Corpus.of([["z"]]))[0], [[1.0]])
 
 
 def test_features_may_be_given_directly(name):
     estimator = make(name, scheme="iob2")
     X, y = ([[[word] for word in s.words] for s in TRAIN], [s.labels for s in TRAIN])
-    for needed, told in (("dependent", "needs templates"), ("dictionary", "one of words")):
-        if FAMILY[name].get(needed):
+    refusals = {"dependent": "needs templates", "dictionary": "one of words"}
+    for needed, told in refusals.items() | {("mop", "learns from a Corpus")}:
+        if FAMILY[name].get(needed) or name.startswith(needed):
             with pytest.raises(ParameterError, match=told):
                 estimator.fit(X, y)
             return
@@ -192,9 +217,11 @@ def test_empty_and_unknown_input(fitted):
     assert {label for labels in found for label in labels} <= {"O", "B-PER", "I-PER", "B-LOC"}
 
 
-def test_marginals_are_probabilities(exact):
-    found = exact.predict_marginals(TEST)
-    assert [m.shape for m in found] == [(len(s), len(exact.classes_)) for s in TEST]
+def test_marginals_are_probabilities(fitted):
+    if not has_marginals(fitted.model_):
+        pytest.skip("what it does not have is tested below")
+    found = fitted.predict_marginals(TEST)
+    assert [m.shape for m in found] == [(len(s), len(fitted.classes_)) for s in TEST]
     np.testing.assert_allclose(np.concatenate(found).sum(axis=1), 1.0)
     assert np.concatenate(found).min() >= 0.0
 
@@ -217,7 +244,28 @@ def test_what_a_long_history_does_not_have_is_said():
             ask(TEST)
 
 
-def test_forced_labels_are_kept(fitted):
+def test_what_linked_labels_do_not_have_is_said():
+    tagger = Tagger(make("mop-memm").fit(TRAIN).model_)
+    for asked, told in (
+        ({"nbest": 2}, "no n-best sequences"),
+        ({"confidences": True}, "single labels are, not whole spans"),
+        ({"forced": [None] * TEST.n_tokens}, "cannot keep labels that are given"),
+    ):
+        with pytest.raises(SkipchainError, match=told):
+            tagger.predict(TEST, **asked)
+    assert tagger.tag("Ada slept").entities[0].confidence is None
+
+
+@pytest.fixture
+def keeper(fitted):
+    """Models that can keep labels which are given."""
+    if isinstance(fitted.model_, GraphModel):
+        pytest.skip("what it does not have is tested above")
+    return fitted
+
+
+def test_forced_labels_are_kept(keeper):
+    fitted = keeper
     forced = [None] * TEST.n_tokens
     at = int(TEST.sentences[2])
     forced[at], forced[at + 1] = "B-PER", "I-PER"
@@ -234,13 +282,13 @@ def test_forced_labels_are_kept(fitted):
     np.testing.assert_allclose(found.marginals[at : at + 2, inside].sum(axis=1), 1.0)
 
 
-def test_forced_labels_that_contradict_each_other_are_named(fitted):
+def test_forced_labels_that_contradict_each_other_are_named(keeper):
     forced = ["B-LOC", "I-PER", *[None] * (TEST.n_tokens - 2)]
     with pytest.raises(CorpusError, match="'I-PER' given for token 1 contradict"):
-        Tagger(fitted.model_).predict(TEST, forced=forced)
+        Tagger(keeper.model_).predict(TEST, forced=forced)
 
 
-@pytest.mark.parametrize("decoder", ["viterbi", "posterior", "greedy", "beam"])
+@pytest.mark.parametrize("decoder", ["viterbi", "posterior", "greedy", "beam", "legal"])
 def test_decoders(fitted, decoder):
     model, tagger = fitted.model_, Tagger(fitted.model_)
     if decoder not in model.decoders:
@@ -261,6 +309,8 @@ def test_decoders(fitted, decoder):
 
 
 def test_a_beam_lies_between_greedy_and_viterbi(fitted):
+    if "beam" not in fitted.model_.decoders:
+        pytest.skip("there is no search")
     if fitted.model_.exact:
         whole = (len(fitted.classes_) + 1) ** fitted.model_.order
         assert fitted.predict(TEST, decoder="beam", beam=whole) == fitted.predict(TEST)
@@ -274,10 +324,10 @@ def test_a_beam_lies_between_greedy_and_viterbi(fitted):
 def test_a_model_file_keeps_everything(fitted, tmp_path):
     save(fitted, tmp_path / "m.skip")
     tagger = load(tmp_path / "m.skip")
-    np.testing.assert_array_equal(tagger.model.weights.vector, vector(fitted))
+    np.testing.assert_array_equal(weights(tagger.model), vector(fitted))
     assert tagger.model.labels == tuple(fitted.classes_)
     assert tagger.label(TEST) == fitted.predict(TEST)
-    if not fitted.model_.exact:
+    if not has_marginals(fitted.model_):
         return
     found = tagger.predict(TEST, probabilities=True).marginals
     np.testing.assert_array_equal(found, np.concatenate(fitted.predict_marginals(TEST)))
@@ -292,8 +342,9 @@ def test_a_pickle_keeps_everything(fitted):
 
 def test_another_model_may_begin_from_it(name, fitted):
     warm = make(name).shortened()
-    if name.startswith("hmm"):
-        with pytest.raises(ParameterError, match="counted afresh"):
-            warm.fit(TRAIN, start=fitted)
-        return
+    for kind, told in (("hmm", "counted afresh"), ("mop", "cannot start from another model")):
+        if name.startswith(kind):
+            with pytest.raises(ParameterError, match=told):
+                warm.fit(TRAIN, start=fitted)
+            return
     assert warm.fit(TRAIN, start=fitted).score(TEST) > 0.9

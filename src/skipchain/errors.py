@@ -1,10 +1,14 @@
-"""The errors a user can meet. Each message says what, where, got, wanted, and the next step."""
+"""The errors and warnings a user can meet: what, where, got, wanted, and the next step."""
 
 from __future__ import annotations
 
 
 class SkipchainError(Exception):
     """Anything that a user can mend; the command line shows it as one line and exits with 2."""
+
+
+class SkipchainWarning(UserWarning):
+    """Something that is allowed but hardly meant; the command line shows it as one line."""
 
 
 class ParameterError(SkipchainError, ValueError):

@@ -16,9 +16,12 @@ from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
+from skipchain.models.chain import ChainModel
 from skipchain.models.explain import Explanation, explain
+from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.model import BEAM, Model
+from skipchain.models.parentage import Parentage, explain_parents
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 
@@ -41,7 +44,7 @@ def load(
 class Entity:
     """A labelled span of a text: characters ``start … end − 1``, and how sure the model is.
 
-    A model of order 3 or more cannot tell, and gives None.
+    A model of order 3 or more, or of linked labels, cannot tell, and gives None.
     """
 
     start: int
@@ -177,15 +180,19 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
-    ) -> Explanation:
+    ) -> Explanation | Parentage:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
-        without ``labels`` the predicted one and the runner-up are compared.
+        without ``labels`` the predicted one and the runner-up are compared. A model of linked
+        labels tells which other tokens the label comes from, so it needs the whole document.
         """
-        if isinstance(given, str):
-            given = parse_plain(given)
-        return explain(self.model, as_input(given), token, labels=labels, threads=self.threads)
+        model = self.model
+        own = as_input(parse_plain(given) if isinstance(given, str) else given)
+        if isinstance(model, GraphModel):
+            return explain_parents(model, own, token, labels=labels, threads=self.threads)
+        assert isinstance(model, ChainModel)
+        return explain(model, own, token, labels=labels, threads=self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""

@@ -54,7 +54,7 @@ def compare(
         typer.Option(
             metavar="LIST",
             help="The models, the first being what the others are compared with, such as "
-            f"crf,memm:order=2,l2=0.5,hmm ({ALL}).",
+            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word ({ALL}).",
         ),
     ] = None,
     model: Annotated[
@@ -78,7 +78,8 @@ def compare(
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Compare these decoders, too: viterbi, posterior, greedy, beam.",
+            help="Compare these decoders, too: viterbi, posterior, greedy, beam; for mop-memm "
+            "legal, posterior.",
         ),
     ] = None,
     beam: Annotated[

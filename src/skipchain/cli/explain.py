@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,9 +12,15 @@ from skipchain.cli.options import Columns, Format, Json, Scheme, print_json, rea
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
     from skipchain.corpus import Corpus
     from skipchain.models.chain import ChainModel
-    from skipchain.models.explain import Explanation
+    from skipchain.models.explain import Contribution, Explanation
+    from skipchain.models.parentage import Parent, Parentage
+
+SPOKEN_FOR = 3  # parents whose features are shown
 
 
 def explain(
@@ -51,9 +58,13 @@ def explain(
 ) -> None:  # fmt: skip
     """Show what decides between two labels at a token: active features, weights, totals.
 
-    The labels are the model's own, in the encoding it learnt (see: skipchain inspect).
+    Of a model whose labels are linked across documents: which tokens the label comes from, and how
+    much of its probability each of them gives. The labels are the model's own, in the encoding it
+    learnt (see: skipchain inspect).
     """
     from skipchain.io.text import parse_plain
+    from skipchain.models.chain import ChainModel
+    from skipchain.models.parentage import Parentage
     from skipchain.tagger import load
 
     if (text is None) == (file is None):
@@ -66,12 +77,19 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    found = tagger.explain(_chosen(corpus, sentence), _token(token), labels=pair)
+    if isinstance(tagger.model, ChainModel):
+        found = tagger.explain(_chosen(corpus, sentence), _token(token), labels=pair)
+    else:
+        found = tagger.explain(corpus, _within(corpus, sentence, _token(token)), labels=pair)
     if json:
         answer = found.as_dict()
-        answer["contributions"] = answer["contributions"][:top]
+        for part in answer.get("parents", [answer]):
+            part["contributions"] = part["contributions"][:top]
         print_json(answer)
+    elif isinstance(found, Parentage):
+        _print_parents(found, tagger.model.kind, top)
     else:
+        assert isinstance(tagger.model, ChainModel)
         _print(found, tagger.model, top)
 
 
@@ -81,6 +99,16 @@ def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
     if not 0 <= sentence < len(corpus):
         raise SkipchainError(f"there is no sentence {sentence}; there are {len(corpus)}, from 0 on")
     return corpus[sentence : sentence + 1]
+
+
+def _within(corpus: Corpus, sentence: int | None, token: int | str) -> int | str:
+    """The token of a sentence, counted through the whole input, which the model has to see."""
+    from skipchain.models.explain import position_of
+
+    if sentence is None:
+        return token
+    own = _chosen(corpus, sentence)
+    return int(corpus.sentences[sentence]) + position_of(own, token, own.n_tokens)
 
 
 def _token(given: str) -> int | str:
@@ -94,34 +122,88 @@ def _token(given: str) -> int | str:
 
 def _print(found: Explanation, model: ChainModel, top: int) -> None:
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
-    first, second = found.labels
     console.print(
         Text.assemble(
             f"token {found.token}, ", (found.word or "", "bold"), f": {found.predicted}, between ",
             f"{found.previous or '<start>'} and {found.following or '<end>'}",
         )
     )  # fmt: skip
-    table = Table(box=None, pad_edge=False)
-    for heading in ("", first, second, "difference"):
-        table.add_column(Text(heading), justify="right" if heading else "left", overflow="fold")
-    for part in found.contributions[:top]:
-        table.add_row(Text(part.name), *_signed(*part.scores, part.difference))
-    rest = found.contributions[top:]
-    if rest:
-        sums = [sum(part.scores[k] for part in rest) for k in (0, 1)]
-        table.add_row(f"… {len(rest)} more", *_signed(*sums, sums[0] - sums[1]))
-    totals = found.totals
-    table.add_row(Text("total", style="bold"), *_signed(*totals, totals[0] - totals[1]))
+    table = _contributions(found.contributions, found.labels, top)
     if model.probabilistic:
         table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
     console.print(table)
+    _print_forbidden(console, found)
+    console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
+
+
+def _print_parents(found: Parentage, kind: str, top: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    console.print(
+        Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {found.predicted}")
+    )
+    table = Table(box=None, pad_edge=False)
+    for heading in ("from", "edge", "its label", "weight", *found.labels):
+        left = heading in ("from", "edge", "its label")
+        table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
+    for parent in found.parents[:top]:
+        own = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
+        table.add_row(Text(_named(parent)), Text(parent.kind), Text(own), f"{parent.weight:.3f}",
+                      *(f"{share:.3f}" for share in parent.shares))  # fmt: skip
+    rest = found.parents[top:]
+    if rest:
+        sums = [sum(parent.shares[k] for parent in rest) for k in (0, 1)]
+        table.add_row(f"… {len(rest)} more", "", "", f"{sum(p.weight for p in rest):.3f}",
+                      *(f"{share:.3f}" for share in sums))  # fmt: skip
+    table.add_row(
+        Text("probability", style="bold"), "", "", "", *(f"{p:.3f}" for p in found.probabilities)
+    )
+    console.print(table)
+    for parent in found.parents[:SPOKEN_FOR]:
+        given = "" if parent.label is None else f" (given {parent.label} there)"
+        console.print()
+        console.print(Text(f"What {_named(parent)} says by {parent.kind}{given}"))
+        console.print(_contributions(parent.contributions, found.labels, top))
+    _print_forbidden(console, found)
+    told = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
+    console.print(Text(f"{kind}: {told}", style="dim"))
+
+
+def _named(parent: Parent) -> str:
+    return "itself" if parent.token is None else f"{parent.token} {parent.word}"
+
+
+def _contributions(parts: Sequence[Contribution], labels: tuple[str, str], top: int) -> Table:
+    """What speaks for each label, the strongest first, and the totals."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False)
+    for heading in ("", *labels, "difference"):
+        table.add_column(Text(heading), justify="right" if heading else "left", overflow="fold")
+    for part in parts[:top]:
+        where = " (parent)" if part.kind == "parent" else ""
+        table.add_row(Text(part.name + where), *_signed(*part.scores, part.difference))
+    rest = parts[top:]
+    if rest:
+        sums = [sum(part.scores[k] for part in rest) for k in (0, 1)]
+        table.add_row(f"… {len(rest)} more", *_signed(*sums, sums[0] - sums[1]))
+    totals = [sum(part.scores[k] for part in parts) for k in (0, 1)]
+    table.add_row(Text("total", style="bold"), *_signed(*totals, totals[0] - totals[1]))
+    return table
+
+
+def _print_forbidden(console: Console, found: Explanation | Parentage) -> None:
+    from rich.text import Text
+
     for label in found.forbidden:
         console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
-    console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
 
 
 def _meaning(model: ChainModel) -> str:

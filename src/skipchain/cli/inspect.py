@@ -13,7 +13,9 @@ from skipchain.grid import fitting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from skipchain.models.chain import ChainModel
+    from skipchain.models.model import Model
+
+ORDERINGS = 5  # that are named; of more only the number is told
 
 
 def inspect(
@@ -24,7 +26,11 @@ def inspect(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Show a model's size, settings, templates, strongest features and transitions."""
+    """Show a model's size, settings, templates, strongest features and transitions.
+
+    Of a model whose labels are linked across documents: the rules, and what each kind of edge has
+    learnt.
+    """
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
     from skipchain.models.summary import summarise
@@ -42,10 +48,8 @@ def inspect(
         _print(loaded, summary, label or list(loaded.labels))
 
 
-def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> None:
+def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     size = summary["size"]
@@ -61,6 +65,9 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
+    if "rules" in summary:
+        _print_graph(console, summary, labels)
+        return
     for name in labels:
         own = summary["labels"][name]
         title = f"Features of {name}"
@@ -74,9 +81,55 @@ def _print(model: ChainModel, summary: dict[str, Any], labels: list[str]) -> Non
     if pairs:
         _print_features(console, "Features of label pairs", pairs)
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
+    _print_transitions(console, summary["transitions"], labels)
+
+
+def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
+    """Rules, orderings, and each kind of edge."""
+    from rich.text import Text
+
+    from skipchain.corpus.corpus import plural
+
+    console.print("\n[bold]Edges[/bold]")
+    for rule in summary["rules"]:
+        count = "" if rule["pairs"] is None else f"  {plural(rule['pairs'], 'pair')} in training"
+        console.print(Text(f"{rule['rule']}{count}"))
+    orderings = summary["orderings"]
+    named = ", ".join(orderings)
+    if len(orderings) > ORDERINGS:
+        named = f"{', '.join(orderings[:ORDERINGS])} and {len(orderings) - ORDERINGS} more"
+    console.print(Text(f"orderings: {named}"))
+    for kind, own in summary["kinds"].items():
+        sizes = f"{plural(own['features'], 'feature')}, {own['weights']:,} weights"
+        console.print()
+        console.print(Text.assemble(("Edges of kind ", "bold"), (kind, "bold"), f": {sizes}"))
+        if "gate" in own:
+            told = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
+            console.print(Text(f"how much its parents count: {told}"))
+        for name in labels:
+            marked = [
+                {**feature, "name": f"{feature['name']} (parent)"}
+                if feature["end"] == "parent"
+                else feature
+                for feature in own["labels"][name]["features"]
+            ]
+            _print_features(console, f"{kind}: features of {name}", marked)
+        console.print()
+        console.print(Text(f"{kind}: from the parent's label (row) to the label (column)"))
+        _print_transitions(console, own["transitions"], labels)
+
+
+def _print_transitions(
+    console: Console, transitions: dict[str, dict[str, float]], labels: list[str]
+) -> None:
+    """Scores of label pairs, cut into several tables where there are too many labels."""
+    from rich.table import Table
+    from rich.text import Text
+
     rows = [
-        (source, *(f"{summary['transitions'][source][target]:+.2f}" for target in labels))
+        (source, *(f"{transitions[source][target]:+.2f}" for target in labels))
         for source in ("<start>", *labels, "<end>")
+        if source in transitions
     ]
     for number, (headings, cells) in enumerate(fitting((("", *labels), rows), console.width)):
         if number:

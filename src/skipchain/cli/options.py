@@ -45,7 +45,10 @@ Scheme = Annotated[
 ]
 Decoder = Annotated[
     str | None,
-    typer.Option(help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam)."),
+    typer.Option(
+        help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam). For "
+        "mop-memm: legal (the best that the scheme allows) or posterior; legal unless told."
+    ),
 ]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")

@@ -36,6 +36,8 @@ class TrainingDisplay:
         self._improvements: list[float] = []
         self._noun = ""
         self._warm = 0.0  # seconds until the first step was done: it may have compiled kernels
+        self._part: str | None = None
+        self._running = False
 
     def __enter__(self) -> Self:
         return self
@@ -47,13 +49,17 @@ class TrainingDisplay:
         """Say what is about to be done and what memory it takes."""
         from skipchain.corpus.corpus import plural
 
+        self.close()
+        self._improvements, self._noun = [], ""
+        self._part, self._running = problem.part, True
         sizes = (
             plural(problem.sequences, "sequence"), plural(problem.tokens, "token"),
             plural(problem.labels, "label"),
             f"{plural(problem.features, 'feature')} ({problem.active:,} active)",
             plural(problem.parameters, "weight"),
         )  # fmt: skip
-        say(f"training: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
+        what = "" if self._part is None else f" {self._part}"
+        say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
         if sys.stderr.isatty():
             from rich.console import Console
             from rich.live import Live
@@ -86,14 +92,19 @@ class TrainingDisplay:
             say(line)
 
     def end(self, minimum: Minimum) -> None:
-        """Say how training ended."""
+        """Say how training ended, or a part of it, or all of the parts."""
         from skipchain.corpus.corpus import plural
 
         self.close()
         told = minimum.reason
+        if not self._running:
+            say(f"trained: loss {minimum.loss:,.1f} in all")
+            return
         if self._noun and told != (count := plural(minimum.iterations, self._noun)):
             told = f"{count} ({told})"
-        say(f"trained: {told}, loss {minimum.loss:,.1f}")
+        what = "" if self._part is None else f" {self._part}"
+        say(f"trained{what}: {told}, loss {minimum.loss:,.1f}")
+        self._running = False
 
     def close(self) -> None:
         """Take the live line away."""

@@ -107,7 +107,9 @@ def tag(
             **how,
             forced=forced,
             confidences=tagger.model.encoding is not None
-            and (marginals or (wanted == "html" and tagger.model.exact)),
+            and (marginals or wanted == "html")
+            # where spans have no probabilities, those of labels do, but a page shows only spans
+            and (tagger.model.exact or (marginals and wanted == "html")),
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from skipchain.corpus import Column
 from skipchain.io.files import write_text
+from skipchain.io.jsonl import links_from
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
@@ -63,6 +64,7 @@ def _jsonl(tagger: Tagger, found: Prediction) -> str:
     words, labels = corpus.words.tolist(), corpus.labels.tolist()
     spans = _spans_by_sentence(found)
     documents = _document_of_sentence(corpus)
+    bases = _document_starts(corpus)
     alternatives = []
     if found.ranked is not None:
         deepest = max((len(ranked.paths) for ranked in found.ranked), default=0)
@@ -87,6 +89,7 @@ def _jsonl(tagger: Tagger, found: Prediction) -> str:
                 {"probability": round(float(p), 6), "labels": alternatives[rank][first:last]}
                 for rank, p in enumerate(found.ranked[number].probabilities)
             ]
+        record |= links_from(corpus, number, number + 1, bases[number])
         if documents is not None:
             record["document"] = documents[number]
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
@@ -106,6 +109,13 @@ def _spans_by_sentence(found: Prediction) -> list[list[dict[str, Any]]]:
             entry["confidence"] = round(float(found.confidences[k]), 6)
         grouped[number].append(entry)
     return grouped
+
+
+def _document_starts(corpus: Corpus) -> list[int]:
+    """For each sentence the first token of its document, from which links count."""
+    starts = corpus.sentences[corpus.documents[:-1]].tolist()
+    sizes = (corpus.documents[1:] - corpus.documents[:-1]).tolist()
+    return [start for start, size in zip(starts, sizes, strict=True) for _ in range(size)]
 
 
 def _document_of_sentence(corpus: Corpus) -> list[str | int] | None:

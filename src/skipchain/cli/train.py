@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from typing import Annotated
+from warnings import catch_warnings
 
 import typer
 
@@ -31,7 +32,7 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron", "hmm")
+MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm")
 
 
 def train(
@@ -58,6 +59,35 @@ def train(
         int | None,
         typer.Option(help="How many labels back a label depends on: 1 or 2; memm up to 8."),
     ] = None,
+    edges: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULES",
+            help="For mop-memm: what links labels, such as 'previous, same_word(recent=3), "
+            "same(lower), links, alone' (previous, same_word).",
+        ),
+    ] = None,
+    orderings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="For mop-memm: the orders in which documents are gone through: forward, backward, "
+            "random(N) (forward, backward).",
+        ),
+    ] = None,
+    mixing: Annotated[
+        str | None,
+        typer.Option(
+            help="For mop-memm: all parents count alike (uniform), or as their kind, distance and "
+            "sureness tell (learned) (uniform)."
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="For mop-memm: parts that --mixing learned cuts the data into (3)."
+        ),
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -68,7 +98,10 @@ def train(
     ] = None,
     objective: Annotated[
         str | None,
-        typer.Option(help="conditional (whole sequences), or marginal (single labels; lbfgs)."),
+        typer.Option(
+            help="conditional (whole sequences; mop-memm: each kind of edge by itself), marginal "
+            "(single labels; lbfgs), or for mop-memm mixture (all edges together; lbfgs)."
+        ),
     ] = None,
     l1: Annotated[
         float | None, typer.Option(help="Penalty on Σ|w|; makes small models (lbfgs).")
@@ -148,7 +181,9 @@ def train(
         require_labels(held_out, ", ".join(dev or []))
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
-        "dictionary": dictionary, "order": order, "optimiser": optimiser,
+        "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
+        "mixing": mixing, "folds": folds,
+        "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing,
@@ -158,7 +193,8 @@ def train(
         model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
     )
     watched = nullcontext() if quiet else training_display(estimator)
-    with compile_notice(quiet=quiet), watched as display:
+    warned = catch_warnings(action="ignore") if quiet else nullcontext()
+    with compile_notice(quiet=quiet), warned, watched as display:
         estimator.fit(
             corpus,
             dev=held_out,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skipchain.errors import ParameterError, SkipchainError
+from skipchain.graph.rules import split_arguments
 from skipchain.models import ESTIMATORS, estimator_class, make_estimator
 from skipchain.models.labeller import Labeller
 from skipchain.schemes import check_scheme
@@ -21,6 +22,7 @@ FORMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 SETTING = re.compile(r"\s*\w+\s*=")  # as opposed to the name of a model
 NOT_HERE = ("functions", "scheme")  # cannot be written, or is the data's
+LISTS = ("edges", "orderings")  # written with + between their parts
 WORDS = {"true": True, "false": False, "none": None}
 
 
@@ -32,6 +34,8 @@ class Contender:
     Contender(name='memm:order=2,l2=0.5', kind='memm', settings={'order': 2, 'l2': 0.5})
     >>> Contender.of("icrf").settings
     {'dependent': False}
+    >>> Contender.of("mop-memm:edges=previous+same_word(recent=3,lower=true)").settings
+    {'edges': 'previous,same_word(recent=3,lower=true)'}
     """
 
     name: str
@@ -40,13 +44,16 @@ class Contender:
 
     @classmethod
     def of(cls, text: str) -> Contender:
-        """The contender that a text such as ``crf`` or ``memm:order=2,l2=0.5`` names."""
+        """The contender that a text such as ``crf`` or ``memm:order=2,l2=0.5`` names.
+
+        Edges and orderings have ``+`` between their parts, and commas in brackets only.
+        """
         head, _, rest = (part.strip() for part in text.partition(":"))
         kind, settings = FORMS.get(head, (head, {}))
         if kind not in ESTIMATORS:
             known = ", ".join((*ESTIMATORS, *FORMS))
             raise ParameterError(f"there is no model {head!r}; there are {known}")
-        parts = [part for part in rest.split(",") if part.strip()]
+        parts = [part for part in split_arguments(rest) if part.strip()]
         told = dict(_setting(part, text, kind) for part in parts)
         if len(told) < len(parts):
             raise ParameterError(f"{text}: a setting is given twice")
@@ -60,7 +67,7 @@ class Contender:
         ['crf:l2=0.5,order=2', 'memm', 'hmm']
         """
         names: list[str] = []
-        for part in text.split(","):
+        for part in split_arguments(text):
             if names and SETTING.match(part):
                 names[-1] += ("," if ":" in names[-1] else ":") + part.strip()
             elif part.strip():
@@ -107,7 +114,7 @@ def _setting(part: str, text: str, kind: str) -> tuple[str, Any]:
         raise ParameterError(f"{text}: {part.strip()!r} is no setting; write name=value")
     if name not in can:
         raise ParameterError(f"{text}: {kind} has no setting {name!r}; it has {', '.join(can)}")
-    found = _value(value)
+    found = ",".join(split_arguments(value, "+")) if name in LISTS else _value(value)
     if isinstance(known[name], bool) and not isinstance(found, bool):
         raise ParameterError(f"{text}: {name} is true or false, got {value!r}")
     return name, found

@@ -12,10 +12,11 @@ import subprocess
 import sys
 from types import FrameType
 from typing import NoReturn
+from warnings import simplefilter
 
 from skipchain.comparison.outcome import Outcome
 from skipchain.comparison.trial import Display, Trial
-from skipchain.errors import SkipchainError
+from skipchain.errors import SkipchainError, SkipchainWarning
 
 # Ctrl-C reaches parent and child; the parent decides, and ends the child by SIGTERM.
 PROGRAM = """
@@ -69,6 +70,7 @@ def serve() -> None:
     """Run the trial that is given on stdin, and answer on stdout."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     signal.signal(signal.SIGTERM, _interrupted)
+    simplefilter("ignore", SkipchainWarning)  # the data were looked at before
     try:
         trial, display, last = pickle.load(sys.stdin.buffer)
         compiled = trial.warm_up()

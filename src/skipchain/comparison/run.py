@@ -21,7 +21,10 @@ from skipchain.features.templates import Templates
 from skipchain.inference.chains import check_width
 from skipchain.models import estimator_class
 from skipchain.models.chain import decoders_of
+from skipchain.models.graph import DECODERS
+from skipchain.models.linking import LinkedEstimator
 from skipchain.models.model import BEAM
+from skipchain.models.wholeness import check_documents, longest_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,10 @@ def _entry(contender: Contender, trial: Trial) -> _Entry:
         assert templates is not None
         templates = templates.for_corpus(trial.train)
         templates.for_corpus(trial.test)
+        if isinstance(estimator, LinkedEstimator):
+            rules = estimator._rules()
+            check_documents(trial.train, rules)
+            check_documents(trial.test, rules, longest_document(trial.train))
     except SkipchainError as error:
         raise SkipchainError(f"{contender.name}: {error}") from None
     return _Entry(contender, trial, templates)
@@ -154,13 +161,19 @@ def _check_decoders(
     decoders: Sequence[str], beam: int, contenders: Sequence[Contender]
 ) -> tuple[str, ...]:
     """The decoders, each once; refused where no contender has one."""
-    can = {c.name: decoders_of(c.kind, c.settings.get("order", 1)) for c in contenders}
+    can = {c.name: _decoders(c) for c in contenders}
     for decoder in decoders:
         if not any(decoder in own for own in can.values()):
             told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
             raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
     check_width(beam)
     return tuple(dict.fromkeys(decoders))
+
+
+def _decoders(contender: Contender) -> tuple[str, ...]:
+    if issubclass(estimator_class(contender.kind), LinkedEstimator):
+        return DECODERS
+    return decoders_of(contender.kind, contender.settings.get("order", 1))
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:

@@ -50,9 +50,12 @@ class Ordering:
         if self.way == BACKWARD:
             lengths = np.diff(bounds)
             return np.repeat(bounds[:-1] + bounds[1:] - 1, lengths) - tokens
-        rng = np.random.default_rng(self.seed)
-        document = np.repeat(np.arange(corpus.n_documents), np.diff(corpus.documents))
-        order = np.lexsort((rng.random(len(corpus)), document))
+        sizes = np.diff(corpus.documents)
+        document = np.repeat(np.arange(corpus.n_documents), sizes)
+        place = np.arange(len(corpus)) - np.repeat(corpus.documents[:-1], sizes)
+        # drawn by the place in the document: what else is in the corpus changes nothing
+        keys = np.random.default_rng(self.seed).random(int(sizes.max(initial=0)))
+        order = np.lexsort((keys[place], document))
         lengths = np.diff(corpus.sentences)[order]
         offsets = offsets_of(lengths)
         return np.repeat(corpus.sentences[:-1][order] - offsets[:-1], lengths) + tokens

@@ -171,7 +171,7 @@ class Same(Rule):
     def pairs(self, corpus: Corpus) -> Pairs:
         """Each token with the nearest before it, by the later token. [K, 2]"""
         keys = self._keys(corpus)
-        left_out = np.array([value == "" for value in keys.values])
+        left_out = np.array([value == "" for value in keys.values], np.bool_)
         if self.common is not None and len(self.common):
             left_out |= np.array(self.common.find(keys.values)) >= 0
         group = _documents(corpus) * np.int64(len(keys.values)) + keys.codes
@@ -386,8 +386,8 @@ def _view(text: str, functions: Mapping[str, Any]) -> View:
     return atoms[0].view
 
 
-def split_arguments(text: str) -> list[str]:
-    """Parts between commas that stand in no brackets and no quotation marks.
+def split_arguments(text: str, between: str = ",") -> list[str]:
+    """Parts between commas (or another sign) that stand in no brackets and no quotation marks.
 
     >>> split_arguments('previous, same(find("a,b"), recent=2)')
     ['previous', ' same(find("a,b"), recent=2)']
@@ -398,7 +398,7 @@ def split_arguments(text: str) -> list[str]:
             quoted = not quoted
         elif not quoted:
             depth += (sign in "([") - (sign in ")]")
-            if sign == "," and depth == 0:
+            if sign == between and depth == 0:
                 parts.append(text[first:k])
                 first = k + 1
     if text[first:].strip() or parts:

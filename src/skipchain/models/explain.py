@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -17,19 +17,20 @@ from skipchain.features.rows import Sparse
 from skipchain.inference.chains import marginals
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import chain_offsets
+from skipchain.models.model import Model
 from skipchain.parallel import Workers
 
 Floats = NDArray[np.float64]
 
-FEATURE, LABELS, BOUNDARY = "feature", "labels", "boundary"
+FEATURE, PARENT, LABELS, BOUNDARY = "feature", "parent", "labels", "boundary"
 
 
 @dataclass(frozen=True, slots=True)
 class Contribution:
     """What one active feature, or one meeting of labels, adds to the score of each label.
 
-    ``kind`` is ``feature``, ``labels`` (the labels before and after) or ``boundary`` (the start or
-    the end of the sequence).
+    ``kind`` is ``feature``, ``parent`` (a feature of a token that the label depends on), ``labels``
+    (the labels before and after) or ``boundary`` (the start or the end of the sequence).
     """
 
     name: str
@@ -111,7 +112,7 @@ def explain(
     (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
     """
     offsets = chain_offsets(given)
-    position = _position(given, token, int(offsets[-1]))
+    position = position_of(given, token, int(offsets[-1]))
     chain = int(np.searchsorted(offsets, position, side="right")) - 1
     at = position - int(offsets[chain])
     own = given[chain : chain + 1]
@@ -122,13 +123,7 @@ def explain(
             marginals(scores, workers)[at] if model.exact
             else _classified(model, scores.data, at, path)
         )  # fmt: skip
-    pair = _pair(model, path[at], sure, labels)
-    parts = [
-        part
-        for part in _contributions(model, scores.data, at, path, pair)
-        if any(part.scores)
-    ]  # fmt: skip
-    parts.sort(key=lambda part: -abs(part.difference))
+    pair = pair_of(model, path[at], sure, labels)
     name = model.labels
     return Explanation(
         position,
@@ -138,13 +133,14 @@ def explain(
         name[path[at + 1]] if at + 1 < len(path) else None,
         (name[pair[0]], name[pair[1]]),
         (float(sure[pair[0]]), float(sure[pair[1]])),
-        tuple(parts),
+        strongest(_contributions(model, scores.data, at, path, pair)),
         model.local,
-        tuple(name[k] for k in pair if _forbidden(model, k, at, path)),
+        tuple(name[k] for k in pair if forbidden(model, k, at, path)),
     )
 
 
-def _position(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+def position_of(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+    """The number of a token that is named by its number or, where it occurs once, its word."""
     if isinstance(token, str):
         if not isinstance(given, Corpus):
             raise SkipchainError(f"sequences of features have no words; give {token!r} as a number")
@@ -168,10 +164,10 @@ def _position(given: Corpus | Sequence[Any], token: int | str, size: int) -> int
     return int(token)
 
 
-def _pair(
-    model: ChainModel, predicted: int, sure: Floats, labels: Sequence[str] | None
+def pair_of(
+    model: Model, predicted: int, sure: Floats, labels: Sequence[str] | None
 ) -> tuple[int, int]:
-    """The numbers of the labels to compare."""
+    """The numbers of the labels to compare: those named, or the predicted one and the next best."""
     if labels is not None:
         for label in labels:
             if label not in model.labels:
@@ -212,41 +208,43 @@ def _contributions(
     before = path[at - 1] if at else size
 
     names = model.features.names()
-    for number, value in _active(data.rows.flat(), at):
-        yield _part(names[number], FEATURE, value * weights.state[number, own], value)
+    for number, value in active(data.rows.flat(), at):
+        yield contribution(names[number], FEATURE, value * weights.state[number, own], value)
     pairs = weights.edges.reshape(-1, size + 1, size)
     paired = model.features.names(transition=True)
     told = [*model.labels, "<start>"]
-    for number, value in _active(data.rows.edges, at):
+    for number, value in active(data.rows.edges, at):
         scores = value * pairs[number, before, own]
-        yield _part(f"{told[before]} → · & {paired[number]}", FEATURE, scores, value)
+        yield contribution(f"{told[before]} → · & {paired[number]}", FEATURE, scores, value)
 
     if at:
         scores = weights.transitions[before, own]
-        yield _part(f"{told[before]} → ·", LABELS, scores)
+        yield contribution(f"{told[before]} → ·", LABELS, scores)
     else:
-        yield _part("<start> → ·", BOUNDARY, weights.start[own])
+        yield contribution("<start> → ·", BOUNDARY, weights.start[own])
     if at + 1 == len(path):
-        yield _part("· → <end>", BOUNDARY, weights.end[own])
+        yield contribution("· → <end>", BOUNDARY, weights.end[own])
     if weights.order == 2 and at:
         earlier = path[at - 2] if at > 1 else size
-        yield _part(f"{told[earlier]} → {told[before]} → ·", LABELS,
+        yield contribution(f"{told[earlier]} → {told[before]} → ·", LABELS,
                     weights.second[earlier, before, own])  # fmt: skip
     yield from _long_histories(model, at, path, own)
     if model.local or at + 1 == len(path):
         return
     # Whole sequences are scored: the label also has its part in what comes after it.
     after = path[at + 1]
-    yield _part(f"· → {told[after]}", LABELS, weights.transitions[own, after])
-    for number, value in _active(data.rows.edges, at + 1):
+    yield contribution(f"· → {told[after]}", LABELS, weights.transitions[own, after])
+    for number, value in active(data.rows.edges, at + 1):
         scores = value * pairs[number, own, after]
-        yield _part(f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value)
+        yield contribution(
+            f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value
+        )
     if weights.order == 2:
-        yield _part(f"{told[before]} → · → {told[after]}", LABELS,
+        yield contribution(f"{told[before]} → · → {told[after]}", LABELS,
                     weights.second[before, own, after])  # fmt: skip
         if at + 2 < len(path):
             last = path[at + 2]
-            yield _part(f"· → {told[after]} → {told[last]}", LABELS,
+            yield contribution(f"· → {told[after]} → {told[last]}", LABELS,
                         weights.second[own, after, last])  # fmt: skip
 
 
@@ -261,10 +259,17 @@ def _long_histories(
     for back, number in enumerate(numbers.tolist(), SHORTEST):
         if number >= 0:
             seen = " → ".join(told[path[k] if k >= 0 else -1] for k in range(at - back, at))
-            yield _part(f"{seen} → ·", LABELS, model.histories.weights[number, own])
+            yield contribution(f"{seen} → ·", LABELS, model.histories.weights[number, own])
 
 
-def _active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
+def strongest(parts: Iterable[Contribution]) -> tuple[Contribution, ...]:
+    """Those that are not zero for both labels, by the size of their difference."""
+    return tuple(
+        sorted((p for p in parts if any(p.scores)), key=lambda part: -abs(part.difference))
+    )
+
+
+def active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
     """The entries of one row and their values."""
     where = slice(*index.indptr[row : row + 2].tolist())
     numbers = index.indices[where].tolist()
@@ -272,18 +277,19 @@ def _active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
     return zip(numbers, values, strict=True)
 
 
-def _part(name: str, kind: str, scores: Floats, value: float = 1.0) -> Contribution:
+def contribution(name: str, kind: str, scores: Floats, value: float = 1.0) -> Contribution:
+    """What a feature with a value adds to both labels."""
     first, second = scores.tolist()
     return Contribution(name if value == 1.0 else f"{name} × {value:g}", kind, (first, second))
 
 
-def _follows(model: ChainModel, label: int, at: int, path: list[int]) -> bool:
+def _follows(model: Model, label: int, at: int, path: list[int]) -> bool:
     """Whether the scheme allows the label after the one before."""
     rules = model.constraints
     return rules is None or bool(rules.pairs[path[at - 1], label] if at else rules.start[label])
 
 
-def _forbidden(model: ChainModel, label: int, at: int, path: list[int]) -> bool:
+def forbidden(model: Model, label: int, at: int, path: list[int]) -> bool:
     """Whether the scheme rules the label out between its neighbours."""
     rules = model.constraints
     if rules is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -28,7 +29,10 @@ DEV_PERIOD = 10  # iterations between two scores on held-out data that is only w
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The size of a training problem, known before it begins."""
+    """The size of a training problem, known before it begins.
+
+    ``part`` says what is learnt, where training has several parts.
+    """
 
     tokens: int
     sequences: int
@@ -37,10 +41,15 @@ class Problem:
     active: int
     parameters: int
     bytes: int
+    part: str | None = None
 
 
 class Progress(Protocol):
-    """What a display of training is told. Any method may raise KeyboardInterrupt to stop."""
+    """What a display of training is told. Any method may raise KeyboardInterrupt to stop.
+
+    Training in several parts begins and ends each of them; where the last has ended already, one
+    more end tells of all of them together.
+    """
 
     def begin(self, problem: Problem) -> None:
         """Before the first iteration."""
@@ -52,6 +61,26 @@ class Progress(Protocol):
         """After the last."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A display that is told which part of the training begins."""
+
+    progress: Progress
+    name: str
+
+    def begin(self, problem: Problem) -> None:
+        """Before the first iteration."""
+        self.progress.begin(replace(problem, part=self.name))
+
+    def step(self, step: Step, dev: float | None) -> None:
+        """After each iteration."""
+        self.progress.step(step, dev)
+
+    def end(self, minimum: Minimum) -> None:
+        """After the last."""
+        self.progress.end(minimum)
+
+
 class HeldOut:
     """Labelled data that training does not see, encoded once, to be scored again and again."""
 
@@ -60,7 +89,14 @@ class HeldOut:
         self._gold = label_column(held, labels)
         require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
+        self._given = held
         self._data = model.dataset(held)
+
+    def encoded_by(self, model: Model) -> HeldOut:
+        """The same data as another model sees them."""
+        found = copy(self)
+        found._data = model.dataset(self._given)
+        return found
 
     def score(self, model: Model, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""

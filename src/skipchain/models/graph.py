@@ -21,6 +21,7 @@ from skipchain.inference.gate import Gate
 from skipchain.inference.scores import Ranked
 from skipchain.linked import Linked
 from skipchain.models.model import BEAM, Model
+from skipchain.models.wholeness import check_documents
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 from skipchain.scorers.edges import Conditional, EdgeScores
@@ -28,7 +29,7 @@ from skipchain.scorers.linear import Weights
 
 Floats = NDArray[np.float64]
 
-LEGAL, POSTERIOR = "legal", "posterior"
+LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class GraphModel(Model):
                 f"the model ({self.kind}) links the tokens of a document, so it takes a Corpus; "
                 "Corpus.of(list_of_word_lists) makes one"
             )
+        check_documents(given, self.rules, self.summary.get("longest_document"))
         ends = {kind: own.ends for kind, own in self.conditionals.items()}
         rows = self.features.encode(given, workers)
         return Linked.of(rows, Relations.of(given, self.rules), ends)
@@ -133,7 +135,7 @@ class GraphModel(Model):
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has unless told."""
-        return LEGAL, POSTERIOR
+        return DECODERS
 
     @property
     def exact(self) -> bool:

@@ -22,6 +22,7 @@ from skipchain.models.fitting import HeldOut, Progress
 from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.labeller import Labeller, plain
+from skipchain.models.wholeness import check_documents, longest_document
 from skipchain.parallel import Workers
 
 Labels = NDArray[np.int32]
@@ -95,14 +96,16 @@ class LinkedEstimator(Labeller, ABC):
             if dev is not None:
                 task = replace(task, held_out=HeldOut(task.blank, dev, dev_y))
             model, minimum, parameters = self._learn(task)
-            score = None if task.held_out is None else self._score(model, dev, dev_y, workers)
+            score = None
+            if task.held_out is not None:
+                score = task.held_out.encoded_by(model).score(model, workers)
         if progress is not None:
             progress.end(minimum)
         summary = {
             "tokens": corpus.n_tokens,
             "sequences": len(corpus),
             "documents": corpus.n_documents,
-            "longest_document": int(np.diff(task.relations.documents).max()),
+            "longest_document": longest_document(corpus),
             "pairs": {str(r.rule): len(r.pairs) for r in task.relations.relations},
             "loss": minimum.loss if np.isfinite(minimum.loss) else None,
             "iterations": minimum.iterations,
@@ -118,9 +121,6 @@ class LinkedEstimator(Labeller, ABC):
         if progress is None:
             self._raise_interrupt()
         return self
-
-    def _score(self, model: GraphModel, dev: Any, dev_y: Any, workers: Workers) -> float:
-        return HeldOut(model, dev, dev_y).score(model, workers)
 
     def _begin(
         self, corpus: Corpus, y: Any, workers: Workers, progress: Progress | None
@@ -138,6 +138,7 @@ class LinkedEstimator(Labeller, ABC):
                 "begin with 'label[-1] &'"
             )
         rules = tuple(rule.fit(corpus) for rule in self._rules())
+        check_documents(corpus, rules)
         blank = GraphModel(
             self.kind, known.names, vocabulary, rules, {}, self._orderings(), scheme, encoding,
             self.constraints != "none",

@@ -20,7 +20,7 @@ from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.linked import Linked
 from skipchain.models.chain import ChainModel
-from skipchain.models.fitting import Problem, Watch
+from skipchain.models.fitting import Part, Problem, Watch
 from skipchain.models.graph import GraphModel
 from skipchain.models.linking import LinkedEstimator, LinkedTask
 from skipchain.models.loglinear import LBFGS, MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
@@ -183,18 +183,18 @@ class MoPMEMM(LinkedEstimator):
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
         minimum, parameters = Minimum(np.zeros(0), 0.0, 0, 0, ""), 0
-        loss = 0.0
         for kind in kinds:
             found[kind], learnt = self._separate(task, linked, kind)
-            loss += learnt.minimum.loss
             parameters += learnt.parameters
-            minimum = replace(learnt.minimum, loss=loss)
+            minimum = _after(minimum, learnt.minimum)
             if minimum.reason == INTERRUPTED:
                 return _reduced(task, found), minimum, parameters
         model = replace(task.blank, conditionals=found)
         if self.objective != SEPARATE:
             model, minimum, parameters = self._jointly(task, model)
         if self.mixing == LEARNED and minimum.reason != INTERRUPTED:
+            if task.progress is not None and self.objective != SEPARATE:
+                task.progress.end(minimum)
             gate = self._gate(task, kinds)
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
@@ -208,7 +208,9 @@ class MoPMEMM(LinkedEstimator):
         chains = [k for k in sorted(met) if task.relations.relations[k // 2].rule.chain]
         return [task.relations.kinds[kind] for kind in [*chains, *sorted(met - set(chains))]]
 
-    def _separate(self, task: LinkedTask, linked: Linked, kind: str) -> tuple[Conditional, Learnt]:
+    def _separate(
+        self, task: LinkedTask, linked: Linked, kind: str, note: str = ""
+    ) -> tuple[Conditional, Learnt]:
         """One kind of edge, with the known labels of the parents as features of the edges."""
         relation, along = linked.of_kind(kind)
         size = len(task.blank.labels)
@@ -227,9 +229,14 @@ class MoPMEMM(LinkedEstimator):
             if classifier._asked is None:
                 classifier.set_params(optimiser=LBFGS)
         blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
+        progress = None
+        if task.progress is not None:
+            progress = Part(task.progress, f"edges of kind {kind}{note}")
         learnt = classifier._learn(
-            Task(data, blank, None, None, None, task.workers, task.progress, None)
+            Task(data, blank, None, None, None, task.workers, progress, None)
         )
+        if progress is not None:
+            progress.end(learnt.minimum)
         weights = learnt.weights
         if ends is not None:
             cut = ends.n_features
@@ -249,9 +256,13 @@ class MoPMEMM(LinkedEstimator):
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
+            rest = replace(rest, progress=task.progress)
+            note = f", without part {number + 1} of {folds}, for the mixing weights"
             linked = Linked(rest.rows, rest.relations)
             found = {
-                kind: self._separate(rest, linked, kind)[0] for kind in kinds if linked.n_rows(kind)
+                kind: self._separate(rest, linked, kind, note)[0]
+                for kind in kinds
+                if linked.n_rows(kind)
             }
             model = replace(task.blank, conditionals=found)
             ends = {kind: own.ends for kind, own in found.items()}
@@ -279,8 +290,9 @@ class MoPMEMM(LinkedEstimator):
         )  # fmt: skip
         if task.progress is not None:
             task.progress.begin(_problem(linked, objective))
+        held_out = None if task.held_out is None else task.held_out.encoded_by(model)
         watch = Watch(
-            lambda vector: model.filled(objective.unpack(vector)), task.held_out, self.patience,
+            lambda vector: model.filled(objective.unpack(vector)), held_out, self.patience,
             task.workers, task.progress,
         )  # fmt: skip
         first = objective.pack({k: own.weights for k, own in model.conditionals.items()})
@@ -290,6 +302,16 @@ class MoPMEMM(LinkedEstimator):
         )  # fmt: skip
         minimum = best_of(watch, minimum)
         return model.filled(objective.weights(minimum.vector)), minimum, objective.size
+
+
+def _after(earlier: Minimum, last: Minimum) -> Minimum:
+    """Two parts of a training as one: sums, and the end of the last."""
+    return replace(
+        last,
+        loss=earlier.loss + last.loss,
+        iterations=earlier.iterations + last.iterations,
+        evaluations=earlier.evaluations + last.evaluations,
+    )
 
 
 def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
@@ -302,6 +324,7 @@ def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
         active=sum(rows.n_active for rows in linked.edges.values()),
         parameters=objective.size,
         bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
+        part="all edges together",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a chain model has learnt, as data: strongest features, transitions, sizes."""
+"""What a model has learnt, as data: strongest features, transitions, sizes."""
 
 from __future__ import annotations
 
@@ -6,45 +6,62 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.inference.gate import FEATURES
 from skipchain.models.chain import ChainModel
+from skipchain.models.graph import GraphModel
+from skipchain.models.model import Model
+from skipchain.scorers.edges import Conditional
 
 
 def summarise(
-    model: ChainModel, *, top: int = 10, labels: Sequence[str] | None = None
+    model: Model, *, top: int = 10, labels: Sequence[str] | None = None
 ) -> dict[str, Any]:
     """The ``top`` features of each label by the size of their weight, transitions, and sizes.
 
     ``pairs`` are the strongest features of label pairs; the entries ``<start>`` and ``<end>`` of
     the transitions are the scores of first and last labels. Those of an HMM are log-probabilities;
-    what it weighs features against, log p(unknown | label), stands apart from them.
+    what it weighs features against, log p(unknown | label), stands apart from them. A model of
+    linked labels has features and transitions for each kind of edge; its features of parents have
+    the ``end`` ``parent``.
+
+    >>> from skipchain import CRF, Corpus
+    >>> model = CRF("word").fit(Corpus.of([["a", "b"]] * 5, [["x", "y"]] * 5)).model_
+    >>> summarise(model, top=1)["labels"]["x"]["features"][0]["name"]
+    'word=a'
     """
-    names = model.features.names()
-    weights = model.weights
     chosen = list(model.labels) if labels is None else list(labels)
-    number = {label: k for k, label in enumerate(model.labels)}
-    unknown = model.summary.get("unknown")
-    by_label: dict[str, dict[str, Any]] = {}
-    for label in chosen:
-        column = weights.state[:, number[label]]
-        order = np.argsort(-np.abs(column), kind="stable")[:top]
-        by_label[label] = {
-            "features": [
-                {"name": names[k], "weight": float(column[k])} for k in order if column[k]
-            ],
-        }
-        if unknown is not None:
-            by_label[label]["unknown"] = unknown[number[label]]
-    # an HMM's positions pay for the unknown value by way of what leads to them
-    paid = np.zeros(len(model.labels)) if unknown is None else np.array(unknown)
-    transitions = {
-        source: dict(zip(model.labels, row, strict=True))
-        for source, row in zip(model.labels, (weights.transitions - paid).tolist(), strict=True)
+    if isinstance(model, GraphModel):
+        return {**_common(model), **_graph(model, top, chosen)}
+    assert isinstance(model, ChainModel)
+    weights, names = model.weights, model.features.names()
+    by_label = {
+        label: {"features": _features(weights.state[:, model.labels.index(label)], names, top)}
+        for label in chosen
     }
-    transitions["<start>"] = dict(zip(model.labels, (weights.start - paid).tolist(), strict=True))
-    transitions["<end>"] = dict(zip(model.labels, weights.end.tolist(), strict=True))
-    told = ("tokens", "sequences", "iterations", "loss", "stopped", "dev")
+    # an HMM's positions pay for the unknown value by way of what leads to them
+    paid = np.zeros(len(model.labels))
+    if (unknown := model.summary.get("unknown")) is not None:
+        paid = np.array(unknown)
+        for label, own in by_label.items():
+            own["unknown"] = unknown[model.labels.index(label)]
+    return {
+        **_common(model),
+        "labels": by_label,
+        "pairs": _pair_features(model, top),
+        "transitions": {
+            **_table(model.labels, weights.transitions - paid),
+            "<start>": _row(model.labels, weights.start - paid),
+            "<end>": _row(model.labels, weights.end),
+        },
+    }
+
+
+def _common(model: Model) -> dict[str, Any]:
+    """What every model has."""
+    told = ("documents", "tokens", "sequences", "iterations", "loss", "stopped", "dev")
     return {
         "kind": model.kind,
         "scheme": model.scheme,
@@ -55,13 +72,79 @@ def summarise(
         "size": {
             "labels": len(model.labels),
             "features": model.features.n_features + model.features.n_edge_features,
-            "weights": weights.active,
+            "weights": model.active,
         },
         "training": {key: model.summary[key] for key in told if model.summary.get(key) is not None},
-        "labels": by_label,
-        "pairs": _pair_features(model, top),
+    }
+
+
+def _graph(model: GraphModel, top: int, labels: Sequence[str]) -> dict[str, Any]:
+    """The rules of a model of linked labels, its orderings, and its kinds of edges."""
+    counts = model.summary.get("pairs", {})
+    return {
+        "rules": [{"rule": str(rule), "pairs": counts.get(str(rule))} for rule in model.rules],
+        "orderings": [str(ordering) for ordering in model.orderings],
+        "kinds": {
+            kind: _conditional(kind, own, model, top, labels)
+            for kind, own in model.conditionals.items()
+        },
+    }
+
+
+def _conditional(
+    kind: str, own: Conditional, model: GraphModel, top: int, labels: Sequence[str]
+) -> dict[str, Any]:
+    """What one kind of edge has learnt; <start> and <end> are those of the sentence."""
+    weights, ends = own.weights, own.ends
+    token = model.features.names()
+    names = token if ends is None else [token[k] for k in [*ends.child, *ends.parent]]
+    cut = len(names) if ends is None else len(ends.child)
+    transitions = _table(model.labels, weights.transitions)
+    for rule in (rule for rule in model.rules if rule.bounded and kind in rule.kinds):
+        first, last = weights.start, weights.end
+        if kind != rule.kinds[0]:  # a chain that begins where the sentence ends
+            first, last = last, first
+        transitions["<start>"] = _row(model.labels, first)
+        transitions["<end>"] = _row(model.labels, last)
+    gate = (
+        {}
+        if model.gate is None
+        else {"gate": dict(zip(FEATURES, model.gate.weights[kind].tolist(), strict=True))}
+    )
+    return {
+        "features": len(names),
+        "weights": weights.active,
+        **gate,
+        "labels": {
+            label: {
+                "features": _features(weights.state[:, model.labels.index(label)], names, top, cut)
+            }
+            for label in labels
+        },
         "transitions": transitions,
     }
+
+
+def _features(
+    column: NDArray[np.float64], names: Sequence[str], top: int, cut: int | None = None
+) -> list[dict[str, Any]]:
+    """The strongest weights of a label; those from ``cut`` on are of parents."""
+    order = np.argsort(-np.abs(column), kind="stable")[:top].tolist()
+    found: list[dict[str, Any]] = [
+        {"name": names[k], "weight": float(column[k])} for k in order if column[k]
+    ]
+    if cut is not None:
+        for own, k in zip(found, order, strict=False):
+            own["end"] = "child" if k < cut else "parent"
+    return found
+
+
+def _table(labels: Sequence[str], scores: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+    return {source: _row(labels, row) for source, row in zip(labels, scores, strict=True)}
+
+
+def _row(labels: Sequence[str], scores: NDArray[np.float64]) -> dict[str, float]:
+    return dict(zip(labels, scores.tolist(), strict=True))
 
 
 def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:
