@@ -13,22 +13,22 @@ from skipchain.graph.dag import Dag
 
 Floats = NDArray[np.float64]
 
-FEATURES = ("kind", "parents", "entropy", "distance", "preceding")
-"""What a gate looks at: the kind of edge (one), the logarithm of the number of parents, the entropy
-of the parent's marginal, the logarithm of the distance, and whether the words before both ends are
-the same."""
-ENTROPY = FEATURES.index("entropy")
+FEATURES = ("kind", "parents", "distance", "preceding", "entropy", "doubt")
+"""What a gate looks at: the kind of edge (one), the logarithm of the number of parents, that of the
+distance, whether the words before both ends are the same, the entropy of the parent's marginal, and
+the entropy of what the edge says of its child."""
+ENTROPY, DOUBT = FEATURES.index("entropy"), FEATURES.index("doubt")
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeFacts:
     """What a gate knows of each edge of one graph.
 
-    The entropies are those that parents have after a sweep with equal weights.
+    Entropies are those after a sweep with equal weights.
     """
 
     dag: Dag
-    values: Floats  # [E, 5]
+    values: Floats  # [E, 6]
 
     @classmethod
     def of(cls, dag: Dag, corpus: Corpus) -> EdgeFacts:
@@ -39,20 +39,24 @@ class EdgeFacts:
         values[:, 0] = 1.0
         counts = np.diff(dag.indptr)
         values[:, 1] = np.log(np.repeat(counts, counts))
-        values[linked, 3] = np.log(np.abs(children - parents)[linked])
+        values[linked, 2] = np.log(np.abs(children - parents)[linked])
         words = np.append(-1, corpus.words.codes[:-1]) if corpus.n_tokens else np.zeros(0, int)
         words[corpus.sentences[:-1][np.diff(corpus.sentences) > 0]] = -1
-        values[linked, 4] = words[children[linked]] == words[parents[linked]]
+        values[linked, 3] = words[children[linked]] == words[parents[linked]]
         return cls(dag, values)
 
-    def fill(self, first: int, last: int, marginals: Floats) -> slice:
-        """Set the entropies of the edges of nodes ``first … last − 1``, and say which they are."""
-        edges = slice(int(self.dag.indptr[first]), int(self.dag.indptr[last]))
+    def edges(self, first: int, last: int) -> slice:
+        """The edges of nodes ``first … last − 1``."""
+        return slice(int(self.dag.indptr[first]), int(self.dag.indptr[last]))
+
+    def fill(self, first: int, last: int, marginals: Floats, doubts: Floats) -> None:
+        """Set the entropies of the edges of nodes ``first … last − 1``. [N, L], [E]"""
+        edges = self.edges(first, last)
         own = np.maximum(marginals[first:last], np.finfo(np.float64).tiny)
         entropy = np.append(-(own * np.log(own)).sum(axis=1), 0.0)
         parents = self.dag.parents[edges]
         self.values[edges, ENTROPY] = entropy[np.where(parents < 0, last, parents) - first]
-        return edges
+        self.values[edges, DOUBT] = doubts[edges]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +74,20 @@ class Gate:
         return cls({kind: np.zeros(len(FEATURES)) for kind in kinds})
 
     def table(self, names: tuple[str, ...]) -> Floats:
-        """The weights by the number of the kind. [M, 5]"""
+        """The weights by the number of the kind. [M, 6]"""
         found = np.zeros((len(names), len(FEATURES)))
         for kind, own in self.weights.items():
             found[names.index(kind)] = own
         return found
 
-    def mixing(self, facts: EdgeFacts, edges: slice, first: int, last: int) -> Floats:
+    def mixing(self, facts: EdgeFacts, first: int, last: int) -> Floats:
         """The mixing weights of the edges of nodes ``first … last − 1``."""
-        return softmax(self.table(facts.dag.names), facts, edges, first, last)
+        return softmax(self.table(facts.dag.names), facts, first, last)
 
 
-def softmax(table: Floats, facts: EdgeFacts, edges: slice, first: int, last: int) -> Floats:
+def softmax(table: Floats, facts: EdgeFacts, first: int, last: int) -> Floats:
     """exp of each edge's weighted facts, divided by their sum at its node."""
-    dag = facts.dag
+    dag, edges = facts.dag, facts.edges(first, last)
     logits = (table[dag.kinds[edges]] * facts.values[edges]).sum(axis=1)
     starts = dag.indptr[first:last] - edges.start
     counts = np.diff(dag.indptr[first : last + 1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from skipchain.graph.dag import Dag
 from skipchain.inference.gate import EdgeFacts, Gate
 from skipchain.kernels import chain
-from skipchain.kernels.mixture import Edges, exponentials, sweep, tables_of
+from skipchain.kernels.mixture import (
+    Edges,
+    Tables,
+    adjoint_sweep,
+    doubts,
+    exponentials,
+    sweep,
+    tables_of,
+)
 from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Constraints, Potentials, require_paths
 from skipchain.scorers.edges import EdgeScores
@@ -24,6 +32,63 @@ def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
     """The graph as kernels take it; without ``weights`` parents count alike."""
     own = dag.uniform() if weights is None else weights
     return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, own)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredBlock:
+    """Some documents with the scores of their edges, ready to be gone through in any order."""
+
+    first: int
+    last: int
+    bases: NDArray[np.int64]  # [M]
+    scores: Floats  # [R, L]
+    psi: Floats  # [R, L]
+    norms: Floats  # [R, L]
+    tables: Tables
+    places: Mapping[str, slice]
+
+    @classmethod
+    def of(cls, scores: EdgeScores, block: tuple[int, int], tables: Tables) -> ScoredBlock:
+        """The documents of a block."""
+        first, last = scores.linked.relations.documents[list(block)].tolist()
+        node, bases, places = scores.block(block)
+        psi = np.empty_like(node)
+        exponentials(node, psi)
+        return cls(first, last, bases, node, psi, np.empty_like(node), tables, places)
+
+    def sweep(self, edges: Edges, marginals: Floats) -> None:
+        """Write the marginals of the block's nodes. [N, L]"""
+        sweep(
+            self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
+            self.norms, marginals,
+        )  # fmt: skip
+
+    def fill(self, edges: Edges, facts: EdgeFacts, marginals: Floats) -> None:
+        """Tell a gate what the last sweep found."""
+        found = np.empty(len(edges.parents))
+        doubts(
+            self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
+            self.norms, marginals, found,
+        )  # fmt: skip
+        facts.fill(self.first, self.last, marginals, found)
+
+    def adjoint(
+        self,
+        edges: Edges,
+        marginals: Floats,
+        labels: Labels,
+        scratch: Floats,
+        residuals: Floats,
+        pairs: Floats,
+        mixing: Floats,
+    ) -> float:
+        """The loss −Σ log p_k(y_k) after a sweep, and its gradient; see the kernel."""
+        return float(
+            adjoint_sweep(
+                self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
+                self.norms, marginals, labels, scratch, residuals, pairs, mixing,
+            )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +149,15 @@ def _sweep(
 
     def run(block: tuple[int, int]) -> None:
         first, last = documents[list(block)].tolist()
-        node, bases, _ = scores.block(block)
-        psi, norms = np.empty_like(node), np.empty_like(node)
-        exponentials(node, psi)
+        scored = ScoredBlock.of(scores, block, tables)
         for number, edges in enumerate(graphs):
-            sweep(first, last, edges, bases, node, psi, tables, norms, own)
+            scored.sweep(edges, own)
             if gate is not None:
-                chosen = facts[number].fill(first, last, own)
-                edges.weights[chosen] = gate.mixing(facts[number], chosen, first, last)
-                sweep(first, last, edges, bases, node, psi, tables, norms, own)
+                scored.fill(edges, facts[number], own)
+                edges.weights[facts[number].edges(first, last)] = gate.mixing(
+                    facts[number], first, last
+                )
+                scored.sweep(edges, own)
             take(number, slice(first, last), edges.weights, own[first:last])
 
     workers.map(run, linked.blocks())

@@ -241,3 +241,36 @@ def clamped_likelihood(
         if mixed and whole > 0.0:
             loss -= np.log(max(whole, TINY))
     return loss
+
+
+@njit(nogil=True, cache=True)
+def doubts(first, last, edges, bases, scores, psi, tables, norms, marginals, entropies):
+    """The entropy of what each edge says of its child, after `sweep`. entropies [E]
+
+    Edge e says Σ_i p_u(i) P_e(i, ·), or exp(s) / Σ exp(s) where it comes from nowhere.
+    """
+    labels = scores.shape[1]
+    said = np.empty(labels)
+    row = np.empty(labels)
+    for place in range(first, last):
+        k = edges.order[place]
+        for e in range(edges.indptr[k], edges.indptr[k + 1]):
+            m = edges.kinds[e]
+            r = edges.rows[e] - bases[m]
+            u = edges.parents[e]
+            if u < 0:
+                for j in range(labels):
+                    said[j] = psi[r, j] * norms[r, 0]
+            else:
+                said[:] = 0.0
+                for i in range(labels):
+                    _conditional(
+                        scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], norms[r, i], row
+                    )
+                    for j in range(labels):
+                        said[j] += marginals[u, i] * row[j]
+            total = 0.0
+            for j in range(labels):
+                if said[j] > 0.0:
+                    total -= said[j] * np.log(said[j])
+            entropies[e] = total

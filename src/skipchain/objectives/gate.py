@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.graph.ordering import Ordering
 from skipchain.inference.gate import FEATURES, EdgeFacts, softmax
-from skipchain.inference.mixture import edges_of
-from skipchain.kernels.mixture import (
-    Edges,
-    Tables,
-    adjoint_sweep,
-    exponentials,
-    sweep,
-    tables_of,
-)
+from skipchain.inference.mixture import ScoredBlock, edges_of
+from skipchain.kernels.mixture import Edges, tables_of
 from skipchain.parallel import Workers
 from skipchain.scorers.edges import EdgeScores
 
@@ -28,17 +21,11 @@ Labels = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Some documents in one ordering, their edges scored."""
+    """Some documents in one ordering, their edges scored, and their labels."""
 
-    first: int
-    last: int
+    block: ScoredBlock
     edges: Edges
     facts: EdgeFacts
-    chosen: slice
-    bases: NDArray[np.int64]
-    scores: Floats
-    psi: Floats
-    tables: Tables
     labels: Labels
 
 
@@ -88,29 +75,29 @@ class GateObjective:
         return loss + self._l2 * float(vector @ vector), gradient + 2.0 * self._l2 * vector
 
     def _part(self, table: Floats, part: _Part) -> tuple[float, Floats]:
-        first, last, dag = part.first, part.last, part.facts.dag
-        alphas = softmax(table, part.facts, part.chosen, first, last)
+        first, last, dag = part.block.first, part.block.last, part.facts.dag
+        chosen = part.facts.edges(first, last)
+        alphas = softmax(table, part.facts, first, last)
         weights = np.zeros(dag.n_edges)
-        weights[part.chosen] = alphas
+        weights[chosen] = alphas
         edges = part.edges._replace(weights=weights)
-        size = part.scores.shape[1]
-        norms, marginals = np.empty_like(part.scores), np.empty((dag.n_nodes, size))
-        sweep(first, last, edges, part.bases, part.scores, part.psi, part.tables, norms, marginals)
+        scores, tables = part.block.scores, part.block.tables
+        # parts of several orderings share a block: the norms of this sweep are its own
+        block = replace(part.block, norms=np.empty_like(scores))
+        marginals = np.empty((dag.n_nodes, scores.shape[1]))
+        block.sweep(edges, marginals)
         mixing = np.zeros(dag.n_edges)
-        loss = adjoint_sweep(
-            first, last, edges, part.bases, part.scores, part.psi, part.tables, norms, marginals,
-            part.labels, np.empty_like(marginals), np.zeros_like(part.scores),
-            np.zeros_like(part.tables.logs), mixing,
+        loss = block.adjoint(
+            edges, marginals, part.labels, np.empty_like(marginals), np.zeros_like(scores),
+            np.zeros_like(tables.logs), mixing,
         )  # fmt: skip
         # through the softmax: dα_e / dlogit_e' = α_e ([e = e'] − α_e')
-        own = alphas * mixing[part.chosen]
+        own = alphas * mixing[chosen]
         counts = np.diff(dag.indptr[first : last + 1])
-        sums = np.add.reduceat(own, dag.indptr[first:last] - part.chosen.start)
+        sums = np.add.reduceat(own, dag.indptr[first:last] - chosen.start)
         logits = own - alphas * np.repeat(sums, counts)
         gradient = np.zeros_like(table)
-        np.add.at(
-            gradient, dag.kinds[part.chosen], logits[:, None] * part.facts.values[part.chosen]
-        )
+        np.add.at(gradient, dag.kinds[chosen], logits[:, None] * part.facts.values[chosen])
         return loss, gradient
 
 
@@ -119,21 +106,15 @@ def _parts(
 ) -> list[_Part]:
     linked = scores.linked
     tables = tables_of(scores.tables)
-    documents = linked.relations.documents
-    graphs = [(dag, EdgeFacts.of(dag, linked.relations.corpus)) for dag in linked.dags(orderings)]
+    corpus = linked.relations.corpus
+    graphs = [(edges_of(dag), EdgeFacts.of(dag, corpus)) for dag in linked.dags(orderings)]
+    marginals = np.empty((corpus.n_tokens, scores.n_labels))
 
     def run(block: tuple[int, int]) -> list[_Part]:
-        first, last = documents[list(block)].tolist()
-        node, bases, _ = scores.block(block)
-        psi, norms = np.empty_like(node), np.empty_like(node)
-        exponentials(node, psi)
-        found = []
-        for dag, facts in graphs:
-            edges = edges_of(dag)
-            marginals = np.empty((dag.n_nodes, node.shape[1]))
-            sweep(first, last, edges, bases, node, psi, tables, norms, marginals)
-            chosen = facts.fill(first, last, marginals)
-            found.append(_Part(first, last, edges, facts, chosen, bases, node, psi, tables, labels))
-        return found
+        scored = ScoredBlock.of(scores, block, tables)
+        for edges, facts in graphs:
+            scored.sweep(edges, marginals)
+            scored.fill(edges, facts, marginals)
+        return [_Part(scored, edges, facts, labels) for edges, facts in graphs]
 
     return [part for parts in workers.map(run, linked.blocks()) for part in parts]

@@ -9,14 +9,8 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.graph.dag import Dag
-from skipchain.inference.mixture import edges_of
-from skipchain.kernels.mixture import (
-    adjoint_sweep,
-    clamped_likelihood,
-    exponentials,
-    sweep,
-    tables_of,
-)
+from skipchain.inference.mixture import ScoredBlock, edges_of
+from skipchain.kernels.mixture import Tables, clamped_likelihood, tables_of
 from skipchain.learn.vectors import dot
 from skipchain.linked import Linked
 from skipchain.parallel import Workers
@@ -110,7 +104,8 @@ class MixtureObjective:
         scores = EdgeScores.of(self._linked, self.unpack(vector), self._workers)
         for residuals in self._residuals.values():
             residuals[:] = 0.0
-        parts = self._workers.map(lambda b: self._block(scores, b), self._linked.blocks())
+        tables = tables_of(scores.tables)
+        parts = self._workers.map(lambda b: self._block(scores, tables, b), self._linked.blocks())
         # summed in the order of the blocks: the same bits whatever the number of threads
         loss = float(np.array([part[0] for part in parts]).sum())
         pairs = np.array([part[1] for part in parts]).sum(axis=0)
@@ -128,33 +123,29 @@ class MixtureObjective:
         ]
         return np.concatenate(found) + (2.0 * self._l2 + TINY)
 
-    def _block(self, scores: EdgeScores, block: tuple[int, int]) -> tuple[float, Floats]:
-        first, last = self._linked.relations.documents[list(block)].tolist()
-        node, bases, places = scores.block(block)
-        tables = tables_of(scores.tables)
-        psi = np.empty_like(node)
-        exponentials(node, psi)
+    def _block(
+        self, scores: EdgeScores, tables: Tables, block: tuple[int, int]
+    ) -> tuple[float, Floats]:
+        scored = ScoredBlock.of(scores, block, tables)
         loss, pairs = 0.0, np.zeros_like(tables.logs)
-        total = np.zeros_like(node)
+        total = np.zeros_like(scored.scores)
         for edges, share in zip(self._graphs, self._shares, strict=True):
-            own, own_pairs = np.zeros_like(node), np.zeros_like(pairs)
+            own, own_pairs = np.zeros_like(total), np.zeros_like(pairs)
             if self._loss == MARGINAL:
-                norms = np.empty_like(node)
-                sweep(first, last, edges, bases, node, psi, tables, norms, self._marginals)
-                mixing = np.empty(len(edges.parents))
-                found = adjoint_sweep(
-                    first, last, edges, bases, node, psi, tables, norms, self._marginals,
-                    self._labels, self._adjoint, own, own_pairs, mixing,
+                scored.sweep(edges, self._marginals)
+                found = scored.adjoint(
+                    edges, self._marginals, self._labels, self._adjoint, own, own_pairs,
+                    np.empty(len(edges.parents)),
                 )  # fmt: skip
             else:
                 found = clamped_likelihood(
-                    first, last, edges, bases, node, psi, tables, self._labels,
-                    self._loss == MIXED, own, own_pairs,
+                    scored.first, scored.last, edges, scored.bases, scored.scores, scored.psi,
+                    tables, self._labels, self._loss == MIXED, own, own_pairs,
                 )  # fmt: skip
             loss += share * found
             total += share * own
             pairs += share * own_pairs
-        for kind, place in places.items():
+        for kind, place in scored.places.items():
             start, stop = self._linked.row_offsets(kind)[list(block)].tolist()
             self._residuals[kind][start:stop] = total[place]
         return loss, pairs
