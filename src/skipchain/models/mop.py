@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from skipchain.corpus.corpus import plural
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
 from skipchain.features.ends import Ends, with_labels
@@ -179,6 +180,8 @@ class MoPMEMM(LinkedEstimator):
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
+        if self.mixing == LEARNED:
+            self._folds(task.relations.corpus.n_documents)
         linked = Linked(task.rows, task.relations)
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
@@ -196,6 +199,8 @@ class MoPMEMM(LinkedEstimator):
             if task.progress is not None and self.objective != SEPARATE:
                 task.progress.end(minimum)
             gate = self._gate(task, kinds)
+            if gate is None:
+                return model, replace(minimum, reason=INTERRUPTED), parameters
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
         return model, minimum, parameters
@@ -243,27 +248,36 @@ class MoPMEMM(LinkedEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
 
-    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate:
-        """Mixing weights that do well on documents which the edges' models have not seen."""
-        corpus = task.relations.corpus
-        folds = min(self.folds, corpus.n_documents)
+    def _folds(self, documents: int) -> int:
+        """How many parts the documents are cut into to learn a gate."""
+        folds = min(self.folds, documents)
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {corpus.n_documents} documents"
+                f"out; got folds={self.folds} and {plural(documents, 'document')}"
             )
-        fold = np.arange(corpus.n_documents) % folds
+        return folds
+
+    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
+        """Mixing weights that do well on documents which the edges' models have not seen.
+
+        None where training was interrupted.
+        """
+        documents = task.relations.corpus.n_documents
+        folds = self._folds(documents)
+        fold = np.arange(documents) % folds
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
             rest = replace(rest, progress=task.progress)
             note = f", without part {number + 1} of {folds}, for the mixing weights"
             linked = Linked(rest.rows, rest.relations)
-            found = {
-                kind: self._separate(rest, linked, kind, note)[0]
-                for kind in kinds
-                if linked.n_rows(kind)
-            }
+            found = {}
+            for kind in kinds:
+                if linked.n_rows(kind):
+                    found[kind], learnt = self._separate(rest, linked, kind, note)
+                    if learnt.minimum.reason == INTERRUPTED:
+                        return None
             model = replace(task.blank, conditionals=found)
             ends = {kind: own.ends for kind, own in found.items()}
             held_out = Linked.of(held.rows, held.relations, ends)
