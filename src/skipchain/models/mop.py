@@ -33,6 +33,7 @@ from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights
 
 OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
+EDGES = "previous, same_word(lower=true)"
 UNIFORM, LEARNED = "uniform", "learned"
 GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
@@ -92,7 +93,7 @@ class MoPMEMM(LinkedEstimator):
         self,
         features: str | Path | Templates = "ner",
         *,
-        edges: str | Sequence[Any] = "previous, same_word",
+        edges: str | Sequence[Any] = EDGES,
         orderings: str | Sequence[str | Ordering] = "forward, backward",
         encoding: str | None = "bioes",
         mixing: str = UNIFORM,
