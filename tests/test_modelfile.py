@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import load as from_bytes
 from safetensors.numpy import save as to_bytes
+from sklearn.base import clone
 
-from skipchain import CRF, Corpus, SkipchainError, load
+from skipchain import CRF, Corpus, MoPMEMM, SkipchainError, Tagger, load
 from skipchain.errors import ModelFileError
 from skipchain.modelfile import HEADER, checksum, is_model_file, load_model, read_arrays, save
 
@@ -20,6 +24,7 @@ TRAIN = Corpus.of(
     [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-PER", "O"], ["O", "B-LOC"]] * 4,
     scheme="iob2",
 )
+DOCUMENTS = np.array([0, 3, 6, 12])  # of TRAIN, where it needs some
 TEMPLATES = "word[-1..1]\nngrams\nshape[-1] & shape\nbag(word, -2..-1)\nlabel[-1] & word"
 
 
@@ -144,6 +149,110 @@ def test_damage_is_named(path, header, arrays, message):
     rewritten(path, header, arrays)
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+def initial(word):
+    return word[0]
+
+
+def ends(corpus):
+    """The first token of each document with its last."""
+    bounds = corpus.sentences[corpus.documents]
+    return [(a, b - 1) for a, b in pairwise(bounds.tolist()) if b - a > 1]
+
+
+OWN = {"initial": initial, "ends": ends}
+LINKED = {
+    "plain": {},
+    "several": {"edges": "previous, same(suffix(2), max_documents=2), alone"},
+    "random": {"edges": "same_word", "orderings": "forward, random(2)", "seed": 3},
+    "learned": {"mixing": "learned", "folds": 2},
+    "own": {"edges": "previous, ends, same(initial)", "functions": OWN},
+}
+
+
+def linked(name):
+    settings = {"optimiser": "lbfgs", **LINKED[name]}
+    return MoPMEMM("word[-1..1]\nngrams", **settings).fit(replace(TRAIN, documents=DOCUMENTS))
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_models_of_linked_labels_round_trip(name, tmp_path):
+    fitted = linked(name)
+    save(fitted, tmp_path / "m.skip")
+    model = load_model(tmp_path / "m.skip", LINKED[name].get("functions"))
+    assert list(map(str, model.rules)) == list(map(str, fitted.model_.rules))
+    assert model.orderings == fitted.model_.orderings
+    assert model.summary["longest_document"] == 18
+    assert list(model.conditionals) == list(fitted.model_.conditionals)
+    unseen = Corpus.of([["Bö", "Lee", "went"], ["Rome", "Lee"], ["Lee"]])
+    found = Tagger(model).predict(unseen, probabilities=True)
+    wanted = Tagger(fitted.model_).predict(unseen, probabilities=True)
+    np.testing.assert_array_equal(found.marginals, wanted.marginals)
+    save(model, tmp_path / "again.skip")
+    assert (tmp_path / "again.skip").read_bytes() == (tmp_path / "m.skip").read_bytes()
+
+
+def test_common_strings_are_kept(tmp_path):
+    """What was too frequent in training is left out afterwards, however rare it is then."""
+    save(linked("several"), tmp_path / "m.skip")
+    rule = load_model(tmp_path / "m.skip").rules[1]
+    assert "ee" in list(rule.common)
+    assert rule.pairs(Corpus.of([["Lee", "x", "Lee"], ["Bab", "x", "Cab"]])).tolist() == [[3, 5]]
+
+
+@pytest.mark.parametrize(("given", "missing"), [({}, "ends"), ({"ends": ends}, "initial")])
+def test_functions_of_edges_must_be_given_again(given, missing, tmp_path):
+    save(linked("own"), tmp_path / "m.skip")
+    with pytest.raises(ModelFileError, match=f"m.skip: the edges .* {missing!r}; .*functions="):
+        load_model(tmp_path / "m.skip", given)
+
+
+@pytest.mark.parametrize(
+    ("header", "arrays", "message"),
+    [
+        (lambda h: h.update(edges=["previous", "sideways"]), None, "no edge rule 'sideways'"),
+        (lambda h: h.update(edges=["previous", "same_word(recent=0)"]), None, "at least 1"),
+        (lambda h: h.update(edges=["previous"]), None, "not those of the rules"),
+        (lambda h: h.update(edges=7), None, "damaged"),
+        (lambda h: h.pop("functions"), None, "functions"),
+        (lambda h: h["kinds"].update(strange=False), None, "strange.weights"),
+        (lambda h: h["kinds"].pop("previous"), None, "no kind of edge begins chains"),
+        (lambda h: h["kinds"].clear(), None, "not those of the rules"),
+        (lambda h: h["kinds"].update(previous=True), None, "previous.child"),
+        (lambda h: h.update(orderings=[["sideways", 0]]), None, "no ordering 'sideways'"),
+        (lambda h: h.update(orderings=[]), None, "no orderings"),
+        (lambda h: h.update(orderings=["forward"]), None, "damaged"),
+        (lambda h: h.update(gate=True), None, "previous.gate"),
+        (None, lambda a: a.pop("next.weights.start"), "next.weights.start"),
+        (None, lambda a: a.pop("same_word.child"), "same_word.child"),
+        (None, lambda a: a["same_word.parent"].fill(10**6), "unknown features"),
+        (None, lambda a: a.update({"same_word.child": np.zeros(3)}), "unknown features"),
+        (None, lambda a: a.update({"same_word.child": np.zeros(1, np.int32)}), "outside a table"),
+        (None, lambda a: a["same_word.weights.transitions"].fill(np.inf), "finite"),
+        (None, lambda a: a.pop("rule.1.common.text"), "rule.1.common"),
+    ],
+)
+def test_damage_of_linked_models_is_named(header, arrays, message, tmp_path):
+    save(linked("plain"), tmp_path / "m.skip")
+    rewritten(tmp_path / "m.skip", header, arrays)
+    with pytest.raises(ModelFileError, match=message):
+        load_model(tmp_path / "m.skip")
+
+
+def test_a_damaged_gate_is_named(tmp_path):
+    save(linked("learned"), tmp_path / "m.skip")
+    rewritten(tmp_path / "m.skip", None, lambda a: a.update({"next.gate": np.zeros(2)}))
+    with pytest.raises(ModelFileError, match="gate of 'next'"):
+        load_model(tmp_path / "m.skip")
+
+
+def test_linked_estimators_are_pickled_and_cloned():
+    fitted = linked("own")
+    again = pickle.loads(pickle.dumps(fitted))
+    assert again.predict(TRAIN) == fitted.predict(TRAIN)
+    assert clone(fitted).get_params() == fitted.get_params()
+    assert clone(fitted).fit(TRAIN).model_.rules
 
 
 def test_altered_contents_fail_the_checksum(path):

@@ -29,7 +29,7 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
-from skipchain.graph.rules import Own, Same, parse_rules
+from skipchain.graph.rules import Alone, Own, Same, parse_rules
 from skipchain.inference.gate import FEATURES, Gate
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
@@ -182,7 +182,7 @@ def _graph_model(
     missing = [name for name in header["functions"] if name not in functions]
     if missing:
         raise ModelFileError(
-            f"{path}: the model uses an edge rule of its author's own, {missing[0]!r}; "
+            f"{path}: the edges of the model need a function of its author's own, {missing[0]!r}; "
             f"load it in Python with functions={{{missing[0]!r}: …}}"
         )
     if not isinstance(features, Vocabulary):
@@ -212,6 +212,12 @@ def _graph_model(
     if not conditionals or not set(conditionals) <= known:
         raise ValueError(f"the kinds of edges {list(conditionals)} are not those of the rules")
     orderings = tuple(Ordering(str(way), int(seed)) for way, seed in header["orderings"])
+    chains = [rule for rule in rules if rule.chain] or [Alone()]
+    for ordering in orderings:
+        if not any(rule.kinds[ordering.backward] in conditionals for rule in chains):
+            raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")
+    if not orderings:
+        raise ValueError("there are no orderings")
     return GraphModel(
         str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
         header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
@@ -334,7 +340,7 @@ def _dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> NDArray[np.floa
 
 def _recipe(features: Features) -> tuple[dict[str, Any], Arrays]:
     if isinstance(features, Vocabulary):
-        functions = sorted(features.templates.functions)
+        functions = sorted(features.templates.own_views)
         return (
             {"kind": "templates", "text": features.templates.text, "functions": functions},
             features.to_arrays(),

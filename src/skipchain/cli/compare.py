@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import catch_warnings
 
 import typer
 
@@ -129,19 +131,20 @@ def compare(
     assert training is not None
     assert testing is not None
     try:
-        found = measure(
-            contenders,
-            training,
-            testing,
-            dev=held_out,
-            decoders=wanted,
-            beam=BEAM if beam is None else beam,
-            folder=output,
-            say=None if quiet else say,
-            display=None if quiet else training_display,
-            features=features,
-            **shared_settings(encoding, min_count, constraints, threads, seed),
-        )
+        with catch_warnings(action="ignore") if quiet else nullcontext():
+            found = measure(
+                contenders,
+                training,
+                testing,
+                dev=held_out,
+                decoders=wanted,
+                beam=BEAM if beam is None else beam,
+                folder=output,
+                say=None if quiet else say,
+                display=None if quiet else training_display,
+                features=features,
+                **shared_settings(encoding, min_count, constraints, threads, seed),
+            )
     except KeyboardInterrupt:
         kept = (
             "nothing is kept without --output"

@@ -137,9 +137,9 @@ def _entry(contender: Contender, trial: Trial) -> _Entry:
         templates = templates.for_corpus(trial.train)
         templates.for_corpus(trial.test)
         if isinstance(estimator, LinkedEstimator):
-            rules = estimator._rules()
-            check_documents(trial.train, rules)
-            check_documents(trial.test, rules, longest_document(trial.train))
+            longest = longest_document(trial.train)
+            for corpus in (trial.train, trial.test):
+                check_documents(corpus, estimator._rules(), longest)
     except SkipchainError as error:
         raise SkipchainError(f"{contender.name}: {error}") from None
     return _Entry(contender, trial, templates)

@@ -86,6 +86,13 @@ class Templates:
         elif view.function not in self.functions:
             check_arguments(view.function, view.arguments)
 
+    @property
+    def own_views(self) -> set[str]:
+        """The views of the user's own that the templates have, among the functions given."""
+        views = (view for t in self.templates for atom in t.atoms for view in chain_of(atom.view))
+        used = {view.function for view in views}
+        return {name for name in self.functions if name in used}
+
     @classmethod
     def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
         """Read template text."""

@@ -33,6 +33,12 @@ class Ordering:
     way: str = FORWARD
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.way not in (FORWARD, BACKWARD, RANDOM):
+            raise ParameterError(
+                f"there is no ordering {self.way!r}; wanted {FORWARD}, {BACKWARD} or {RANDOM}"
+            )
+
     @property
     def backward(self) -> bool:
         """Whether sentences are read from right to left."""

@@ -24,6 +24,10 @@ UserRule = Callable[[Corpus], Any]
 WORD = View("word")
 RECENT, MAX_DOCUMENTS = 5, 100
 DIRECTIONS = ("both", "incoming", "outgoing")
+NO_LINKS = (
+    "the edges are links, but the corpus has none; give Corpus.of(…, links=…), or read a file of "
+    "JSON lines with links"
+)
 NEAREST = 2  # tokens that stand next to each other are linked by `previous` already
 
 
@@ -246,13 +250,16 @@ class Links(Rule):
         """Which of the two kinds there are."""
         return self.direction != DIRECTIONS[2], self.direction != DIRECTIONS[1]
 
+    def fit(self, corpus: Corpus) -> Links:
+        """The rule itself; without links there is nothing to learn from them."""
+        if corpus.links is None:
+            raise SkipchainError(NO_LINKS)
+        return self
+
     def pairs(self, corpus: Corpus) -> Pairs:
         """The links, by the page linked. [K, 2]"""
         if corpus.links is None:
-            raise SkipchainError(
-                "the edges are links, but the corpus has none; give Corpus(links=…), or read a "
-                "file of JSON lines with links"
-            )
+            return np.zeros((0, 2), np.int64)
         return _by_later(np.asarray(corpus.links))
 
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainWarning
-from skipchain.graph.rules import Rule
+from skipchain.graph.rules import NO_LINKS, Links, Rule
 
 FAR_LONGER = 10  # times the longest document of training
 REMEDY = "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
 
 
 def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None = None) -> None:
-    """Warn of a corpus that has been cut into sentences, or not cut into documents at all.
+    """Warn of a corpus that has been cut into sentences, not into documents, or has no links.
 
     ``longest`` is the number of tokens of the longest document in training. Rules that link no
     tokens of different sentences need no documents.
@@ -27,6 +27,8 @@ def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None =
     """
     if all(rule.chain for rule in rules) or not corpus.n_tokens:
         return
+    if corpus.links is None and any(isinstance(rule, Links) for rule in rules):
+        warnings.warn(NO_LINKS, SkipchainWarning, stacklevel=2)
     if corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
         warnings.warn(
             f"every document is one sentence, so no label can depend on another sentence; {REMEDY}",
