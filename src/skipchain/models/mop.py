@@ -180,6 +180,8 @@ class MoPMEMM(LinkedEstimator):
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
+        if self.mixing == LEARNED:
+            self._folds(task.relations.corpus.n_documents)
         linked = Linked(task.rows, task.relations)
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
@@ -197,6 +199,8 @@ class MoPMEMM(LinkedEstimator):
             if task.progress is not None and self.objective != SEPARATE:
                 task.progress.end(minimum)
             gate = self._gate(task, kinds)
+            if gate is None:
+                return model, replace(minimum, reason=INTERRUPTED), parameters
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
         return model, minimum, parameters
@@ -244,27 +248,34 @@ class MoPMEMM(LinkedEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
 
-    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate:
-        """Mixing weights that do well on documents which the edges' models have not seen."""
-        corpus = task.relations.corpus
-        folds = min(self.folds, corpus.n_documents)
+    def _folds(self, documents: int) -> int:
+        """Into how many parts documents are dealt for a gate."""
+        folds = min(self.folds, documents)
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {corpus.n_documents} documents"
+                f"out; got folds={self.folds} and {documents} documents"
             )
-        fold = np.arange(corpus.n_documents) % folds
+        return folds
+
+    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
+        """Mixing weights that do well on documents which the edges' models have not seen.
+
+        None where learning was interrupted.
+        """
+        folds = self._folds(task.relations.corpus.n_documents)
+        fold = np.arange(task.relations.corpus.n_documents) % folds
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
             rest = replace(rest, progress=task.progress)
             note = f", without part {number + 1} of {folds}, for the mixing weights"
             linked = Linked(rest.rows, rest.relations)
-            found = {
-                kind: self._separate(rest, linked, kind, note)[0]
-                for kind in kinds
-                if linked.n_rows(kind)
-            }
+            found = {}
+            for kind in (kind for kind in kinds if linked.n_rows(kind)):
+                found[kind], learnt = self._separate(rest, linked, kind, note)
+                if learnt.minimum.reason == INTERRUPTED:
+                    return None
             model = replace(task.blank, conditionals=found)
             ends = {kind: own.ends for kind, own in found.items()}
             held_out = Linked.of(held.rows, held.relations, ends)
