@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 
-from skipchain.corpus.corpus import plural
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
 from skipchain.features.ends import Ends, with_labels
@@ -34,6 +33,7 @@ from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights
 
 OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
+EDGES = "previous, same_word(lower=true)"
 UNIFORM, LEARNED = "uniform", "learned"
 GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
@@ -93,7 +93,7 @@ class MoPMEMM(LinkedEstimator):
         self,
         features: str | Path | Templates = "ner",
         *,
-        edges: str | Sequence[Any] = "previous, same_word",
+        edges: str | Sequence[Any] = EDGES,
         orderings: str | Sequence[str | Ordering] = "forward, backward",
         encoding: str | None = "bioes",
         mixing: str = UNIFORM,
@@ -249,23 +249,22 @@ class MoPMEMM(LinkedEstimator):
         return Conditional(weights, ends), learnt
 
     def _folds(self, documents: int) -> int:
-        """How many parts the documents are cut into to learn a gate."""
+        """Into how many parts documents are dealt for a gate."""
         folds = min(self.folds, documents)
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {plural(documents, 'document')}"
+                f"out; got folds={self.folds} and {documents} documents"
             )
         return folds
 
     def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
         """Mixing weights that do well on documents which the edges' models have not seen.
 
-        None where training was interrupted.
+        None where learning was interrupted.
         """
-        documents = task.relations.corpus.n_documents
-        folds = self._folds(documents)
-        fold = np.arange(documents) % folds
+        folds = self._folds(task.relations.corpus.n_documents)
+        fold = np.arange(task.relations.corpus.n_documents) % folds
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
@@ -273,11 +272,10 @@ class MoPMEMM(LinkedEstimator):
             note = f", without part {number + 1} of {folds}, for the mixing weights"
             linked = Linked(rest.rows, rest.relations)
             found = {}
-            for kind in kinds:
-                if linked.n_rows(kind):
-                    found[kind], learnt = self._separate(rest, linked, kind, note)
-                    if learnt.minimum.reason == INTERRUPTED:
-                        return None
+            for kind in (kind for kind in kinds if linked.n_rows(kind)):
+                found[kind], learnt = self._separate(rest, linked, kind, note)
+                if learnt.minimum.reason == INTERRUPTED:
+                    return None
             model = replace(task.blank, conditionals=found)
             ends = {kind: own.ends for kind, own in found.items()}
             held_out = Linked.of(held.rows, held.relations, ends)
