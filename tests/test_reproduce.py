@@ -158,7 +158,7 @@ def test_mixtures_of_parents_on_names():
     table = reproduce("mop-ner", Run(quick=True))
     for part in ("testa", "testb"):
         f1 = by_system(table, f"F1 {part}")
-        assert len(f1) == 11
+        assert len(f1) == 12
         averaged = f1["mixture, joint, averaged"].measured
         assert averaged > f1["mixture, joint"].measured
         assert averaged > f1["MEMM, posterior"].measured + 1.0
