@@ -51,8 +51,12 @@ FAMILY = {
     "mop-memm, mixture": {"objective": "mixture"},
     "mop-memm, learned": {"mixing": "learned", "folds": 2},
     "mop-memm, forward": {"edges": "previous", "orderings": "forward"},
+    "skip-chain-crf": {},
+    "skip-chain-crf, joint": {"objective": "joint"},
+    "skip-chain-crf, no chain": {"edges": "same(lower)", "agreement": True, "objective": "joint"},
     "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
 }
+LINKED = ("mop", "skip")
 NAMES, PLACES = ["Ada", "Bo", "Cy", "Dee"], ["York", "Rome", "Oslo"]
 
 
@@ -184,7 +188,7 @@ def test_features_may_be_given_directly(name):
     estimator = make(name, scheme="iob2")
     X, y = ([[[word] for word in s.words] for s in TRAIN], [s.labels for s in TRAIN])
     refusals = {"dependent": "needs templates", "dictionary": "one of words"}
-    for needed, told in refusals.items() | {("mop", "learns from a Corpus")}:
+    for needed, told in refusals.items() | {(own, "learns from a Corpus") for own in LINKED}:
         if FAMILY[name].get(needed) or name.startswith(needed):
             with pytest.raises(ParameterError, match=told):
                 estimator.fit(X, y)
@@ -342,7 +346,8 @@ def test_a_pickle_keeps_everything(fitted):
 
 def test_another_model_may_begin_from_it(name, fitted):
     warm = make(name).shortened()
-    for kind, told in (("hmm", "counted afresh"), ("mop", "cannot start from another model")):
+    refusals = {"hmm": "counted afresh"} | dict.fromkeys(LINKED, "cannot start from another model")
+    for kind, told in refusals.items():
         if name.startswith(kind):
             with pytest.raises(ParameterError, match=told):
                 warm.fit(TRAIN, start=fitted)

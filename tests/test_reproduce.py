@@ -153,6 +153,24 @@ def test_encodings_are_compared_with_io():
     assert len({picture.name for picture in table.pictures}) == 2
 
 
+@needs_data
+def test_mixtures_of_parents_on_names():
+    table = reproduce("mop-ner", Run(quick=True))
+    for part in ("testa", "testb"):
+        f1 = by_system(table, f"F1 {part}")
+        assert len(f1) == 11
+        averaged = f1["mixture, joint, averaged"].measured
+        assert averaged > f1["mixture, joint"].measured
+        assert averaged > f1["MEMM, posterior"].measured + 1.0
+        assert all(row.low < row.measured < row.high for row in f1.values())
+    assert f1["CRF, skip chain"].published is None  # the paper has testa only
+    same = by_system(table, "consistency, testb")
+    assert same["mixture, joint, averaged"].measured > same["MEMM, Viterbi"].measured
+    people = by_system(table, "Washington right, of 8")
+    assert people["mixture, separate"].measured > people["MEMM, posterior"].measured
+    assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
+
+
 def test_io_merges_names_that_touch():
     corpus = Corpus.of([["Ada", "Bo", "ran"]], [["B-PER", "B-PER", "O"]], scheme="iob2")
     assert rewritten(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]

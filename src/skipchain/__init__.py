@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from skipchain.models.memm import MEMM
     from skipchain.models.mop import MoPMEMM
     from skipchain.models.perceptron import Perceptron
+    from skipchain.models.skipchain import SkipChainCRF
     from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ _WHERE = {
     "MaxEnt": "skipchain.models.maxent",
     "MoPMEMM": "skipchain.models.mop",
     "Perceptron": "skipchain.models.perceptron",
+    "SkipChainCRF": "skipchain.models.skipchain",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
     "SkipchainError": "skipchain.errors",
@@ -55,6 +57,7 @@ __all__ = [
     "MaxEnt",
     "MoPMEMM",
     "Perceptron",
+    "SkipChainCRF",
     "SkipchainError",
     "Tagger",
     "Templates",

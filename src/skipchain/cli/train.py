@@ -32,7 +32,7 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm")
+MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf")
 
 
 def train(
@@ -63,8 +63,8 @@ def train(
         str | None,
         typer.Option(
             metavar="RULES",
-            help="For mop-memm: what links labels, such as 'previous, same_word(recent=3), "
-            "same(lower), links, alone' (previous, same_word).",
+            help="For mop-memm and skip-chain-crf: what links labels, such as 'previous, "
+            "same_word(recent=3), same(lower), links, alone' (previous, same_word(lower=true)).",
         ),
     ] = None,
     orderings: Annotated[
@@ -100,7 +100,8 @@ def train(
         str | None,
         typer.Option(
             help="conditional (whole sequences; mop-memm: each kind of edge by itself), marginal "
-            "(single labels; lbfgs), or for mop-memm mixture (all edges together; lbfgs)."
+            "(single labels; lbfgs), or for mop-memm mixture (all edges together; lbfgs); "
+            "skip-chain-crf: piecewise (each kind of edge by itself), or joint (lbfgs)."
         ),
     ] = None,
     l1: Annotated[
