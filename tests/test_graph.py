@@ -104,6 +104,39 @@ def test_links_both_ways_or_one():
     assert Relations.of(corpus, [both]).dag(Ordering()).of(2) == [(1, "incoming"), (0, "outgoing")]
 
 
+def test_siblings_are_linked_both_ways_round():
+    links = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 0), (3, 2), (4, 5), (4, 6)]
+    corpus = Corpus.of([[str(k)] for k in range(7)], documents=[4, 3], links=links)
+    wanted = {(1, 2), (1, 3), (2, 3), (0, 2), (5, 6)}
+    found = [tuple(pair) for pair in parse_rules("siblings")[0].pairs(corpus).tolist()]
+    assert len(found) == len(set(found)) == 10
+    assert {pair for pair in found if pair[0] < pair[1]} == wanted
+    assert {pair[::-1] for pair in found} == set(found)
+    few = parse_rules("siblings(most=2)")[0].pairs(corpus).tolist()
+    assert sorted(few) == [[0, 2], [2, 0], [5, 6], [6, 5]]
+    # one kind of edge, whichever of the two is visited first
+    relations = Relations.of(corpus, parse_rules("siblings"))
+    assert relations.dag(Ordering()).of(2) == [(1, "siblings"), (0, "siblings")]
+    assert relations.dag(Ordering("backward")).of(2) == [(3, "siblings")]
+
+
+def test_siblings_learn_from_both_ways_round():
+    words = [["list"], ["ada"], ["bo"], ["list"], ["x"], ["y"]] * 2
+    labels = [["hub"], ["A"], ["A"], ["hub"], ["B"], ["B"]] * 2
+    links = [(h + s, h + t) for h in (0, 3, 6, 9) for s, t in ((0, 1), (0, 2))]
+    corpus = Corpus.of(words, labels, documents=[6, 6], links=links)
+    fitted = MoPMEMM("word", edges="siblings", orderings="random(4)", encoding=None).fit(corpus)
+    assert set(fitted.model_.conditionals) == {"siblings", "alone"}
+    table = fitted.model_.conditionals["siblings"].weights.transitions
+    names = fitted.model_.labels
+    a, b = names.index("A"), names.index("B")
+    assert table[a, a] > 0 >= table[a, b]
+    new = Corpus.of([["list"], ["ada"], ["new"]], documents=[3], links=[(0, 1), (0, 2)])
+    assert fitted.predict(new)[2] == ["A"]
+    with pytest.raises(SkipchainError, match="the corpus has none"):
+        MoPMEMM("word", edges="siblings").fit(Corpus.of([["a"]], [["A"]]))
+
+
 def test_without_links_there_is_nothing_to_learn_but_something_to_tag():
     linked = Corpus.of([["a"], ["b"]] * 2, [["A"], ["B"]] * 2, documents=[4], links=[(0, 1)])
     plain = Corpus.of([["a"], ["b"]], [["A"], ["B"]])
@@ -137,6 +170,7 @@ def test_words_of_too_many_documents_are_left_out():
         "previous",
         "previous, same_word",
         "alone, links(incoming), same(lower)",
+        "links, siblings(most=7)",
         "same(suffix(3), recent=2, max_documents=7, lower=true, capitalised=true)",
         'same(find("a,b[)]c"))',
     ],
@@ -170,6 +204,8 @@ def test_rules_can_be_written_and_read_again(text):
         ("same_word(lower=maybe)", "lower must be true or false, got 'maybe'"),
         ("links(sideways)", "one of both, incoming, outgoing, got 'sideways'"),
         ("links(incoming, outgoing)", "links takes one direction"),
+        ("siblings(most=1)", "most must be a whole number of at least 2, got 1"),
+        ("siblings(recent=2)", "does not take 'recent=2'; wanted most, each"),
         ("previous, previous", "two edge rules have the name"),
         ("same_word, same_word(recent=2)", "two edge rules have the name 'same_word"),
     ],
