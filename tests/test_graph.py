@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 
 from skipchain import Corpus, MoPMEMM, SkipchainError
 from skipchain.errors import ParameterError, SkipchainWarning
-from skipchain.graph import Dag, Ordering, Own, Relations, parse_orderings, parse_rules
+from skipchain.graph import (
+    Dag,
+    Ordering,
+    Own,
+    Relations,
+    parse_orderings,
+    parse_rules,
+    same_word,
+)  # fmt: skip
 from skipchain.graph.rules import split_arguments
+from skipchain.inference.mixture import edges_of
 from skipchain.kernels import mixture
 from skipchain.models.wholeness import check_documents
 
@@ -201,6 +210,8 @@ def test_rules_can_be_written_and_read_again(text):
         ("same_word(2)", "does not take '2'"),
         ("same_word(recent=few)", "recent must be a whole number, got 'few'"),
         ("same_word(recent=0)", "recent must be a whole number of at least 1, got 0"),
+        ("same_word(recent=²)", "recent must be a whole number, got '²'"),
+        ("same_word(recent=2, recent=3)", "same_word: recent is given twice"),
         ("same_word(lower=maybe)", "lower must be true or false, got 'maybe'"),
         ("links(sideways)", "one of both, incoming, outgoing, got 'sideways'"),
         ("links(incoming, outgoing)", "links takes one direction"),
@@ -220,6 +231,23 @@ def test_mistakes_in_lists_of_rules_are_named():
         parse_rules(["previous", 3])
     with pytest.raises(ParameterError, match=r"there are previous.*, mine"):
         parse_rules("other", {"mine": lambda corpus: []})
+    for wrong in (None, 3):
+        with pytest.raises(ParameterError, match=f"text or a list of rules, got {wrong}"):
+            parse_rules(wrong)
+
+
+def test_a_rule_of_ones_own_has_a_name_that_can_be_stored():
+    with pytest.raises(ParameterError, match="cannot have the name '<lambda>'"):
+        parse_rules(["previous", lambda corpus: []])
+    for name in ("previous", "alone", "links"):
+        with pytest.raises(ParameterError, match=f"cannot have the name {name!r}"):
+            parse_rules(name, {name: lambda corpus: []})
+
+
+def test_recent_may_be_larger_than_any_number_of_mentions():
+    corpus = Corpus.of([["Ada"], ["Bo"], ["Ada"], ["Ada"]])
+    found = same_word(recent=10**9).pairs(corpus)
+    assert found.tolist() == [[0, 2], [2, 3], [0, 3]]
 
 
 def test_a_view_of_several_strings_is_refused():
@@ -290,6 +318,10 @@ def test_mistakes_in_orderings_are_named(text):
         parse_orderings(text)
     with pytest.raises(ParameterError, match="no ordering"):
         parse_orderings([])
+    with pytest.raises(ParameterError, match="no ordering '3'"):
+        parse_orderings([3])
+    with pytest.raises(ParameterError, match="orderings are text or a list, got None"):
+        parse_orderings(None)
 
 
 def test_orderings_from_text():
@@ -318,6 +350,10 @@ def test_orderings_from_text():
         (([[], [0]], [["edge"], []]), "node 1 has 1 parents, but 0 kinds"),
         (([[], [0]], [["edge"], ["skip"]]), "node 1: there is no kind of edge 'skip'"),
         (([[], [0]], None, ("edge",), [0, 1]), "node 1 has the parent 0, which is in another doc"),
+        (([[], [0]], None, ("edge",), [0]), "2 nodes, but documents of 1"),
+        (([[], [0]], None, ()), "there is no kind of edge; give names"),
+        (([[], [0.5]],), "node 1 has the parent 0.5; wanted the number of a node"),
+        (([[], ["a"]],), "node 1 has the parent 'a'; wanted the number of a node"),
     ],
 )
 def test_graphs_that_make_no_sense_are_refused(arguments, message):
@@ -345,6 +381,7 @@ def test_graphs_from_parents():
         ([1.0, 0.5], "3 edges, but mixing weights"),
         ([1.0, 0.5, 0.6], "node 1 sum to 1.1, wanted 1: divide"),
         ([1.0, 1.5, -0.5], "mixing weight -0.5 of node 1 is negative"),
+        ([1.0, np.nan, 0.5], "node 1 sum to nan, wanted 1"),
     ],
 )
 def test_mixing_weights_are_shares(weights, message):
@@ -352,6 +389,8 @@ def test_mixing_weights_are_shares(weights, message):
     dag.check_weights(np.array([1.0, 0.25, 0.75]))
     with pytest.raises(SkipchainError, match=message):
         dag.check_weights(np.array(weights))
+    with pytest.raises(SkipchainError, match=message):
+        edges_of(dag, np.array(weights))
 
 
 @pytest.mark.parametrize(
@@ -384,6 +423,7 @@ def test_functions_of_ones_own():
         assert rule.pairs(corpus).tolist() == [[0, 2]]
         assert rule.kinds == ("skip", "skip later")
     assert Own("none", lambda corpus: []).pairs(corpus).shape == (0, 2)
+    assert Own("twice", lambda corpus: [(0, 2), (0, 2)]).pairs(corpus).tolist() == [[0, 2]]
     # a pair may go from the later token to the earlier
     back = Relations.of(corpus, [Own("back", lambda corpus: [(2, 0)])]).dag(Ordering())
     assert back.of(2) == [(0, "back later")]

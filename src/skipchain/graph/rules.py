@@ -191,10 +191,12 @@ class Same(Rule):
         sentence = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentences))
         found = []
         for lag in range(1, min(self.recent, len(order)) + 1):
-            earlier, later = order[:-lag], order[lag:]
+            alike = group[order[:-lag]] == group[order[lag:]]
+            if not alike.any():
+                break  # no string comes that often
+            earlier, later = order[:-lag][alike], order[lag:][alike]
             near = (later - earlier < NEAREST) & (sentence[earlier] == sentence[later])
-            linked = (group[earlier] == group[later]) & ~near
-            found.append(np.stack([earlier[linked], later[linked]], axis=1))
+            found.append(np.stack([earlier[~near], later[~near]], axis=1))
         return _by_later(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
 
     def _keys(self, corpus: Corpus) -> Column:
@@ -318,7 +320,7 @@ class Siblings(Rule):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Own(Rule):
-    """Pairs that a function of the user's own finds in a corpus, each once, in any order.
+    """Pairs that a function of the user's own finds in a corpus, in any order; each counts once.
 
     >>> ends = Own("ends", lambda corpus: [(0, corpus.n_tokens - 1)])
     >>> ends.pairs(Corpus.of([["a", "b", "c"]])).tolist()
@@ -327,6 +329,13 @@ class Own(Rule):
 
     name: str
     function: UserRule
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or self.name in _BUILT_IN:
+            raise ParameterError(
+                f"an edge rule of your own cannot have the name {self.name!r}: it has to be one "
+                f"word, and none of {', '.join(_BUILT_IN)}; give functions={{'name': function}}"
+            )
 
     def __str__(self) -> str:
         return self.name
@@ -350,7 +359,7 @@ class Own(Rule):
                 f"the rule {self.name!r} must give pairs of token numbers [K, 2], got "
                 f"{type(given).__name__}"
             )
-        return _by_later(found.astype(np.int64))
+        return _by_later(np.unique(found.astype(np.int64), axis=0))
 
 
 Arguments = dict[str, Any]
@@ -373,6 +382,8 @@ def parse_rules(
     """
     own = dict(functions or {})
     rules: list[Rule] = []
+    if not isinstance(given, (str, Sequence)):
+        raise ParameterError(f"edges are text or a list of rules, got {given!r}")
     for part in split_arguments(given) if isinstance(given, str) else given:
         if isinstance(part, Rule):
             rules.append(part)
@@ -425,11 +436,13 @@ def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) ->
                 f"{rule} does not take {argument.strip()!r}; wanted {', '.join(known)}, each as "
                 "name=value"
             )
+        if name in found:
+            raise ParameterError(f"{rule}: {name} is given twice")
         if name in ("capitalised", "lower"):
             if text.lower() not in ("true", "false"):
                 raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
             found[name] = text.lower() == "true"
-        elif text.isdigit():
+        elif text.isdecimal():
             found[name] = int(text)
         else:
             raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")

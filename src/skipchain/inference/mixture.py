@@ -30,8 +30,11 @@ Labels = NDArray[np.int32]
 
 def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
     """The graph as kernels take it; without ``weights`` parents count alike."""
-    own = dag.uniform() if weights is None else weights
-    return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, own)
+    if weights is None:
+        weights = dag.uniform()
+    else:
+        dag.check_weights(weights)
+    return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, weights)
 
 
 @dataclass(frozen=True, slots=True)

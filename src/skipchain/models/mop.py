@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
@@ -150,7 +151,7 @@ class MoPMEMM(LinkedEstimator):
 
     def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
         if self.mixing == LEARNED:
-            self._folds(task.relations.corpus.n_documents)
+            self._dealt(task)
         linked = Linked(task.rows, task.relations)
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
@@ -209,23 +210,26 @@ class MoPMEMM(LinkedEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
 
-    def _folds(self, documents: int) -> int:
-        """Into how many parts documents are dealt for a gate."""
-        folds = min(self.folds, documents)
+    def _dealt(self, task: LinkedTask) -> NDArray[np.int64]:
+        """The part that each document belongs to for a gate; empty ones are in the first. [D]"""
+        filled = np.flatnonzero(np.diff(task.relations.documents))
+        folds = min(self.folds, len(filled))
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {documents} documents"
+                f"out; got folds={self.folds} and {len(filled)} documents"
             )
-        return folds
+        fold = np.zeros(task.relations.corpus.n_documents, np.int64)
+        fold[filled] = np.arange(len(filled)) % folds
+        return fold
 
     def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
         """Mixing weights that do well on documents which the edges' models have not seen.
 
         None where learning was interrupted.
         """
-        folds = self._folds(task.relations.corpus.n_documents)
-        fold = np.arange(task.relations.corpus.n_documents) % folds
+        fold = self._dealt(task)
+        folds = int(fold.max()) + 1
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)

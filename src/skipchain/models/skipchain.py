@@ -65,7 +65,8 @@ class SkipChainCRF(LinkedEstimator):
         and in tagging. The model's summary counts the ``unsettled`` documents of training, in which
         messages did not come to rest.
     l2, min_count, optimiser, dropout and others
-        As for `CRF`; they are those of every part. ``joint`` needs lbfgs.
+        As for `CRF`; they are those of every part. ``joint`` ends with lbfgs, whatever the pieces
+        were learnt by, and unless told takes lbfgs for them too.
 
     Examples
     --------
