@@ -88,6 +88,21 @@ def train(
             metavar="N", help="For mop-memm: parts that --mixing learned cuts the data into (3)."
         ),
     ] = None,
+    agreement: Annotated[
+        bool | None,
+        typer.Option(
+            "--agreement",
+            help="For skip-chain-crf: let the features of both ends say whether labels agree.",
+        ),
+    ] = None,
+    damping: Annotated[
+        float | None,
+        typer.Option(help="For skip-chain-crf: share of the old message in a new one (0)."),
+    ] = None,
+    max_sweeps: Annotated[
+        int | None,
+        typer.Option(help="For skip-chain-crf: passes of messages over a document (100)."),
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -183,7 +198,8 @@ def train(
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
-        "mixing": mixing, "folds": folds,
+        "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
+        "max_sweeps": max_sweeps,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,

@@ -42,13 +42,10 @@ class MixtureObjective(LinkedObjective):
         observed: bool = True,
         single: bool = False,
         shares: Sequence[float] | None = None,
-        mixing: Sequence[Floats] | None = None,
     ) -> None:
         super().__init__(linked, labels, n_labels, workers, l2=l2, observed=observed, single=single)
         self._loss = loss
-        self._graphs = [
-            edges_of(dag, None if mixing is None else mixing[k]) for k, dag in enumerate(dags)
-        ]
+        self._graphs = [edges_of(dag) for dag in dags]
         self._shares = list(shares or [1.0] * len(dags))
         self._adjoint = np.empty((len(labels), n_labels))
         self._marginals = np.empty((len(labels), n_labels))
