@@ -70,7 +70,7 @@ def run(dag, alphas, bases, scores, tables, labels=None):
     mixing = np.zeros(dag.n_edges)
     loss = mixture.adjoint_sweep(
         0, dag.n_nodes, edges, bases, scores, psi, both, norms, marginals, labels,
-        np.empty_like(marginals), residuals, pairs, mixing,
+        1.0, np.empty_like(marginals), residuals, pairs, mixing,
     )  # fmt: skip
     return loss, residuals, pairs, mixing
 
@@ -81,7 +81,7 @@ def clamped(dag, alphas, bases, scores, tables, labels, mixed):
     mixture.exponentials(scores, psi)
     residuals, pairs = np.zeros_like(scores), np.zeros_like(tables)
     loss = mixture.clamped_likelihood(
-        0, dag.n_nodes, edges, bases, scores, psi, mixture.tables_of(tables), labels, mixed,
+        0, dag.n_nodes, edges, bases, scores, psi, mixture.tables_of(tables), labels, mixed, 1.0,
         residuals, pairs,
     )  # fmt: skip
     return loss, residuals, pairs

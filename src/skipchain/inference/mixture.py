@@ -81,16 +81,17 @@ class ScoredBlock:
         edges: Edges,
         marginals: Floats,
         labels: Labels,
+        share: float,
         scratch: Floats,
         residuals: Floats,
         pairs: Floats,
         mixing: Floats,
     ) -> float:
-        """The loss −Σ log p_k(y_k) after a sweep, and its gradient; see the kernel."""
+        """The loss −share · Σ log p_k(y_k) after a sweep, and its gradient; see the kernel."""
         return float(
             adjoint_sweep(
                 self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
-                self.norms, marginals, labels, scratch, residuals, pairs, mixing,
+                self.norms, marginals, labels, share, scratch, residuals, pairs, mixing,
             )
         )  # fmt: skip
 

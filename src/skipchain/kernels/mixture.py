@@ -41,16 +41,21 @@ class Edges(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """Label pairs of each kind [M, L, L]: scores, and exp of them minus the largest."""
+    """Label pairs of each kind [M, L, L]: scores, exp of them minus the largest, and that turned.
+
+    The last is indexed [m, j, i], so that sums over j run over whole rows at once.
+    """
 
     logs: NDArray[np.float64]
     exps: NDArray[np.float64]
+    turned: NDArray[np.float64]
 
 
 def tables_of(logs: NDArray[np.float64]) -> Tables:
     """Both forms of scores of label pairs. [M, L, L]"""
     peaks = logs.max(axis=(1, 2), keepdims=True) if logs.size else np.zeros((len(logs), 1, 1))
-    return Tables(logs, np.exp(logs - peaks))
+    exps = np.exp(logs - peaks)
+    return Tables(logs, exps, np.ascontiguousarray(exps.transpose(0, 2, 1)))
 
 
 @njit(nogil=True, cache=True)
@@ -94,10 +99,24 @@ def _conditional(scores, psi, logs, exps, inverse, out):
 
 
 @njit(nogil=True, cache=True)
+def _weighted_rows(turned, factors, out):
+    """out(i) = Σ_j X(i, j) f(j), from the turned table."""
+    labels = factors.shape[0]
+    for i in range(labels):
+        out[i] = 0.0
+    for j in range(labels):
+        f = factors[j]
+        row = turned[j]
+        for i in range(labels):
+            out[i] += row[i] * f
+
+
+@njit(nogil=True, cache=True)
 def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
     """Marginals of the nodes. marginals [N, L]; norms [R, L] are the 1 / Z(i) of each row.
 
-    p_k = Σ_e α_e Σ_i p_u(i) P_e(i, ·); an edge from nowhere adds α_e exp(s) / Σ exp(s).
+    p_k = Σ_e α_e Σ_i p_u(i) P_e(i, ·); an edge from nowhere adds α_e exp(s) / Σ exp(s). A norm of
+    −1 says that the row has to be found in log space.
     """
     labels = scores.shape[1]
     push = np.empty(labels)
@@ -110,49 +129,54 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
             m = edges.kinds[e]
             r = edges.rows[e] - bases[m]
             u = edges.parents[e]
+            near, norm, weight = psi[r], norms[r], edges.weights[e]
             if u < 0:
                 total = 0.0
                 for j in range(labels):
-                    total += psi[r, j]
-                norms[r, 0] = 1.0 / total
+                    total += near[j]
+                norm[0] = 1.0 / total
                 for j in range(labels):
-                    own[j] += edges.weights[e] * psi[r, j] / total
+                    own[j] += weight * near[j] * norm[0]
                 continue
+            exps, parent = tables.exps[m], marginals[u]
+            _weighted_rows(tables.turned[m], near, norm)
             push[:] = 0.0
             for i in range(labels):
-                inverse = _normaliser(psi[r], tables.exps[m, i])
-                norms[r, i] = inverse
-                mass = edges.weights[e] * marginals[u, i]
-                if inverse >= 0.0:
-                    mass *= inverse
+                norm[i] = 1.0 / norm[i] if norm[i] > TINY else -1.0
+                mass = weight * parent[i]
+                if norm[i] >= 0.0:
+                    mass *= norm[i]
                     for j in range(labels):
-                        push[j] += mass * tables.exps[m, i, j]
+                        push[j] += mass * exps[i, j]
                 elif mass > 0.0:
-                    _conditional(
-                        scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], inverse, row
-                    )
+                    _conditional(scores[r], near, tables.logs[m, i], exps[i], norm[i], row)
                     for j in range(labels):
                         own[j] += mass * row[j]
             for j in range(labels):
-                own[j] += push[j] * psi[r, j]
+                own[j] += push[j] * near[j]
 
 
 @njit(nogil=True, cache=True)
 def adjoint_sweep(
-    first, last, edges, bases, scores, psi, tables, norms, marginals, labels, adjoint, residuals,
-    pairs, mixing,
+    first, last, edges, bases, scores, psi, tables, norms, marginals, labels, share, adjoint,
+    residuals, pairs, mixing,
 ):  # fmt: skip
-    """The loss −Σ_k log p_k(y_k), and its gradient, after `sweep`.
+    """The loss −share · Σ_k log p_k(y_k), and its gradient, after `sweep`.
 
-    From the last node to the first: g_k = −[j = y_k] / p_k(y_k) + what its children have sent, and
-    each edge sends g_u(i) += α Σ_j P(i, j) g_k(j). The gradient in the logits of an edge is
-    α p_u(i) P(i, j) (g_k(j) − Σ_j' P(i, j') g_k(j')); summed over i it goes to its row of
+    From the last node to the first: g_k = −share · [j = y_k] / p_k(y_k) + what its children have
+    sent, and each edge sends g_u(i) += α q(i), q(i) = Σ_j P(i, j) g_k(j). The gradient in the
+    logits of an edge is α p_u(i) P(i, j) (g_k(j) − q(i)); summed over i it goes to its row of
     ``residuals`` (added), summed over edges of a kind to ``pairs`` [M, L, L] (added); ``mixing``
     [E] gets that in α. Nodes with label −1 have no term of their own. adjoint [N, L] is scratch.
+
+    With P(i, j) = ψ(j) X(i, j) / Z(i) and c(i) = α p_u(i) / Z(i) that gradient is
+    X(i, j) (c(i) ψ(j) g(j) − c(i) q(i) ψ(j)).
     """
     size = scores.shape[1]
     loss = 0.0
     row = np.empty(size)
+    pulled = np.empty(size)
+    sent = np.empty(size)
     for place in range(first, last):
         adjoint[edges.order[place]] = 0.0
     for place in range(last - 1, first - 1, -1):
@@ -161,48 +185,60 @@ def adjoint_sweep(
         y = labels[k]
         if y >= 0:
             p = max(marginals[k, y], TINY)
-            loss -= np.log(p)
-            g[y] -= 1.0 / p
+            loss -= share * np.log(p)
+            g[y] -= share / p
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
             m = edges.kinds[e]
             r = edges.rows[e] - bases[m]
             u = edges.parents[e]
-            weight = edges.weights[e]
+            near, norm, weight, out = psi[r], norms[r], edges.weights[e], residuals[r]
+            for j in range(size):
+                pulled[j] = near[j] * g[j]
             if u < 0:
-                sent = 0.0
+                change = 0.0
                 for j in range(size):
-                    sent += psi[r, j] * norms[r, 0] * g[j]
+                    change += pulled[j]
+                change *= norm[0]
                 for j in range(size):
-                    residuals[r, j] += weight * psi[r, j] * norms[r, 0] * (g[j] - sent)
-                mixing[e] = sent
+                    out[j] += weight * norm[0] * (pulled[j] - change * near[j])
+                mixing[e] = change
                 continue
+            exps, parent, back, table = tables.exps[m], marginals[u], adjoint[u], pairs[m]
+            _weighted_rows(tables.turned[m], pulled, sent)
             change = 0.0
             for i in range(size):
-                _conditional(
-                    scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], norms[r, i], row
-                )
-                sent = 0.0
-                for j in range(size):
-                    sent += row[j] * g[j]
-                adjoint[u, i] += weight * sent
-                change += marginals[u, i] * sent
-                mass = weight * marginals[u, i]
-                for j in range(size):
-                    d = mass * row[j] * (g[j] - sent)
-                    residuals[r, j] += d
-                    pairs[m, i, j] += d
+                mass = weight * parent[i]
+                if norm[i] >= 0.0:
+                    q = sent[i] * norm[i]
+                    c = mass * norm[i]
+                    d = c * q
+                    for j in range(size):
+                        move = exps[i, j] * (c * pulled[j] - d * near[j])
+                        out[j] += move
+                        table[i, j] += move
+                else:
+                    _conditional(scores[r], near, tables.logs[m, i], exps[i], norm[i], row)
+                    q = 0.0
+                    for j in range(size):
+                        q += row[j] * g[j]
+                    for j in range(size):
+                        move = mass * row[j] * (g[j] - q)
+                        out[j] += move
+                        table[i, j] += move
+                back[i] += weight * q
+                change += parent[i] * q
             mixing[e] = change
     return loss
 
 
 @njit(nogil=True, cache=True)
 def clamped_likelihood(
-    first, last, edges, bases, scores, psi, tables, labels, mixed, residuals, pairs
+    first, last, edges, bases, scores, psi, tables, labels, mixed, share, residuals, pairs
 ):  # fmt: skip
     """The loss where all parents have their known labels, and its gradient, added as above.
 
-    With ``mixed`` −Σ_k log Σ_u α_ku p(y_k | y_u) (equation 3); else each edge by itself,
-    −Σ_k Σ_u log p(y_k | y_u). Edges with an end whose label is not known (−1) are left out.
+    With ``mixed`` −share · Σ_k log Σ_u α_ku p(y_k | y_u) (equation 3); else each edge by itself,
+    −share · Σ_k Σ_u log p(y_k | y_u). Edges with an end whose label is not known (−1) are left out.
     """
     size = scores.shape[1]
     loss = 0.0
@@ -230,16 +266,18 @@ def clamped_likelihood(
                 if mixed and step == 0:
                     whole += edges.weights[e] * row[y]
                     continue
-                share = edges.weights[e] * row[y] / max(whole, TINY) if mixed else 1.0
-                if not mixed:
-                    loss -= np.log(max(row[y], TINY))
+                part = share
+                if mixed:
+                    part *= edges.weights[e] * row[y] / max(whole, TINY)
+                else:
+                    loss -= share * np.log(max(row[y], TINY))
                 for j in range(size):
-                    d = share * (row[j] - (1.0 if j == y else 0.0))
+                    d = part * (row[j] - (1.0 if j == y else 0.0))
                     residuals[r, j] += d
                     if u >= 0:
                         pairs[m, i, j] += d
         if mixed and whole > 0.0:
-            loss -= np.log(max(whole, TINY))
+            loss -= share * np.log(max(whole, TINY))
     return loss
 
 

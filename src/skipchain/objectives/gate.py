@@ -88,7 +88,7 @@ class GateObjective:
         block.sweep(edges, marginals)
         mixing = np.zeros(dag.n_edges)
         loss = block.adjoint(
-            edges, marginals, part.labels, np.empty_like(marginals), np.zeros_like(scores),
+            edges, marginals, part.labels, 1.0, np.empty_like(marginals), np.zeros_like(scores),
             np.zeros_like(tables.logs), mixing,
         )  # fmt: skip
         # through the softmax: dα_e / dlogit_e' = α_e ([e = e'] − α_e')

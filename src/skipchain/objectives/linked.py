@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from skipchain.learn.vectors import dot
 from skipchain.linked import Linked
 from skipchain.parallel import Workers
 from skipchain.scorers.edges import EdgeScores
-from skipchain.scorers.linear import LinearScorer, Weights
+from skipchain.scorers.linear import LinearScorer, Residuals, Weights
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -52,8 +53,11 @@ class LinkedObjective(ABC):
             for kind, rows in linked.edges.items()
         }  # fmt: skip
         self._cuts = np.cumsum([scorer.size for scorer in self._scorers.values()])
-        self._residuals = {
-            kind: np.zeros((rows.tokens.n_rows, n_labels)) for kind, rows in linked.edges.items()
+        # single precision halves what the transposed sums read; they are added up in double
+        precision: Any = np.float32 if single else np.float64
+        self._residuals: dict[str, Residuals] = {
+            kind: np.zeros((rows.tokens.n_rows, n_labels), precision)
+            for kind, rows in linked.edges.items()
         }
 
     @abstractmethod
@@ -117,7 +121,7 @@ class LinkedObjective(ABC):
         first, last = np.zeros(size), np.zeros(size)
         if self._bounded(kind):
             heads, tails = self.linked.bounds(kind)
-            first, last = node[heads].sum(axis=0), node[tails].sum(axis=0)
+            first, last = (node[own].sum(axis=0, dtype=np.float64) for own in (heads, tails))
         own = pairs[self.linked.number(kind)]
         return scorer.gradient(node, own, first, last, _none(scorer), np.zeros((0, size, size)))
 

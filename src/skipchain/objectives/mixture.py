@@ -60,8 +60,6 @@ class MixtureObjective(LinkedObjective):
         return self._labels if relation.rule.chain else self._labels[relation.ends(along=along)[0]]
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
-        for residuals in self._residuals.values():
-            residuals[:] = 0.0
         tables = tables_of(scores.tables)
         parts = self._workers.map(lambda b: self._block(scores, tables, b), self.linked.blocks())
         # summed in the order of the blocks: the same bits whatever the number of threads
@@ -75,21 +73,17 @@ class MixtureObjective(LinkedObjective):
         loss, pairs = 0.0, np.zeros_like(tables.logs)
         total = np.zeros_like(scored.scores)
         for edges, share in zip(self._graphs, self._shares, strict=True):
-            own, own_pairs = np.zeros_like(total), np.zeros_like(pairs)
             if self._loss == MARGINAL:
                 scored.sweep(edges, self._marginals)
-                found = scored.adjoint(
-                    edges, self._marginals, self._labels, self._adjoint, own, own_pairs,
+                loss += scored.adjoint(
+                    edges, self._marginals, self._labels, share, self._adjoint, total, pairs,
                     np.empty(len(edges.parents)),
                 )  # fmt: skip
             else:
-                found = clamped_likelihood(
+                loss += clamped_likelihood(
                     scored.first, scored.last, edges, scored.bases, scored.scores, scored.psi,
-                    tables, self._labels, self._loss == MIXED, own, own_pairs,
+                    tables, self._labels, self._loss == MIXED, share, total, pairs,
                 )  # fmt: skip
-            loss += share * found
-            total += share * own
-            pairs += share * own_pairs
         for kind, place in scored.places.items():
             start, stop = self.linked.row_offsets(kind)[list(block)].tolist()
             self._residuals[kind][start:stop] = total[place]
