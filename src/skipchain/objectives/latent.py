@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from skipchain.dataset import Dataset
 from skipchain.kernels.chain import forward_backward, marginal_residuals
 from skipchain.kernels.latent import expected_labels, pull_back
 from skipchain.learn.vectors import dot
-from skipchain.parallel import Workers
+from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
 from skipchain.potentials import Potentials
 from skipchain.scorers.states import (
     StatePotentials,
@@ -29,6 +30,8 @@ from skipchain.scorers.states import (
 )
 
 Floats = NDArray[np.float64]
+
+BLOCK_NUMBERS = 1 << 15  # scores of one block
 
 
 class StateObjective(ABC):
@@ -83,8 +86,14 @@ class StateObjective(ABC):
             lambda block: function(
                 state_potentials(rows, weights, units, offsets, block, local=self._local)
             ),
-            self._data.blocks(),
+            blocks(self._data.offsets, self._block_tokens),
         )
+
+    @property
+    def _block_tokens(self) -> int:
+        """So few that the tables of a block stay in the processor's cache."""
+        states, labels = self._scorer.n_states, self._scorer.n_labels
+        return min(BLOCK_TOKENS, max(1, BLOCK_NUMBERS // (states * (states + 1 + labels))))
 
     def _block(self, p: StatePotentials) -> float:
         """Write the gradient in the scores of one block, and return its loss."""
@@ -191,6 +200,7 @@ class ExpectedLikelihood(StateObjective):
         super().__init__(data, scorer, workers, l2=l2, local=local)
         self._pairs = np.zeros_like(self._transitions)
         self._emitted = np.zeros_like(self._emissions)
+        self._like = None
 
     @property
     def nbytes(self) -> int:
@@ -206,6 +216,29 @@ class ExpectedLikelihood(StateObjective):
             vector,
             lambda p: self._posterior(p, self._pairs[p.tokens], self._emitted[p.tokens], power),
         )
+
+    def m_step(self) -> StateObjective:
+        """What the M-step is to minimise.
+
+        A local model learns from every token by itself, so that tokens with the same features can
+        be taken together; where there are many, that saves most of the work.
+        """
+        if not self._local:
+            return self
+        if self._like is None:
+            first, like = self._data.rows.tokens.distinct()
+            self._like = like
+            self._few = replace(
+                self._data, rows=self._data.rows.take(first), offsets=np.arange(len(first) + 1),
+                labels=np.zeros(len(first), np.int32), allowed=None,
+            )  # fmt: skip
+            scorer = self._scorer
+            few = StateScorer(self._few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
+            self._together = type(self)(self._few, few, self._workers, l2=self._l2, local=True)
+        for whole, part in ((self._pairs, self._together._pairs), (self._emitted, self._together._emitted)):
+            part[:] = 0.0
+            np.add.at(part, self._like, whole)
+        return self._together
 
     def counts(self) -> tuple[Floats, Floats]:
         """How often states follow each other [S + 1, S], and emit labels [S, L], as expected."""
