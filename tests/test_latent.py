@@ -20,7 +20,7 @@ LENGTHS, STATES, LABELS, COLUMNS = (3, 0, 1, 2), 3, 2, 2
 def problem(seed=0, known="all", bias=True, scale=1.0):
     """Random inputs, labels and weights: data, scorer, vector."""
     rng = np.random.default_rng(seed)
-    features, rows, offsets = NumberedFeatures.fit(
+    _, rows, offsets = NumberedFeatures.fit(
         [rng.normal(size=(length, COLUMNS)) for length in LENGTHS]
     )
     size = sum(LENGTHS)
@@ -212,8 +212,7 @@ def test_best_paths_equal_enumeration(local, constrained):
             (prob, y)
             for _, y, prob in paths
             if not constrained
-            or (not y or start[y[0]])
-            and all(pairs[i, j] for i, j in itertools.pairwise(y))
+            or ((not y or start[y[0]]) and all(pairs[i, j] for i, j in itertools.pairwise(y)))
         ]
         best = max(legal)[1]
         assert labels[a : a + len(best)].tolist() == list(best)

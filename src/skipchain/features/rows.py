@@ -58,9 +58,8 @@ class Sparse:
         """
         numbers: dict[bytes, int] = {}
         like = np.empty(self.n_rows, np.int32)
-        first = []
-        cuts = self.indptr.tolist()
-        for row, (a, b) in enumerate(pairwise(cuts)):
+        first: list[int] = []
+        for row, (a, b) in enumerate(pairwise(self.indptr.tolist())):
             key = self.indices[a:b].tobytes() + self.values[a:b].tobytes()
             number = numbers.setdefault(key, len(first))
             if number == len(first):

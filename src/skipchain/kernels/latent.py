@@ -172,3 +172,34 @@ def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score
             s = state_back[t, s, y]
             y = label_back[t, s, y]
             labels[first + t - 1] = y
+
+
+@njit(nogil=True, cache=True)
+def window_probabilities(states, pairs, chances, starts, stops, allowed, rows, probability):
+    """The probability that the labels of each window lie in its sets, into probability [K].
+
+    Given the input the states are a Markov chain with marginals ``states`` [N, S] and ``pairs``
+    [N, S, S]; ``chances`` [N, S, L] are p(label | state). The sets are as in `Windows`.
+    """
+    size = states.shape[1]
+    here, before = np.empty(size), np.empty(size)
+    for k in range(starts.shape[0]):
+        total = 0.0
+        for t in range(starts[k], stops[k]):
+            row = allowed[rows[k] + t - starts[k]]
+            total = 0.0
+            for s in range(size):
+                mass = states[t, s]
+                if t > starts[k]:
+                    mass = 0.0
+                    for i in range(size):
+                        if before[i] > 0.0:
+                            mass += before[i] * pairs[t, i, s] / states[t - 1, i]
+                share = 0.0
+                for y in range(row.shape[0]):
+                    if row[y]:
+                        share += chances[t, s, y]
+                here[s] = mass * share
+                total += here[s]
+            here, before = before, here
+        probability[k] = total

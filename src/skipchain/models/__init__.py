@@ -17,6 +17,8 @@ ESTIMATORS = {
     "perceptron": ("perceptron", "Perceptron"),
     "hmm": ("hmm", "HMM"),
     "mop-memm": ("mop", "MoPMEMM"),
+    "iohmm": ("iohmm", "IOHMM"),
+    "hrf": ("hrf", "HRF"),
 }
 """The file and the class of each kind of model."""
 

@@ -11,27 +11,27 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
+from skipchain.features.rows import Sparse
 from skipchain.kernels.chain import forward_backward, marginal_residuals
 from skipchain.kernels.latent import expected_labels, pull_back
 from skipchain.learn.vectors import dot
-from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
+from skipchain.parallel import Workers, blocks
 from skipchain.potentials import Potentials
+from skipchain.scorers.linear import sum_rows, turned
 from skipchain.scorers.states import (
     StatePotentials,
     StateScorer,
+    block_tokens,
     state_potentials,
     state_units,
 )
 
 Floats = NDArray[np.float64]
-
-BLOCK_NUMBERS = 1 << 15  # scores of one block
 
 
 class StateObjective(ABC):
@@ -86,14 +86,8 @@ class StateObjective(ABC):
             lambda block: function(
                 state_potentials(rows, weights, units, offsets, block, local=self._local)
             ),
-            blocks(self._data.offsets, self._block_tokens),
+            blocks(offsets, block_tokens(self._scorer.n_states, self._scorer.n_labels)),
         )
-
-    @property
-    def _block_tokens(self) -> int:
-        """So few that the tables of a block stay in the processor's cache."""
-        states, labels = self._scorer.n_states, self._scorer.n_labels
-        return min(BLOCK_TOKENS, max(1, BLOCK_NUMBERS // (states * (states + 1 + labels))))
 
     def _block(self, p: StatePotentials) -> float:
         """Write the gradient in the scores of one block, and return its loss."""
@@ -200,7 +194,21 @@ class ExpectedLikelihood(StateObjective):
         super().__init__(data, scorer, workers, l2=l2, local=local)
         self._pairs = np.zeros_like(self._transitions)
         self._emitted = np.zeros_like(self._emissions)
-        self._like = None
+        self._members = Sparse.empty(0)
+        self._together = self._on_distinct_tokens() if local else None
+
+    def _on_distinct_tokens(self) -> ExpectedLikelihood | None:
+        """The same for tokens that differ in their features; None where most of them do."""
+        data, scorer = self._data, self._scorer
+        first, like = data.rows.tokens.distinct()
+        if len(first) > data.n_tokens // 2:
+            return None
+        self._members = turned(Sparse(np.arange(data.n_tokens + 1), like), len(first))
+        few = Dataset(
+            data.rows.take(first), np.arange(len(first) + 1), np.zeros(len(first), np.int32)
+        )
+        own = StateScorer(few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
+        return ExpectedLikelihood(few, own, self._workers, l2=self._l2, local=True)
 
     @property
     def nbytes(self) -> int:
@@ -220,25 +228,18 @@ class ExpectedLikelihood(StateObjective):
     def m_step(self) -> StateObjective:
         """What the M-step is to minimise.
 
-        A local model learns from every token by itself, so that tokens with the same features can
-        be taken together; where there are many, that saves most of the work.
+        A local model learns from every token by itself, so that tokens with the same features are
+        taken together; where there are many, that saves most of the work.
         """
-        if not self._local:
+        if self._together is None:
             return self
-        if self._like is None:
-            first, like = self._data.rows.tokens.distinct()
-            self._like = like
-            self._few = replace(
-                self._data, rows=self._data.rows.take(first), offsets=np.arange(len(first) + 1),
-                labels=np.zeros(len(first), np.int32), allowed=None,
-            )  # fmt: skip
-            scorer = self._scorer
-            few = StateScorer(self._few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
-            self._together = type(self)(self._few, few, self._workers, l2=self._l2, local=True)
-        for whole, part in ((self._pairs, self._together._pairs), (self._emitted, self._together._emitted)):
-            part[:] = 0.0
-            np.add.at(part, self._like, whole)
-        return self._together
+        few = self._together
+        for source, out in ((self._pairs, few._pairs), (self._emitted, few._emitted)):
+            width = source[0].size
+            sum_rows(
+                self._members, source.reshape(-1, width), out.reshape(-1, width), self._workers
+            )
+        return few
 
     def counts(self) -> tuple[Floats, Floats]:
         """How often states follow each other [S + 1, S], and emit labels [S, L], as expected."""

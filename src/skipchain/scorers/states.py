@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from skipchain.features.rows import Rows, Sparse
 from skipchain.kernels.gather import gather
 from skipchain.kernels.latent import evidence, normalise
-from skipchain.parallel import Workers
+from skipchain.parallel import BLOCK_TOKENS, Workers
 from skipchain.potentials import Potentials
 from skipchain.scorers.linear import sum_rows, turned, unit_sums
 
 Floats = NDArray[np.float64]
+
+BLOCK_NUMBERS = 1 << 15  # scores of one block
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,12 @@ class StateWeights:
     @property
     def n_states(self) -> int:
         """The number of hidden states."""
-        return self.emissions.shape[1]
+        return int(self.emissions.shape[1])
 
     @property
     def n_labels(self) -> int:
         """The number of labels."""
-        return self.emissions.shape[2]
+        return int(self.emissions.shape[2])
 
     @property
     def vector(self) -> Floats:
@@ -68,7 +70,7 @@ class StateWeights:
         for table in (self.transitions, self.emissions):
             logs = table.copy()
             normalise(logs, np.empty_like(logs), np.empty(logs.shape[:2]))
-            said = table.any(axis=(1, 2))[:, None, None]
+            said = np.any(table, axis=(1, 2), keepdims=True)
             tables.append(np.where(said, np.maximum(logs, least), 0.0))
         return StateWeights(*tables)
 
@@ -145,6 +147,11 @@ def state_potentials(
         norms[:] = 0.0
         normalise(transitions, moves, np.empty(transitions.shape[:2]))
     return StatePotentials(transitions, emissions, moves, chances, norms, own - first, first)
+
+
+def block_tokens(n_states: int, n_labels: int) -> int:
+    """How many tokens to score at once: so few that their tables stay in the processor's cache."""
+    return min(BLOCK_TOKENS, max(1, BLOCK_NUMBERS // (n_states * (n_states + 1 + n_labels))))
 
 
 def state_units(rows: Rows, weights: StateWeights, workers: Workers) -> tuple[Floats, Floats]:
