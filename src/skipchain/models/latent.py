@@ -352,7 +352,7 @@ class StateTask:
 
 @dataclass
 class Follower:
-    """Follows several minimisations at once: tells the display, keeps the best, passes on a stop."""
+    """Follows several minimisations: tells the display, keeps the best, passes on a stop."""
 
     progress: Progress | None
     stopped: bool = False
