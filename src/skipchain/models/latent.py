@@ -247,15 +247,16 @@ class LatentEstimator(Labeller):
     def _from_restarts(self, task: StateTask, *, local: bool) -> Restarts:
         """Random starts side by side: EM, some direct steps, and the better half to the end."""
         follower = Follower(task.progress)
-        alone = Workers(1)  # the threads are for the restarts
+        one = self.restarts == 1
+        workers = task.workers if one else Workers(1)  # then the threads are for the restarts
         tolerance, period, max_iterations = self.stopping
         trial = min(TRIAL, max_iterations)
 
         def likelihood() -> StateLikelihood:
-            return StateLikelihood(task.data, task.scorer, alone, l2=self.l2, local=local)
+            return StateLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local)
 
         def begin(number: int) -> Minimum:
-            vector, evaluations = self._em(task, number, follower, alone, local=local)
+            vector, evaluations = self._em(task, number, follower, workers, local=local)
             found = minimize(
                 likelihood(), vector, memory=MEMORY, max_iterations=trial, tolerance=tolerance,
                 period=period, callback=follower.of(number),
@@ -275,7 +276,8 @@ class LatentEstimator(Labeller):
 
         keep = (self.restarts + 1) // 2
         try:
-            return best_of_restarts(begin, finish, self.restarts, keep, task.workers.map)
+            mapped = Workers(1).map if one else task.workers.map
+            return best_of_restarts(begin, finish, self.restarts, keep, mapped)
         except KeyboardInterrupt:
             return follower.interrupted(self.restarts)
 
