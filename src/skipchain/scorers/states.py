@@ -87,7 +87,7 @@ class StatePotentials:
     ``emissions`` are log p(label | state); ``norms`` is what a state's label scores summed up to
     before, as a logarithm, and zero for a ``local`` model. ``transitions`` are log p(state |
     previous state) if the model is local, else plain scores. The ``chances`` are the probabilities
-    that belong to them. Where some labels are ruled out, ``allowed`` tells which are left.
+    that belong to them.
     """
 
     transitions: Floats  # [N, S + 1, S]
