@@ -12,6 +12,7 @@ from skipchain import Corpus, SkipchainError, Tagger, load, save
 from skipchain.errors import CorpusError, NotFittedError, ParameterError
 from skipchain.models import ESTIMATORS, make_estimator
 from skipchain.models.graph import GraphModel
+from skipchain.models.states import StateModel
 from skipchain.schemes import validate
 
 FAMILY = {
@@ -55,6 +56,10 @@ FAMILY = {
     "skip-chain-crf, joint": {"objective": "joint"},
     "skip-chain-crf, no chain": {"edges": "same(lower)", "agreement": True, "objective": "joint"},
     "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
+    "iohmm": {"restarts": 2, "em": 3},
+    "iohmm, marginal": {"restarts": 1, "em": 3, "states": 2, "objective": "marginal", "bias": True},
+    "hrf": {"restarts": 2, "em": 3},
+    "hrf, random": {"restarts": 1, "em": 3, "m_steps": 3, "init": "random"},
 }
 LINKED = ("mop", "skip")
 NAMES, PLACES = ["Ada", "Bo", "Cy", "Dee"], ["York", "Rome", "Oslo"]
@@ -118,7 +123,7 @@ def weights(model):
 
 
 def has_marginals(model):
-    return model.exact or isinstance(model, GraphModel)
+    return model.exact or isinstance(model, (GraphModel, StateModel))
 
 
 def test_every_estimator_is_in_the_table():

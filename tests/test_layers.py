@@ -17,7 +17,7 @@ LAYERS = [
     {"objectives", "inference"},
     {"models"},
     {"modelfile"},
-    {"tagger", "datasets", "examples"},
+    {"tagger", "datasets", "examples", "problems"},
     {"comparison"},
     {"reproduce"},
     {"cli"},

@@ -37,9 +37,11 @@ from skipchain.models.chain import ChainModel
 from skipchain.models.graph import ENGINES, GraphModel
 from skipchain.models.inputs import Features
 from skipchain.models.model import Model
+from skipchain.models.states import StateModel
 from skipchain.schemes import check_scheme
 from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights, weight_shapes
+from skipchain.scorers.states import StateWeights, state_shapes
 
 if TYPE_CHECKING:
     from skipchain.models.labeller import Labeller
@@ -76,7 +78,7 @@ def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) 
             "python": platform.python_version(),
         },
     }
-    parts = _graph_parts(model) if isinstance(model, GraphModel) else _chain_parts(model)
+    parts = _parts(model)
     header |= parts[0]
     arrays = {name: np.ascontiguousarray(a) for name, a in (arrays | parts[1]).items()}
     header["checksum"] = checksum(header, arrays)
@@ -84,9 +86,18 @@ def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) 
         file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
 
 
-def _chain_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """What the file of a chain model holds beside labels and features."""
+def _parts(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model holds beside labels and features."""
+    if isinstance(model, GraphModel):
+        return _graph_parts(model)
+    if isinstance(model, StateModel):
+        return _state_parts(model)
     assert isinstance(model, ChainModel)
+    return _chain_parts(model)
+
+
+def _chain_parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a chain model holds beside labels and features."""
     arrays = _weights("weights", model.weights)
     if model.dictionary is not None:
         arrays |= _strings("dictionary", model.dictionary.words)
@@ -100,6 +111,15 @@ def _chain_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
         "dictionary": None if model.dictionary is None else model.dictionary.min_count,
     }
     return header, arrays
+
+
+def _state_parts(model: StateModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model of hidden states holds beside labels and features."""
+    arrays = {
+        **_sparse("weights.transitions", model.weights.transitions),
+        **_sparse("weights.emissions", model.weights.emissions),
+    }
+    return {"local": model.local, "states": model.n_states}, arrays
 
 
 def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
@@ -147,7 +167,11 @@ def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> 
         for scheme in (header["scheme"], header["encoding"]):
             if scheme is not None:
                 check_scheme(scheme)
-        read = _graph_model if "edges" in header else _chain_model
+        read = _chain_model
+        if "edges" in header:
+            read = _graph_model
+        elif "states" in header:
+            read = _state_model
         return read(header, arrays, features, functions or {}, path)
     except ModelFileError:
         raise
@@ -171,6 +195,28 @@ def _chain_model(
         header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
         header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
         _histories(order, arrays, len(labels)),
+    )  # fmt: skip
+
+
+def _state_model(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> Model:
+    labels, states = tuple(header["labels"]), int(header["states"])
+    if states < 1:
+        raise ValueError(f"{states} hidden states")
+    names = ("weights.transitions", "weights.emissions")
+    shapes = state_shapes(features.n_features, states, len(labels))
+    tables = [_dense(name, arrays, shape) for name, shape in zip(names, shapes, strict=True)]
+    for name, table in zip(names, tables, strict=True):
+        if not np.isfinite(table).all():
+            raise ValueError(f"{name} are not all finite")
+    return StateModel(
+        str(header["kind"]), labels, features, StateWeights(*tables), bool(header["local"]),
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
     )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ class Tagger:
         corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
-        told = self.model.encoding is not None and self.model.exact
+        told = self.model.encoding is not None and self.model.weighs_spans
         found = self.predict(corpus, decoder=decoder, beam=beam, confidences=told)
         starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
         entities = []
@@ -191,7 +191,11 @@ class Tagger:
         own = as_input(parse_plain(given) if isinstance(given, str) else given)
         if isinstance(model, GraphModel):
             return explain_parents(model, own, token, labels=labels, threads=self.threads)
-        assert isinstance(model, ChainModel)
+        if not isinstance(model, ChainModel):
+            raise SkipchainError(
+                f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
+                "stand between them; skipchain inspect shows the states"
+            )
         return explain(model, own, token, labels=labels, threads=self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:

@@ -32,7 +32,9 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf")
+MODELS = (
+    "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "iohmm", "hrf",
+)  # fmt: skip
 
 
 def train(
@@ -103,6 +105,32 @@ def train(
         int | None,
         typer.Option(help="For skip-chain-crf: passes of messages over a document (100)."),
     ] = None,
+    states: Annotated[
+        int | None, typer.Option(metavar="N", help="For iohmm and hrf: hidden states (4).")
+    ] = None,
+    restarts: Annotated[
+        int | None, typer.Option(metavar="N", help="For iohmm and hrf: random starts (5).")
+    ] = None,
+    em: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="For iohmm and hrf: iterations of EM before the likelihood is maximised directly "
+            "(40).",
+        ),
+    ] = None,
+    annealing: Annotated[
+        float | None,
+        typer.Option(help="For iohmm and hrf: the power of the states' distribution at first."),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(help="For hrf: begin with an iohmm, or at random weights (iohmm)."),
+    ] = None,
+    bias: Annotated[
+        bool | None,
+        typer.Option("--bias", help="For iohmm and hrf: a feature that every token has."),
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -122,7 +150,9 @@ def train(
     l1: Annotated[
         float | None, typer.Option(help="Penalty on Σ|w|; makes small models (lbfgs).")
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="Penalty on Σw² (0.2).")] = None,
+    l2: Annotated[
+        float | None, typer.Option(help="Penalty on Σw² (0.2; iohmm and hrf 0.005).")
+    ] = None,
     pairs: Annotated[
         str | None,
         typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'."),
@@ -199,7 +229,8 @@ def train(
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
         "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
-        "max_sweeps": max_sweeps,
+        "max_sweeps": max_sweeps, "states": states, "restarts": restarts, "em": em,
+        "annealing": annealing, "init": init, "bias": bias,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,

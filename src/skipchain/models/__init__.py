@@ -18,6 +18,8 @@ ESTIMATORS = {
     "hmm": ("hmm", "HMM"),
     "mop-memm": ("mop", "MoPMEMM"),
     "skip-chain-crf": ("skipchain", "SkipChainCRF"),
+    "iohmm": ("iohmm", "IOHMM"),
+    "hrf": ("hrf", "HRF"),
 }
 """The file and the class of each kind of model."""
 

@@ -1,0 +1,299 @@
+"""Label features: binary units that look at windows of labels, sampled together with them.
+
+A group g is n_g units that look at the labels at offsets o_k from their own place. It is repeated
+along a chain: the replica at r looks at positions r + o_k. With the labels' own scores node and the
+units' scores ``input`` [N, H], which may depend on the input (both for a fixed x),
+
+    log p(y, h) = Σ_t node[t, y_t] + Σ_g Σ_r Σ_n h_{g,r,n} a_{g,r,n}(y) − log Z
+    a_{g,r,n}(y) = b_{g,n} + input[r, n] + Σ_k w_g[k, y_{r + o_k}, n]
+    p(h_{g,r,n} = 1 | y) = σ(a_{g,r,n}(y))                                                   (5.9)
+    p(y_t = j | h) ∝ exp(node[t, j] + Σ_g Σ_{r + o_k = t} Σ_n h_{g,r,n} w_g[k, j, n])        (5.8)
+
+(equations of the thesis on label features in docs/models/rbm-crf.md). Positions outside the chain
+have a label of their own, number L, whose weights are the last of w_g; a replica that looks outside
+only is left out. Given the labels all units are independent, and given the units all labels: one
+step of Gibbs sampling goes through the replicas once, and adds the weights of those that are on to
+the scores of their labels. Units need not be kept.
+
+Each chain has a generator of random numbers of its own (SplitMix64), so that chains can be worked
+on in any order, by any number of threads, with the same result.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX2 = np.uint64(0x94D049BB133111EB)
+UNIT = 2.0**-53
+
+# σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
+# be compared with, so that an exponential is seldom needed
+REACH = 40
+PER_ONE = 8
+SIGMOIDS = 1.0 / (1.0 + np.exp(-np.arange(-REACH * PER_ONE, REACH * PER_ONE + 1) / PER_ONE))
+VANISHING = -40.0  # in a sum with 1, exp of anything below is nothing
+
+
+class Layout(NamedTuple):
+    """Groups as arrays: group g has units[g] … units[g + 1] − 1, looks at places[g] … of offsets.
+
+    Its weights [K, L + 1, n] begin at ``weights[g]`` of a flat vector. Replicas of a chain of
+    length T stand at first[g] … T − last[g] − 1.
+    """
+
+    units: np.ndarray  # [G + 1]
+    places: np.ndarray  # [G + 1]
+    offsets: np.ndarray  # [Σ K]
+    weights: np.ndarray  # [G + 1]
+    first: np.ndarray  # [G]
+    last: np.ndarray  # [G]
+
+
+class Tables(NamedTuple):
+    """Weights and biases of all units.
+
+    ``up`` holds w_g as [K, L + 1, n], ``down`` the same numbers as [n, K, L + 1].
+    """
+
+    up: np.ndarray
+    down: np.ndarray
+    bias: np.ndarray  # [H]
+
+
+def seeded(seed, stream, count):
+    """The generators' first states for ``count`` chains: other seeds and streams, other numbers."""
+    return np.random.SeedSequence((seed, stream)).generate_state(count, np.uint64)
+
+
+@njit(nogil=True, cache=True)
+def contrast(
+    node, inputs, offsets, chains, layout, tables, labels, steps, states, current, gradient,
+    bias_gradient, residuals, hidden,
+):  # fmt: skip
+    """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
+
+    For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
+    where the last call ended), and takes up those reached. To gradient (as ``up``) and
+    bias_gradient [H] the differences of σ(a) are *added* (5.10, 5.11); residuals [N, L] are the
+    labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, H] or [0, H]
+    the differences of σ(a) are added at the replicas' own places. Returned is −log p(labels | h),
+    h drawn in the first step, summed over positions: how badly labels are reconstructed.
+    """
+    size = node.shape[1]
+    chance = np.empty(size)
+    scores = np.empty((_longest(offsets, chains), size))
+    active = np.empty(len(tables.bias))
+    lost = 0.0
+    for c in range(chains[0], chains[1]):
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
+        _statistics(
+            labels, first, length, size, inputs, layout, tables, 1.0, active, gradient,
+            bias_gradient, hidden,
+        )  # fmt: skip
+        for step in range(steps):
+            _score(
+                current, first, length, node, inputs, 1.0, layout, tables, states, c, active, scores
+            )
+            for t in range(length):
+                _normalise(scores, t, chance)
+                gold = labels[first + t]
+                if step == 0:
+                    lost -= np.log(max(chance[gold], 1e-300))
+                current[first + t] = _draw(chance, states, c)
+                if step == steps - 1:
+                    for j in range(size):
+                        residuals[first + t, j] = -chance[j]
+                    residuals[first + t, gold] += 1.0
+        _statistics(
+            current, first, length, size, inputs, layout, tables, -1.0, active, gradient,
+            bias_gradient, hidden,
+        )  # fmt: skip
+    return lost
+
+
+@njit(nogil=True, cache=True)
+def sample(node, inputs, offsets, chains, layout, tables, heats, kept, states, current, marginals):
+    """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
+
+    In step s all scores are multiplied by heats[s]; over the last ``kept`` steps p(y | h) is
+    averaged into marginals [N, L]. ``current`` [N] holds the labels to begin from, and takes up
+    the last ones.
+    """
+    size = node.shape[1]
+    chance = np.empty(size)
+    scores = np.empty((_longest(offsets, chains), size))
+    active = np.empty(len(tables.bias))
+    for c in range(chains[0], chains[1]):
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
+        marginals[first : first + length] = 0.0
+        for s in range(len(heats)):
+            keep = s >= len(heats) - kept
+            _score(
+                current, first, length, node, inputs, heats[s], layout, tables, states, c, active,
+                scores,
+            )  # fmt: skip
+            for t in range(length):
+                _normalise(scores, t, chance)
+                current[first + t] = _draw(chance, states, c)
+                if keep:
+                    for j in range(size):
+                        marginals[first + t, j] += chance[j] / kept
+
+
+@njit(nogil=True, cache=True)
+def activities(labels, inputs, layout, tables, size, group, out):
+    """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]"""
+    active = np.empty(len(tables.bias))
+    for r in range(out.shape[0]):
+        place = layout.first[group] + r
+        seen = _activate(labels, 0, len(labels), size, inputs, place, group, layout, tables, active)
+        for n in range(out.shape[1]):
+            out[r, n] = _sigmoid(active[n]) if seen else np.nan
+
+
+@njit(nogil=True, cache=True)
+def _longest(offsets, chains):
+    found = 0
+    for c in range(chains[0], chains[1]):
+        found = max(found, offsets[c + 1] - offsets[c])
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _score(
+    labels, begin, length, node, inputs, heat, layout, tables, states, c, active, scores
+):  # fmt: skip
+    """Draw all units given the labels, and write the scores of labels given the units. [T, L]"""
+    size = node.shape[1]
+    for t in range(length):
+        for j in range(size):
+            scores[t, j] = heat * node[begin + t, j]
+    for g in range(len(layout.first)):
+        units = layout.units[g + 1] - layout.units[g]
+        place, places = layout.places[g], layout.places[g + 1] - layout.places[g]
+        for r in range(layout.first[g], length - layout.last[g]):
+            if not _activate(labels, begin, length, size, inputs, r, g, layout, tables, active):
+                continue
+            for n in range(units):
+                if not _is_on(heat * active[n], states, c):
+                    continue
+                row = layout.weights[g] + n * places * (size + 1)
+                for k in range(places):
+                    t = r + layout.offsets[place + k]
+                    if 0 <= t < length:
+                        for j in range(size):
+                            scores[t, j] += heat * tables.down[row + j]
+                    row += size + 1
+
+
+@njit(nogil=True, cache=True)
+def _statistics(
+    labels, begin, length, size, inputs, layout, tables, sign, active, gradient, bias_gradient,
+    hidden,
+):  # fmt: skip
+    """Add σ(a), times the sign, to the gradients of what each unit looks at."""
+    for g in range(len(layout.first)):
+        first = layout.units[g]
+        units = layout.units[g + 1] - first
+        for r in range(layout.first[g], length - layout.last[g]):
+            if not _activate(labels, begin, length, size, inputs, r, g, layout, tables, active):
+                continue
+            for n in range(units):
+                active[n] = sign * _sigmoid(active[n])
+                bias_gradient[first + n] += active[n]
+            row = layout.weights[g]
+            for k in range(layout.places[g], layout.places[g + 1]):
+                t = r + layout.offsets[k]
+                label = labels[begin + t] if 0 <= t < length else size
+                for n in range(units):
+                    gradient[row + label * units + n] += active[n]
+                row += (size + 1) * units
+            if hidden.shape[0] and 0 <= r < length:
+                for n in range(units):
+                    hidden[begin + r, first + n] += active[n]
+
+
+@njit(nogil=True, cache=True)
+def _activate(labels, begin, length, size, inputs, r, g, layout, tables, out):
+    """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
+    first = layout.units[g]
+    units = layout.units[g + 1] - first
+    given = inputs.shape[0] > 0 and 0 <= r < length
+    for n in range(units):
+        out[n] = tables.bias[first + n]
+        if given:
+            out[n] += inputs[begin + r, first + n]
+    seen = False
+    row = layout.weights[g]
+    for k in range(layout.places[g], layout.places[g + 1]):
+        t = r + layout.offsets[k]
+        label = size
+        if 0 <= t < length:
+            label = labels[begin + t]
+            seen = True
+        for n in range(units):
+            out[n] += tables.up[row + label * units + n]
+        row += (size + 1) * units
+    return seen
+
+
+@njit(nogil=True, cache=True)
+def _is_on(a, states, c):
+    """Draw a unit: 1 with probability σ(a)."""
+    u = _uniform(states, c)
+    if a >= REACH:
+        return True
+    if a < -REACH:
+        return u < _sigmoid(a)
+    below = int((a + REACH) * PER_ONE)
+    if u < SIGMOIDS[below]:
+        return True
+    if u >= SIGMOIDS[below + 1]:
+        return False
+    return u < _sigmoid(a)
+
+
+@njit(nogil=True, cache=True)
+def _sigmoid(a):
+    return 1.0 / (1.0 + np.exp(-a)) if a > -700.0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _normalise(scores, t, chance):
+    """Probabilities from the scores of position t."""
+    top = scores[t, 0]
+    for j in range(1, len(chance)):
+        top = max(top, scores[t, j])
+    total = 0.0
+    for j in range(len(chance)):
+        under = scores[t, j] - top
+        chance[j] = np.exp(under) if under > VANISHING else 0.0
+        total += chance[j]
+    for j in range(len(chance)):
+        chance[j] /= total
+
+
+@njit(nogil=True, cache=True)
+def _draw(chance, states, c):
+    """One of the labels, by their probabilities."""
+    u = _uniform(states, c)
+    for j in range(len(chance) - 1):
+        u -= chance[j]
+        if u < 0.0:
+            return j
+    return len(chance) - 1
+
+
+@njit(nogil=True, cache=True)
+def _uniform(states, c):
+    """The next number in [0, 1) of chain c."""
+    states[c] += STEP
+    z = states[c]
+    z = (z ^ (z >> np.uint64(30))) * MIX1
+    z = (z ^ (z >> np.uint64(27))) * MIX2
+    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT

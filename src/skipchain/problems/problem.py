@@ -1,0 +1,51 @@
+"""Sequences to learn from, and sequences to be tested on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Inputs = list[NDArray[np.float64]]
+Labels = list[list[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """Inputs, one array [T, D] a sequence, and labels, for training and for testing."""
+
+    train_x: Inputs
+    train_y: Labels
+    test_x: Inputs
+    test_y: Labels
+
+    @classmethod
+    def of(cls, x: Inputs, y: Labels, train: int) -> Problem:
+        """The first ``train`` sequences are for training, the others for testing."""
+        return cls(x[:train], y[:train], x[train:], y[train:])
+
+    def with_bias(self) -> Problem:
+        """The same with a column of ones after the others, for models without a bias of their own.
+
+        >>> problem = Problem.of([np.eye(2), np.eye(2)], [["A", "B"], ["A", "B"]], train=1)
+        >>> problem.with_bias().train_x
+        [array([[1., 0., 1.],
+               [0., 1., 1.]])]
+        """
+        return replace(self, train_x=_widened(self.train_x), test_x=_widened(self.test_x))
+
+
+def one_hot(names: Sequence[str], known: Sequence[str]) -> NDArray[np.float64]:
+    """A row for each name with a one in its own column. [T, D]
+
+    >>> one_hot("BA", "AB")
+    array([[0., 1.],
+           [1., 0.]])
+    """
+    return np.eye(len(known))[[known.index(name) for name in names]]
+
+
+def _widened(inputs: Inputs) -> Inputs:
+    return [np.hstack([own, np.ones((len(own), 1))]) for own in inputs]
