@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from skipchain.models.memm import MEMM
     from skipchain.models.mop import MoPMEMM
     from skipchain.models.perceptron import Perceptron
+    from skipchain.models.rbm import RBMCRF
     from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
@@ -35,6 +36,7 @@ _WHERE = {
     "MaxEnt": "skipchain.models.maxent",
     "MoPMEMM": "skipchain.models.mop",
     "Perceptron": "skipchain.models.perceptron",
+    "RBMCRF": "skipchain.models.rbm",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
     "SkipchainError": "skipchain.errors",
@@ -50,6 +52,7 @@ __all__ = [
     "CRF",
     "HMM",
     "MEMM",
+    "RBMCRF",
     "Column",
     "Corpus",
     "MaxEnt",

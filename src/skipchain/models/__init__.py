@@ -17,6 +17,7 @@ ESTIMATORS = {
     "perceptron": ("perceptron", "Perceptron"),
     "hmm": ("hmm", "HMM"),
     "mop-memm": ("mop", "MoPMEMM"),
+    "rbm-crf": ("rbm", "RBMCRF"),
 }
 """The file and the class of each kind of model."""
 

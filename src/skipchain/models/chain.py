@@ -16,7 +16,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
 from skipchain.inference import chains
-from skipchain.inference.allowed import allowed_labels, require_agreement, with_paths
+from skipchain.inference.allowed import with_paths
 from skipchain.inference.scores import Ranked, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
@@ -84,16 +84,7 @@ class ChainModel(Model):
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
         data = self.dataset(given, workers)
-        allowed = None
-        if forced is not None:
-            if len(forced) != data.n_tokens:
-                raise SkipchainError(
-                    f"{len(forced)} forced labels (None where free) for {data.n_tokens} tokens"
-                )
-            allowed = allowed_labels(forced, data.offsets, self.scheme, self.labels, self.encoding)
-            if self.constraints is not None:
-                require_agreement(forced, allowed, data.offsets, self.constraints)
-        return self.scored(data, workers, allowed)
+        return self.scored(data, workers, self.allowed(forced, data.offsets))
 
     def scored(
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None

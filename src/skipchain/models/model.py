@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.inference import chains
+from skipchain.inference.allowed import allowed_labels, require_agreement
 from skipchain.inference.scores import Ranked
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
@@ -106,6 +107,21 @@ class Model(ABC):
     def order(self) -> int:
         """How many labels back a label depends on."""
         return 1
+
+    def allowed(
+        self, forced: Sequence[str | None] | None, offsets: NDArray[np.int64]
+    ) -> NDArray[np.bool_] | None:
+        """Which labels tokens may have where some are given, in the model's scheme. [N, L]"""
+        if forced is None:
+            return None
+        if len(forced) != offsets[-1]:
+            raise SkipchainError(
+                f"{len(forced)} forced labels (None where free) for {offsets[-1]} tokens"
+            )
+        found = allowed_labels(forced, offsets, self.scheme, self.labels, self.encoding)
+        if self.constraints is not None:
+            require_agreement(forced, found, offsets, self.constraints)
+        return found
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
