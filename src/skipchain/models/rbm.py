@@ -78,6 +78,8 @@ class RBMCRF(Labeller):
     rate, momentum, momentum_from, decay
         The size of steps (per sequence), how much of its speed a step keeps, and from which epoch
         on; what is taken off all weights, 1 / σ².
+    average_from
+        From this share of the epochs on, weights are averaged: steps are noisy.
     persistent
         Let sampling go on from where the last epoch left it, not from the data.
     restarts
@@ -120,6 +122,7 @@ class RBMCRF(Labeller):
         momentum: float = 0.9,
         momentum_from: int = 25,
         decay: float = 0.01,
+        average_from: float = 0.5,
         persistent: bool = False,
         restarts: int = 1,
         burn_in: int = 50,
@@ -148,6 +151,7 @@ class RBMCRF(Labeller):
         self.momentum = momentum
         self.momentum_from = momentum_from
         self.decay = decay
+        self.average_from = average_from
         self.persistent = persistent
         self.restarts = restarts
         self.burn_in = burn_in
@@ -254,9 +258,12 @@ class RBMCRF(Labeller):
         ascent = Momentum(self.rate, self.decay, self.momentum, self.momentum_from)
         table = self._first(task, workers)
         runs = [
-            _Run(blank, batches, table, self.spread, ascent, self.persistent, self.seed, number)
+            _Run(
+                blank, batches, table, self.spread, ascent, self.average_from * self.epochs,
+                self.persistent, self.seed, number,
+            )
             for number in range(self.restarts)
-        ]
+        ]  # fmt: skip
         if progress is not None:
             size = len(runs[0].vector)
             progress.begin(problem_of(data, len(blank.labels), size, 4 * 8 * size * len(runs)))
@@ -277,9 +284,10 @@ class RBMCRF(Labeller):
                 progress.step(step, None)
 
         minimum = run_epochs(once, lambda: runs[0].vector, self.epochs, callback=tell)
-        losses = outer.map(lambda run: self._loss(run.model, task, inner), runs)
+        models = [run.model(run.average) for run in runs]
+        losses = outer.map(lambda model: self._loss(model, task, inner), models)
         best = int(np.argmin(losses))
-        return runs[best].model, replace(minimum, vector=runs[best].vector, loss=losses[best])
+        return models[best], replace(minimum, vector=runs[best].average, loss=losses[best])
 
     def _first(self, task: _Task, workers: Workers) -> Floats | None:
         """The weights of the input as they are learnt alone; None where they begin at random."""
@@ -352,7 +360,7 @@ class RBMCRF(Labeller):
         super()._check()
         self._check_numbers(
             whole=("epochs", "restarts", "samples"), optional=("batch",),
-            real=("rate", "momentum", "decay", "gamma", "spread"),
+            real=("rate", "momentum", "decay", "average_from", "gamma", "spread"),
         )  # fmt: skip
         for name in ("burn_in", "momentum_from"):
             value = getattr(self, name)
@@ -465,6 +473,7 @@ class _Run:
         table: Floats | None,
         spread: float,
         ascent: Momentum,
+        average_from: float,
         persistent: bool,
         seed: int,
         number: int,
@@ -476,12 +485,11 @@ class _Run:
         self.vector = rng.uniform(-spread, spread, len(self._free)) * self._free
         if table is not None:
             self.vector[:learnt] = table.ravel()
-        shape = blank.weights.shape
-        self.model = replace(
-            blank,
-            weights=self.vector[:learnt].reshape(shape),
-            units=units.filled(self.vector[learnt:]),
-        )
+        self.average = self.vector
+        self._averaged = 0
+        self._average_from = average_from
+        self._blank = blank
+        self._own = self.model(self.vector)
         self._speed = np.zeros_like(self.vector)
         self._batches = batches
         self._ascent = ascent
@@ -493,6 +501,15 @@ class _Run:
         ]
         self._current = [own.labels.copy() for own in batches]
 
+    def model(self, vector: Floats) -> RBMModel:
+        """The model of a vector, whose memory it shares."""
+        table, units = np.split(vector, [self._blank.weights.size])
+        return replace(
+            self._blank,
+            weights=table.reshape(self._blank.weights.shape),
+            units=self._blank.units.filled(units),
+        )
+
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
         """One pass over the data: how badly labels were reconstructed in it."""
         loss = 0.0
@@ -500,7 +517,7 @@ class _Run:
             if not self._persistent:
                 current[:] = batch.labels
             lost, gradient = batch.contrast(
-                self.model.weights, self.model.units, steps, states, current, workers
+                self._own.weights, self._own.units, steps, states, current, workers
             )
             self._ascent.step(self.vector, self._speed, gradient * self._free, number)
             loss += lost
@@ -510,6 +527,12 @@ class _Run:
                     f"contrastive divergence has diverged in epoch {number + 1}: weights are "
                     f"beyond {LARGEST:g} with rate={rate:g}; try rate={rate / 10:.1g}"
                 )
+        if number >= self._average_from:
+            self._averaged += 1
+            if self._averaged == 1:
+                self.average = self.vector.copy()
+            else:
+                self.average += (self.vector - self.average) / self._averaged
         return loss
 
 
