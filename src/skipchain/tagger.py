@@ -191,7 +191,11 @@ class Tagger:
         own = as_input(parse_plain(given) if isinstance(given, str) else given)
         if isinstance(model, GraphModel):
             return explain_parents(model, own, token, labels=labels, threads=self.threads)
-        assert isinstance(model, ChainModel)
+        if not isinstance(model, ChainModel):
+            raise SkipchainError(
+                f"the labels of the model ({model.kind}) are sampled, and hang together in more "
+                "ways than can be told apart; inspect shows what its label features look for"
+            )
         return explain(model, own, token, labels=labels, threads=self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:

@@ -23,6 +23,7 @@ from skipchain.kernels.rbm import seeded
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.momentum import Momentum
 from skipchain.learn.step import Minimum, Step
+from skipchain.models import estimator_class, make_estimator
 from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Progress, problem_of
 from skipchain.models.inputs import Known, as_input, fit_features
@@ -39,6 +40,8 @@ from skipchain.scorers.tables import TableScorer
 Floats = NDArray[np.float64]
 
 LR, NONE = OBSERVATIONS = "lr", "none"
+BESIDE = ("maxent", "memm", "crf", "hmm", "mop-memm")  # what has marginals, and is quickly fitted
+SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
 LARGEST = 1000.0  # a weight beyond this has left all reason
 
 
@@ -64,9 +67,9 @@ class RBMCRF(Labeller):
     observation
         How the input tells labels by itself: ``lr``, a logistic regression learnt together with the
         label features; ``none``; or another model that gives marginals, whose power ``gamma`` is
-        taken. A model that is fitted is taken as it is. Another estimator is fitted first; label
-        features then learn beside what it says of parts of the data that it was not shown
-        (``folds`` of them), since it is too sure of what it was.
+        taken. A model that is fitted is taken as it is. Another estimator, or a kind of one such as
+        ``crf``, is fitted first; label features then learn beside what it says of parts of the data
+        that it was not shown (``folds`` of them), since it is too sure of what it was.
     warm, spread
         Weights begin at random between −``spread`` and ``spread``; ``warm`` begins with those of
         the logistic regression where they would end if there were no label features.
@@ -323,12 +326,21 @@ class RBMCRF(Labeller):
         """The pre-trained model, and the scores it gives the labels of the training data."""
         found = self.observation
         if isinstance(found, str):
-            return None, None
+            if found in OBSERVATIONS:
+                return None, None
+            found = self._beside(found)
         if isinstance(found, Labeller) and not hasattr(found, "model_"):
             return self._crossed(found, given, y, workers)
         base = found.fitted if isinstance(found, Labeller) else found
         scores = base.scores(given, workers)
         return base, tempered(base.marginals(scores, workers), self.gamma)
+
+    def _beside(self, kind: str) -> Labeller:
+        """An estimator of a kind with the settings of this one."""
+        known = estimator_class(kind)._parameters()
+        return make_estimator(
+            kind, self.features, **{name: getattr(self, name) for name in SHARED if name in known}
+        )
 
     def _crossed(
         self, estimator: Labeller, given: Corpus | Sequence[Any], y: Any, workers: Workers
@@ -378,10 +390,11 @@ class RBMCRF(Labeller):
         parse_steps(self.steps)
         groups = parse_groups(self.groups)
         if isinstance(self.observation, str):
-            self._check_choices(observation=OBSERVATIONS)
+            self._check_choices(observation=(*OBSERVATIONS, *BESIDE))
         elif not isinstance(self.observation, (Model, Labeller)):
             raise ParameterError(
-                f"observation is {', '.join(OBSERVATIONS)}, an estimator or a fitted model, got "
+                f"observation is {', '.join((*OBSERVATIONS, *BESIDE))}, an estimator or a fitted "
+                f"model, got "
                 f"{type(self.observation).__name__}"
             )
         if self.observation == NONE and not any(group.conditioned for group in groups):
