@@ -18,7 +18,10 @@ from skipchain.kernels import rbm
 from skipchain.modelfile import load_model
 from skipchain.models.rbm import parse_steps
 from skipchain.models.rbmmodel import tempered
+from skipchain.models.rbmpictures import _hinton, trace_picture, weight_pictures
+from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
+from skipchain.pictures import png
 from skipchain.problems import toy1, toy3
 
 # An oracle by enumeration ------------------------------------------------------------------------
@@ -536,6 +539,49 @@ def test_a_damaged_file_is_named(fitted, tmp_path):
 
 def _two():
     return [np.eye(2)] * 2, [["X", "Y"]] * 2
+
+
+# Pictures and summaries --------------------------------------------------------------------------
+
+
+def test_pictures_are_drawn(fitted):
+    pytest.importorskip("matplotlib")
+    model = fitted.model_
+    pictures = (*weight_pictures(model), trace_picture(model, PROBLEM.test_x[0]))
+    assert [own.name for own in pictures] == ["group-1", "trace"]
+    assert "2:0..5" in pictures[0].caption
+    for own in pictures:
+        assert png(own).startswith(b"\x89PNG")
+
+
+def test_squares_of_a_diagram_are_as_large_as_weights():
+    figure = pytest.importorskip("matplotlib.figure").Figure()
+    panel = figure.subplots()
+    _hinton(panel, np.array([[1.0, -0.25], [0.0, 0.5]]))
+    areas = [own.get_width() * own.get_height() for own in panel.patches]
+    np.testing.assert_allclose(areas, [1.0, 0.25, 0.0, 0.5])
+    assert panel.patches[0].get_facecolor()[:3] == (1.0, 1.0, 1.0)
+    assert panel.patches[1].get_facecolor()[:3] == (0.0, 0.0, 0.0)
+
+
+def test_a_trace_belongs_to_the_labels(fitted):
+    labels, (own,) = fitted.model_.trace(PROBLEM.test_x[0])
+    assert labels == fitted.predict(PROBLEM.test_x[:1])[0]
+    assert own.shape == (40, 55, 2)  # 50 places, and 5 windows that begin before them
+
+
+def test_a_summary_tells_what_units_look_for(fitted):
+    found = summarise(fitted.model_, top=2, labels=["D"])
+    (group,) = found["groups"]
+    table = fitted.model_.units.table(0)
+    assert group["group"] == "2:0..5"
+    assert group["units"][1]["weights"]["D"]["3"] == table[3, 3, 1]
+    assert list(found["labels"]) == ["D"]
+    beside = base().fit(PROBLEM.train_x, PROBLEM.train_y)
+    settings = {**QUICK, "observation": beside, "groups": "1:0|x", "borders": "marked"}
+    found = summarise(RBMCRF(**settings, epochs=1).fit(PROBLEM.train_x, PROBLEM.train_y).model_)
+    assert found["beside"]["kind"] == "crf"
+    assert found["groups"][0]["units"][0]["features"]
 
 
 # Mistakes ----------------------------------------------------------------------------------------

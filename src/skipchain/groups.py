@@ -66,13 +66,14 @@ class Group:
 
 
 def parse_groups(given: str | Sequence[Any]) -> tuple[Group, ...]:
-    """Groups from text, or from pairs (units, offsets).
+    """Groups from text with ``;`` or ``+`` between them, or from pairs (units, offsets).
 
     >>> parse_groups("9:0..1; 3:0..7") == parse_groups([(9, range(2)), (3, range(8))])
     True
     """
-    parts = [part for part in given.split(";") if part.strip()] if isinstance(given, str) else given
-    return tuple(_group(part) for part in parts)
+    if isinstance(given, str):
+        given = [part for part in re.split("[;+]", given) if part.strip()]
+    return tuple(_group(part) for part in given)
 
 
 def groups_text(groups: Sequence[Group]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 from warnings import catch_warnings
 
 import typer
@@ -32,7 +32,7 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm")
+MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "rbm-crf")
 
 
 def train(
@@ -85,8 +85,46 @@ def train(
     folds: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="For mop-memm: parts that --mixing learned cuts the data into (3)."
+            metavar="N",
+            help="Parts that --mixing learned (3), or rbm-crf beside a kind of model (5), cut the "
+            "data into.",
         ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="For rbm-crf: label features, units:offsets, such as '9:0..1; 3:0..7'; with |x "
+            "the input switches them, too (6:0..1; 6:0..4).",
+        ),
+    ] = None,
+    borders: Annotated[
+        str | None,
+        typer.Option(
+            help="For rbm-crf: windows that reach beyond a sentence: inside (leave them out), "
+            "partial, marked (partial)."
+        ),
+    ] = None,
+    observation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="For rbm-crf: what the label features stand beside: lr, none, a kind of model "
+            "such as crf, or a model file (lr).",
+        ),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="For rbm-crf: the power of the model beside (1)."),
+    ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(
+            help="For rbm-crf: steps of sampling for a gradient, such as 3, or '1, 500:3' (3)."
+        ),
+    ] = None,
+    restarts: Annotated[
+        int | None, typer.Option(help="For rbm-crf: beginnings, of which the best is kept (1).")
     ] = None,
     optimiser: Annotated[
         str | None,
@@ -182,7 +220,8 @@ def train(
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
-        "mixing": mixing, "folds": folds,
+        "mixing": mixing, "folds": folds, "groups": groups, "borders": borders,
+        "observation": _beside(observation), "gamma": gamma, "steps": steps, "restarts": restarts,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
@@ -228,3 +267,12 @@ def train(
         read = {name for t in fitted.features.templates.templates for name in t.columns}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
+
+
+def _beside(observation: str | None) -> Any:
+    """A model that is in a file, or what was given."""
+    from skipchain.modelfile import is_model_file, load_model
+
+    if observation is None or not is_model_file(observation):
+        return observation
+    return load_model(observation)
