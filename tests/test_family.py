@@ -54,11 +54,15 @@ FAMILY = {
     "mop-memm, mixture": {"objective": "mixture"},
     "mop-memm, learned": {"mixing": "learned", "folds": 2},
     "mop-memm, forward": {"edges": "previous", "orderings": "forward"},
+    "skip-chain-crf": {},
+    "skip-chain-crf, joint": {"objective": "joint"},
+    "skip-chain-crf, no chain": {"edges": "same(lower)", "agreement": True, "objective": "joint"},
     "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
     "rbm-crf": {"groups": "2:0..1; 2:0..2", **SAMPLED},
     "rbm-crf, conditioned": {"groups": "2:-1..0|x", "restarts": 2, "batch": 9, **SAMPLED},
     "rbm-crf, beside": {"groups": "2:0..1", "observation": "memm", **SAMPLED},
 }
+LINKED = ("mop", "skip")
 NAMES, PLACES = ["Ada", "Bo", "Cy", "Dee"], ["York", "Rome", "Oslo"]
 
 
@@ -193,7 +197,7 @@ def test_features_may_be_given_directly(name):
     estimator = make(name, scheme="iob2")
     X, y = ([[[word] for word in s.words] for s in TRAIN], [s.labels for s in TRAIN])
     refusals = {"dependent": "needs templates", "dictionary": "one of words"}
-    for needed, told in refusals.items() | {("mop", "learns from a Corpus")}:
+    for needed, told in refusals.items() | {(own, "learns from a Corpus") for own in LINKED}:
         if FAMILY[name].get(needed) or name.startswith(needed):
             with pytest.raises(ParameterError, match=told):
                 estimator.fit(X, y)
@@ -357,11 +361,9 @@ def test_a_pickle_keeps_everything(fitted):
 
 def test_another_model_may_begin_from_it(name, fitted):
     warm = make(name).shortened()
-    for kind, told in (
-        ("hmm", "counted afresh"),
-        ("mop", "cannot start from another model"),
-        ("rbm", "cannot start from another model"),
-    ):
+    refusals = {"hmm": "counted afresh"}
+    refusals |= dict.fromkeys((*LINKED, "rbm"), "cannot start from another model")
+    for kind, told in refusals.items():
         if name.startswith(kind):
             with pytest.raises(ParameterError, match=told):
                 warm.fit(TRAIN, start=fitted)

@@ -113,3 +113,12 @@ def test_a_gate_needs_documents_to_hold_out(corpus):
         MoPMEMM("word", mixing="learned").fit(corpus.document(0))
     with pytest.raises(ParameterError, match="mixing must be one of uniform, learned"):
         MoPMEMM("word", mixing="best").fit(corpus)
+
+
+def test_parts_without_a_token_are_not_learnt_from():
+    words, labels = [["A", "b"], ["A", "c"]], [["X", "Y"], ["X", "X"]]
+    corpus = Corpus.of(words, labels, documents=[1, 0, 1])
+    fitted = MoPMEMM("word", mixing="learned", folds=2, optimiser="lbfgs", threads=1).fit(corpus)
+    assert fitted.model_.gate is not None
+    with pytest.raises(ParameterError, match="and 1 documents"):
+        fitted.fit(Corpus.of(words, labels, documents=[2, 0]))

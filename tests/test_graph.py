@@ -13,8 +13,17 @@ from hypothesis import strategies as st
 
 from skipchain import Corpus, MoPMEMM, SkipchainError
 from skipchain.errors import ParameterError, SkipchainWarning
-from skipchain.graph import Dag, Ordering, Own, Relations, parse_orderings, parse_rules
+from skipchain.graph import (
+    Dag,
+    Ordering,
+    Own,
+    Relations,
+    parse_orderings,
+    parse_rules,
+    same_word,
+)  # fmt: skip
 from skipchain.graph.rules import split_arguments
+from skipchain.inference.mixture import edges_of
 from skipchain.kernels import mixture
 from skipchain.models.wholeness import check_documents
 
@@ -104,6 +113,39 @@ def test_links_both_ways_or_one():
     assert Relations.of(corpus, [both]).dag(Ordering()).of(2) == [(1, "incoming"), (0, "outgoing")]
 
 
+def test_siblings_are_linked_both_ways_round():
+    links = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 0), (3, 2), (4, 5), (4, 6)]
+    corpus = Corpus.of([[str(k)] for k in range(7)], documents=[4, 3], links=links)
+    wanted = {(1, 2), (1, 3), (2, 3), (0, 2), (5, 6)}
+    found = [tuple(pair) for pair in parse_rules("siblings")[0].pairs(corpus).tolist()]
+    assert len(found) == len(set(found)) == 10
+    assert {pair for pair in found if pair[0] < pair[1]} == wanted
+    assert {pair[::-1] for pair in found} == set(found)
+    few = parse_rules("siblings(most=2)")[0].pairs(corpus).tolist()
+    assert sorted(few) == [[0, 2], [2, 0], [5, 6], [6, 5]]
+    # one kind of edge, whichever of the two is visited first
+    relations = Relations.of(corpus, parse_rules("siblings"))
+    assert relations.dag(Ordering()).of(2) == [(1, "siblings"), (0, "siblings")]
+    assert relations.dag(Ordering("backward")).of(2) == [(3, "siblings")]
+
+
+def test_siblings_learn_from_both_ways_round():
+    words = [["list"], ["ada"], ["bo"], ["list"], ["x"], ["y"]] * 2
+    labels = [["hub"], ["A"], ["A"], ["hub"], ["B"], ["B"]] * 2
+    links = [(h + s, h + t) for h in (0, 3, 6, 9) for s, t in ((0, 1), (0, 2))]
+    corpus = Corpus.of(words, labels, documents=[6, 6], links=links)
+    fitted = MoPMEMM("word", edges="siblings", orderings="random(4)", encoding=None).fit(corpus)
+    assert set(fitted.model_.conditionals) == {"siblings", "alone"}
+    table = fitted.model_.conditionals["siblings"].weights.transitions
+    names = fitted.model_.labels
+    a, b = names.index("A"), names.index("B")
+    assert table[a, a] > 0 >= table[a, b]
+    new = Corpus.of([["list"], ["ada"], ["new"]], documents=[3], links=[(0, 1), (0, 2)])
+    assert fitted.predict(new)[2] == ["A"]
+    with pytest.raises(SkipchainError, match="the corpus has none"):
+        MoPMEMM("word", edges="siblings").fit(Corpus.of([["a"]], [["A"]]))
+
+
 def test_without_links_there_is_nothing_to_learn_but_something_to_tag():
     linked = Corpus.of([["a"], ["b"]] * 2, [["A"], ["B"]] * 2, documents=[4], links=[(0, 1)])
     plain = Corpus.of([["a"], ["b"]], [["A"], ["B"]])
@@ -137,6 +179,7 @@ def test_words_of_too_many_documents_are_left_out():
         "previous",
         "previous, same_word",
         "alone, links(incoming), same(lower)",
+        "links, siblings(most=7)",
         "same(suffix(3), recent=2, max_documents=7, lower=true, capitalised=true)",
         'same(find("a,b[)]c"))',
     ],
@@ -167,9 +210,13 @@ def test_rules_can_be_written_and_read_again(text):
         ("same_word(2)", "does not take '2'"),
         ("same_word(recent=few)", "recent must be a whole number, got 'few'"),
         ("same_word(recent=0)", "recent must be a whole number of at least 1, got 0"),
+        ("same_word(recent=²)", "recent must be a whole number, got '²'"),
+        ("same_word(recent=2, recent=3)", "same_word: recent is given twice"),
         ("same_word(lower=maybe)", "lower must be true or false, got 'maybe'"),
         ("links(sideways)", "one of both, incoming, outgoing, got 'sideways'"),
         ("links(incoming, outgoing)", "links takes one direction"),
+        ("siblings(most=1)", "most must be a whole number of at least 2, got 1"),
+        ("siblings(recent=2)", "does not take 'recent=2'; wanted most, each"),
         ("previous, previous", "two edge rules have the name"),
         ("same_word, same_word(recent=2)", "two edge rules have the name 'same_word"),
     ],
@@ -184,6 +231,23 @@ def test_mistakes_in_lists_of_rules_are_named():
         parse_rules(["previous", 3])
     with pytest.raises(ParameterError, match=r"there are previous.*, mine"):
         parse_rules("other", {"mine": lambda corpus: []})
+    for wrong in (None, 3):
+        with pytest.raises(ParameterError, match=f"text or a list of rules, got {wrong}"):
+            parse_rules(wrong)
+
+
+def test_a_rule_of_ones_own_has_a_name_that_can_be_stored():
+    with pytest.raises(ParameterError, match="cannot have the name '<lambda>'"):
+        parse_rules(["previous", lambda corpus: []])
+    for name in ("previous", "alone", "links"):
+        with pytest.raises(ParameterError, match=f"cannot have the name {name!r}"):
+            parse_rules(name, {name: lambda corpus: []})
+
+
+def test_recent_may_be_larger_than_any_number_of_mentions():
+    corpus = Corpus.of([["Ada"], ["Bo"], ["Ada"], ["Ada"]])
+    found = same_word(recent=10**9).pairs(corpus)
+    assert found.tolist() == [[0, 2], [2, 3], [0, 3]]
 
 
 def test_a_view_of_several_strings_is_refused():
@@ -254,6 +318,10 @@ def test_mistakes_in_orderings_are_named(text):
         parse_orderings(text)
     with pytest.raises(ParameterError, match="no ordering"):
         parse_orderings([])
+    with pytest.raises(ParameterError, match="no ordering '3'"):
+        parse_orderings([3])
+    with pytest.raises(ParameterError, match="orderings are text or a list, got None"):
+        parse_orderings(None)
 
 
 def test_orderings_from_text():
@@ -282,6 +350,10 @@ def test_orderings_from_text():
         (([[], [0]], [["edge"], []]), "node 1 has 1 parents, but 0 kinds"),
         (([[], [0]], [["edge"], ["skip"]]), "node 1: there is no kind of edge 'skip'"),
         (([[], [0]], None, ("edge",), [0, 1]), "node 1 has the parent 0, which is in another doc"),
+        (([[], [0]], None, ("edge",), [0]), "2 nodes, but documents of 1"),
+        (([[], [0]], None, ()), "there is no kind of edge; give names"),
+        (([[], [0.5]],), "node 1 has the parent 0.5; wanted the number of a node"),
+        (([[], ["a"]],), "node 1 has the parent 'a'; wanted the number of a node"),
     ],
 )
 def test_graphs_that_make_no_sense_are_refused(arguments, message):
@@ -309,6 +381,7 @@ def test_graphs_from_parents():
         ([1.0, 0.5], "3 edges, but mixing weights"),
         ([1.0, 0.5, 0.6], "node 1 sum to 1.1, wanted 1: divide"),
         ([1.0, 1.5, -0.5], "mixing weight -0.5 of node 1 is negative"),
+        ([1.0, np.nan, 0.5], "node 1 sum to nan, wanted 1"),
     ],
 )
 def test_mixing_weights_are_shares(weights, message):
@@ -316,6 +389,8 @@ def test_mixing_weights_are_shares(weights, message):
     dag.check_weights(np.array([1.0, 0.25, 0.75]))
     with pytest.raises(SkipchainError, match=message):
         dag.check_weights(np.array(weights))
+    with pytest.raises(SkipchainError, match=message):
+        edges_of(dag, np.array(weights))
 
 
 @pytest.mark.parametrize(
@@ -348,6 +423,7 @@ def test_functions_of_ones_own():
         assert rule.pairs(corpus).tolist() == [[0, 2]]
         assert rule.kinds == ("skip", "skip later")
     assert Own("none", lambda corpus: []).pairs(corpus).shape == (0, 2)
+    assert Own("twice", lambda corpus: [(0, 2), (0, 2)]).pairs(corpus).tolist() == [[0, 2]]
     # a pair may go from the later token to the earlier
     back = Relations.of(corpus, [Own("back", lambda corpus: [(2, 0)])]).dag(Ordering())
     assert back.of(2) == [(0, "back later")]

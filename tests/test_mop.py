@@ -262,23 +262,35 @@ def test_held_out_data_are_watched_while_edges_are_trained_together():
     assert fitted.model_.summary["dev"] == pytest.approx(100 * fitted.score(TEST))
 
 
+class Impatient:
+    """A display that stops a part of the training, and whatever would come after it."""
+
+    def __init__(self, part):
+        self.part, self.begun = part, 0
+
+    def begin(self, problem):
+        self.begun += 1
+
+    def step(self, step, dev):
+        if self.begun >= self.part:
+            raise KeyboardInterrupt
+
+    def end(self, minimum):
+        pass
+
+
+def test_an_interrupt_while_the_gate_is_learnt_keeps_the_edges():
+    shown = Impatient(5)  # after four kinds of edges
+    fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs", mixing="learned").fit(TRAIN, progress=shown)
+    assert shown.begun == 5
+    assert fitted.minimum_.reason == INTERRUPTED
+    assert fitted.model_.gate is None
+    assert len(fitted.model_.conditionals) == 4
+
+
 @pytest.mark.parametrize("after", [1, 2])
 def test_an_interrupt_keeps_the_kinds_that_are_learnt(after):
-    class Impatient:
-        def __init__(self):
-            self.begun = 0
-
-        def begin(self, problem):
-            self.begun += 1
-
-        def step(self, step, dev):
-            if self.begun == after:
-                raise KeyboardInterrupt
-
-        def end(self, minimum):
-            pass
-
-    fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs").fit(TRAIN, progress=Impatient())
+    fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs").fit(TRAIN, progress=Impatient(after))
     assert fitted.minimum_.reason == INTERRUPTED
     kinds = ["previous", "next"][:after]
     assert list(fitted.model_.conditionals) == kinds

@@ -21,6 +21,7 @@ from skipchain.reproduce.encodings import Stopwatch, outcome, rewritten
 from skipchain.reproduce.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.maxent import maximum_entropy
+from skipchain.reproduce.mop_webkb import best_penalty
 from skipchain.reproduce.plots import points, side_by_side
 
 needs_data = pytest.mark.skipif(
@@ -151,6 +152,57 @@ def test_encodings_are_compared_with_io():
         assert system == "io" or row.verdict.startswith(("holds: IO is", "does not hold: IO is"))
     assert "5 of io" in table.notes[1]
     assert len({picture.name for picture in table.pictures}) == 2
+
+
+@needs_data
+def test_mixtures_of_parents_on_names():
+    table = reproduce("mop-ner", Run(quick=True))
+    for part in ("testa", "testb"):
+        f1 = by_system(table, f"F1 {part}")
+        assert len(f1) == 12
+        averaged = f1["mixture, joint, averaged"].measured
+        assert averaged > f1["mixture, joint"].measured
+        assert averaged > f1["MEMM, posterior"].measured + 1.0
+        assert all(row.low < row.measured < row.high for row in f1.values())
+    assert f1["CRF, skip chain"].published is None  # the paper has testa only
+    same = by_system(table, "consistency, testb")
+    assert same["mixture, joint, averaged"].measured > same["MEMM, Viterbi"].measured
+    people = by_system(table, "Washington right, of 8")
+    assert people["mixture, separate"].measured > people["MEMM, posterior"].measured
+    assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
+
+
+def test_links_help_to_label_pages():
+    said = []
+    table = reproduce("mop-webkb", Run(quick=True, threads=2, say=said.append))
+    assert "not to be had" in table.notes[0]
+    for name in ("webkb", "webkb-linqs"):
+        rows = by_system(table, f"{name}: error")
+        assert list(rows) == [
+            "node model", "link model", "mixture, separate", "mixture, joint",
+            "mixture, separate, siblings",
+        ]  # fmt: skip
+        assert rows["node model"].measured < 30.0
+        for system in ("mixture, separate", "mixture, joint"):
+            assert rows[system].measured < rows["node model"].measured
+            fewer = 100.0 * (1.0 - rows[system].measured / rows["node model"].measured)
+            verdict = "holds" if fewer >= 20.0 else "does not hold"
+            assert rows[system].verdict.startswith(f"{verdict}: {fewer:.1f} % fewer")
+        assert [row.measured for row in by_system(table, f"{name}: cornell").values()] == [
+            row.measured for row in rows.values()
+        ]
+    assert "mop-webkb: webkb, node model: cornell" in said
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_the_penalty_is_chosen_without_the_school_to_be_labelled():
+    inner = {
+        (0, 1): {1.0: {2: 9.0, 3: 1.0}, 3.0: {2: 2.0, 3: 5.0}},
+        (0, 2): {1.0: {1: 9.0, 3: 1.0}, 3.0: {1: 2.0, 3: 5.0}},
+        (1, 2): {1.0: {0: 1.0, 3: 1.0}, 3.0: {0: 2.0, 3: 5.0}},
+    }
+    assert best_penalty((1.0, 3.0), [0, 1, 2], inner) == 3.0
+    assert best_penalty((0.3, 1.0, 3.0), [0, 1, 2], {}) == 1.0
 
 
 def test_io_merges_names_that_touch():

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from skipchain.models.mop import MoPMEMM
     from skipchain.models.perceptron import Perceptron
     from skipchain.models.rbm import RBMCRF
+    from skipchain.models.skipchain import SkipChainCRF
     from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _WHERE = {
     "MoPMEMM": "skipchain.models.mop",
     "Perceptron": "skipchain.models.perceptron",
     "RBMCRF": "skipchain.models.rbm",
+    "SkipChainCRF": "skipchain.models.skipchain",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
     "SkipchainError": "skipchain.errors",
@@ -58,6 +60,7 @@ __all__ = [
     "MaxEnt",
     "MoPMEMM",
     "Perceptron",
+    "SkipChainCRF",
     "SkipchainError",
     "Tagger",
     "Templates",

@@ -31,11 +31,12 @@ from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.rules import Alone, Own, Same, parse_rules
 from skipchain.groups import BORDERS, LabelFeatures, groups_text, parse_groups
+from skipchain.inference.belief import Sending
 from skipchain.inference.gate import FEATURES, Gate
 from skipchain.inference.gibbs import Sampling
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
-from skipchain.models.graph import GraphModel
+from skipchain.models.graph import ENGINES, GraphModel
 from skipchain.models.inputs import Features
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
@@ -137,6 +138,7 @@ def _graph_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
         "orderings": [[own.way, own.seed] for own in model.orderings],
         "kinds": {kind: own.ends is not None for kind, own in model.conditionals.items()},
         "gate": model.gate is not None,
+        "sending": asdict(model.sending),
     }
     return header, arrays
 
@@ -230,6 +232,8 @@ def _graph_model(
             f"{path}: the edges of the model need a function of its author's own, {missing[0]!r}; "
             f"load it in Python with functions={{{missing[0]!r}: …}}"
         )
+    if header["kind"] not in ENGINES:
+        raise ValueError(f"there is no model of linked labels {header['kind']!r}")
     if not isinstance(features, Vocabulary):
         raise ValueError("linked labels need features by templates")
     labels = tuple(header["labels"])
@@ -267,6 +271,7 @@ def _graph_model(
         str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
         header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
         _gate(conditionals, arrays) if header["gate"] else None,
+        Sending(**header["sending"]),
     )  # fmt: skip
 
 

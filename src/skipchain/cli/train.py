@@ -32,7 +32,9 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
-MODELS = ("crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "rbm-crf")
+MODELS = (
+    "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
+)  # fmt: skip
 
 
 def train(
@@ -63,8 +65,8 @@ def train(
         str | None,
         typer.Option(
             metavar="RULES",
-            help="For mop-memm: what links labels, such as 'previous, same_word(recent=3), "
-            "same(lower), links, alone' (previous, same_word).",
+            help="For mop-memm and skip-chain-crf: what links labels, such as 'previous, "
+            "same_word(recent=3), same(lower), links, alone' (previous, same_word(lower=true)).",
         ),
     ] = None,
     orderings: Annotated[
@@ -126,6 +128,21 @@ def train(
     restarts: Annotated[
         int | None, typer.Option(help="For rbm-crf: beginnings, of which the best is kept (1).")
     ] = None,
+    agreement: Annotated[
+        bool | None,
+        typer.Option(
+            "--agreement",
+            help="For skip-chain-crf: let the features of both ends say whether labels agree.",
+        ),
+    ] = None,
+    damping: Annotated[
+        float | None,
+        typer.Option(help="For skip-chain-crf: share of the old message in a new one (0)."),
+    ] = None,
+    max_sweeps: Annotated[
+        int | None,
+        typer.Option(help="For skip-chain-crf: passes of messages over a document (100)."),
+    ] = None,
     optimiser: Annotated[
         str | None,
         typer.Option(
@@ -138,7 +155,8 @@ def train(
         str | None,
         typer.Option(
             help="conditional (whole sequences; mop-memm: each kind of edge by itself), marginal "
-            "(single labels; lbfgs), or for mop-memm mixture (all edges together; lbfgs)."
+            "(single labels; lbfgs), or for mop-memm mixture (all edges together; lbfgs); "
+            "skip-chain-crf: piecewise (each kind of edge by itself), or joint (lbfgs)."
         ),
     ] = None,
     l1: Annotated[
@@ -220,7 +238,8 @@ def train(
     settings = shared_settings(encoding, min_count, constraints, threads, seed)
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
-        "mixing": mixing, "folds": folds, "groups": groups, "borders": borders,
+        "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
+        "max_sweeps": max_sweeps, "groups": groups, "borders": borders,
         "observation": _beside(observation), "gamma": gamma, "steps": steps, "restarts": restarts,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,

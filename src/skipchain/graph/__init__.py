@@ -3,7 +3,17 @@
 from skipchain.graph.dag import Dag
 from skipchain.graph.ordering import Ordering, parse_orderings
 from skipchain.graph.relations import Relation, Relations
-from skipchain.graph.rules import Alone, Links, Own, Previous, Rule, Same, parse_rules, same_word
+from skipchain.graph.rules import (
+    Alone,
+    Links,
+    Own,
+    Previous,
+    Rule,
+    Same,
+    Siblings,
+    parse_rules,
+    same_word,
+)
 
 __all__ = [
     "Alone",
@@ -16,6 +26,7 @@ __all__ = [
     "Relations",
     "Rule",
     "Same",
+    "Siblings",
     "parse_orderings",
     "parse_rules",
     "same_word",

@@ -71,15 +71,21 @@ class Dag:
         """
         lists = [list(own) or [-1] for own in parents]
         number = {name: k for k, name in enumerate(names)}
-        child = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
-        parent = np.array([j for own in lists for j in own], np.int64)
-        for k, j in zip(child.tolist(), parent.tolist(), strict=True):
+        if not number:
+            raise SkipchainError("there is no kind of edge; give names, such as ('edge',)")
+        if documents is not None and len(documents) != len(lists):
+            raise SkipchainError(f"{len(lists)} nodes, but documents of {len(documents)}")
+        for k, j in ((k, j) for k, own in enumerate(lists) for j in own):
+            if not isinstance(j, (int, np.integer)):
+                raise SkipchainError(f"node {k} has the parent {j!r}; wanted the number of a node")
             if not -1 <= j < len(lists):
                 raise SkipchainError(
                     f"node {k} has the parent {j}, which is not there: there are {len(lists)} nodes"
                 )
             if documents is not None and j >= 0 and documents[j] != documents[k]:
                 raise SkipchainError(f"node {k} has the parent {j}, which is in another document")
+        child = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
+        parent = np.array([j for own in lists for j in own], np.int64)
         told = _kinds(lists, kinds, number)
         rows = np.zeros(len(child), np.int64)
         for kind in range(len(names)):
@@ -115,12 +121,20 @@ class Dag:
         return np.repeat(1.0 / np.maximum(counts, 1), counts)
 
     def check_weights(self, weights: NDArray[np.float64]) -> None:
-        """Refuse mixing weights [E] that are negative or do not sum to one at a node."""
+        """Refuse mixing weights [E] that are negative or do not sum to one at a node.
+
+        >>> dag = Dag.of_parents([[], [0], [0, 1]])
+        >>> dag.check_weights(np.array([1.0, 1.0, 0.5, 0.6]))
+        Traceback (most recent call last):
+        ...
+        skipchain.errors.SkipchainError: the mixing weights of node 2 sum to 1.1, wanted 1: divide \
+them by their sum
+        """
         if weights.shape != (self.n_edges,):
             raise SkipchainError(f"{self.n_edges} edges, but mixing weights {weights.shape}")
         sums = np.bincount(self.children, weights, minlength=self.n_nodes)
         counts = np.diff(self.indptr)
-        wrong = np.flatnonzero((np.abs(sums - 1.0) > 1e-6) & (counts > 0))
+        wrong = np.flatnonzero(~(np.abs(sums - 1.0) <= 1e-6) & (counts > 0))  # NaN is wrong too
         if len(wrong):
             k = int(wrong[0])
             raise SkipchainError(

@@ -73,16 +73,18 @@ def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tup
     >>> [str(ordering) for ordering in parse_orderings("forward, random(2)", seed=7)]
     ['forward', 'random 7', 'random 8']
     """
-    parts = given.split(",") if isinstance(given, str) else list(given)
+    if not isinstance(given, (str, Sequence)):
+        raise ParameterError(f"orderings are text or a list, got {given!r}")
     found: dict[Ordering, None] = {}
-    for part in parts:
+    for part in given.split(",") if isinstance(given, str) else given:
         if isinstance(part, Ordering):
             found[part] = None
             continue
-        match = _WORD.fullmatch(part.strip())
+        text = str(part).strip()
+        match = _WORD.fullmatch(text)
         if match is None or (match[2] is not None and (match[1] != RANDOM or int(match[2]) < 1)):
             raise ParameterError(
-                f"there is no ordering {part.strip()!r}; wanted {FORWARD}, {BACKWARD} or "
+                f"there is no ordering {text!r}; wanted {FORWARD}, {BACKWARD} or "
                 f"{RANDOM}(NUMBER), separated by commas"
             )
         if match[1] == RANDOM:

@@ -6,6 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ UserRule = Callable[[Corpus], Any]
 
 WORD = View("word")
 RECENT, MAX_DOCUMENTS = 5, 100
+MOST_SIBLINGS = 50
 DIRECTIONS = ("both", "incoming", "outgoing")
 NO_LINKS = (
     "the edges are links, but the corpus has none; give Corpus.of(…, links=…), or read a file of "
@@ -189,10 +191,12 @@ class Same(Rule):
         sentence = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentences))
         found = []
         for lag in range(1, min(self.recent, len(order)) + 1):
-            earlier, later = order[:-lag], order[lag:]
+            alike = group[order[:-lag]] == group[order[lag:]]
+            if not alike.any():
+                break  # no string comes that often
+            earlier, later = order[:-lag][alike], order[lag:][alike]
             near = (later - earlier < NEAREST) & (sentence[earlier] == sentence[later])
-            linked = (group[earlier] == group[later]) & ~near
-            found.append(np.stack([earlier[linked], later[linked]], axis=1))
+            found.append(np.stack([earlier[~near], later[~near]], axis=1))
         return _by_later(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
 
     def _keys(self, corpus: Corpus) -> Column:
@@ -252,8 +256,7 @@ class Links(Rule):
 
     def fit(self, corpus: Corpus) -> Links:
         """The rule itself; without links there is nothing to learn from them."""
-        if corpus.links is None:
-            raise SkipchainError(NO_LINKS)
+        _require_links(corpus)
         return self
 
     def pairs(self, corpus: Corpus) -> Pairs:
@@ -263,9 +266,61 @@ class Links(Rule):
         return _by_later(np.asarray(corpus.links))
 
 
+@dataclass(frozen=True, slots=True)
+class Siblings(Rule):
+    """Pages to which one page links, such as the students in a list.
+
+    Links of a page that has more than ``most`` of them do not count.
+
+    >>> pages = Corpus.of([["list"], ["ada"], ["bo"]], documents=[3], links=[(0, 1), (0, 2)])
+    >>> Siblings().pairs(pages).tolist()  # each may be the parent of the other
+    [[2, 1], [1, 2]]
+    """
+
+    most: int = MOST_SIBLINGS
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 2:
+            raise ParameterError(
+                f"siblings: most must be a whole number of at least 2, got {self.most!r}"
+            )
+
+    def __str__(self) -> str:
+        return f"siblings(most={self.most})"
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The same whatever the order."""
+        return "siblings", "siblings"
+
+    @property
+    def allowed(self) -> tuple[bool, bool]:
+        """The first of a pair is the parent: each pair is there both ways round."""
+        return True, False
+
+    def fit(self, corpus: Corpus) -> Siblings:
+        """The rule itself; without links there is nothing to learn from them."""
+        _require_links(corpus)
+        return self
+
+    def pairs(self, corpus: Corpus) -> Pairs:
+        """Each pair both ways round, by the second page. [K, 2]"""
+        if corpus.links is None:
+            return np.zeros((0, 2), np.int64)
+        linking, linked = np.asarray(corpus.links).T  # sorted by the page with the link
+        cuts = np.flatnonzero(np.diff(linking)) + 1
+        found = {
+            pair
+            for group in np.split(linked, cuts)
+            if len(group) <= self.most
+            for pair in permutations(group.tolist(), 2)
+        }
+        return _by_later(np.array(sorted(found), np.int64).reshape(-1, 2))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Own(Rule):
-    """Pairs that a function of the user's own finds in a corpus, each once, in any order.
+    """Pairs that a function of the user's own finds in a corpus, in any order; each counts once.
 
     >>> ends = Own("ends", lambda corpus: [(0, corpus.n_tokens - 1)])
     >>> ends.pairs(Corpus.of([["a", "b", "c"]])).tolist()
@@ -274,6 +329,13 @@ class Own(Rule):
 
     name: str
     function: UserRule
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or self.name in _BUILT_IN:
+            raise ParameterError(
+                f"an edge rule of your own cannot have the name {self.name!r}: it has to be one "
+                f"word, and none of {', '.join(_BUILT_IN)}; give functions={{'name': function}}"
+            )
 
     def __str__(self) -> str:
         return self.name
@@ -297,13 +359,14 @@ class Own(Rule):
                 f"the rule {self.name!r} must give pairs of token numbers [K, 2], got "
                 f"{type(given).__name__}"
             )
-        return _by_later(found.astype(np.int64))
+        return _by_later(np.unique(found.astype(np.int64), axis=0))
 
 
 Arguments = dict[str, Any]
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_BUILT_IN = ("previous", "alone", "same_word", "same", "links")
+_BUILT_IN = ("previous", "alone", "same_word", "same", "links", "siblings")
 _SAME = ("capitalised", "recent", "max_documents", "lower")
+_SIBLINGS = ("most",)
 
 
 def parse_rules(
@@ -319,6 +382,8 @@ def parse_rules(
     """
     own = dict(functions or {})
     rules: list[Rule] = []
+    if not isinstance(given, (str, Sequence)):
+        raise ParameterError(f"edges are text or a list of rules, got {given!r}")
     for part in split_arguments(given) if isinstance(given, str) else given:
         if isinstance(part, Rule):
             rules.append(part)
@@ -353,6 +418,8 @@ def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
         if len(listed) > 1:
             raise ParameterError(f"links takes one direction, got {match[2]!r}")
         return Links(*(direction.strip() for direction in listed))
+    if name == "siblings":
+        return Siblings(**_settings(name, listed, _SIBLINGS))
     if name == "same_word":
         return same_word(**_settings(name, listed))
     if not listed or "=" in listed[0]:
@@ -360,20 +427,22 @@ def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
     return Same(_view(listed[0], functions), functions=functions, **_settings(name, listed[1:]))
 
 
-def _settings(rule: str, listed: Sequence[str]) -> Arguments:
+def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) -> Arguments:
     found: Arguments = {}
     for argument in listed:
         name, sign, text = (part.strip() for part in argument.partition("="))
-        if not sign or name not in _SAME:
+        if not sign or name not in known:
             raise ParameterError(
-                f"{rule} does not take {argument.strip()!r}; wanted {', '.join(_SAME)}, each as "
+                f"{rule} does not take {argument.strip()!r}; wanted {', '.join(known)}, each as "
                 "name=value"
             )
+        if name in found:
+            raise ParameterError(f"{rule}: {name} is given twice")
         if name in ("capitalised", "lower"):
             if text.lower() not in ("true", "false"):
                 raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
             found[name] = text.lower() == "true"
-        elif text.isdigit():
+        elif text.isdecimal():
             found[name] = int(text)
         else:
             raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")
@@ -432,6 +501,11 @@ def _documents(corpus: Corpus) -> NDArray[np.int64]:
     """The document of each token. [N]"""
     bounds = corpus.sentences[corpus.documents]
     return np.repeat(np.arange(corpus.n_documents), np.diff(bounds))
+
+
+def _require_links(corpus: Corpus) -> None:
+    if corpus.links is None:
+        raise SkipchainError(NO_LINKS)
 
 
 def _by_later(pairs: Pairs) -> Pairs:

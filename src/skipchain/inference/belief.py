@@ -98,6 +98,19 @@ class Beliefs:
     residual: Floats  # [D]
 
 
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How messages are sent, and when they are said to be at rest; see `propagate`."""
+
+    damping: float = 0.0
+    tolerance: float = 1e-3
+    max_sweeps: int = 100
+
+    def unsettled(self, found: Beliefs) -> Integers:
+        """The documents whose messages did not come to rest."""
+        return np.flatnonzero(found.residual > self.tolerance)
+
+
 def propagate(
     graph: PairwiseGraph,
     node: Floats,
@@ -108,14 +121,17 @@ def propagate(
     damping: float = 0.0,
     tolerance: float = 1e-3,
     max_sweeps: int = 100,
+    start: NDArray[np.int32] | None = None,
 ) -> Beliefs:
     """The beliefs of a graph under log scores; −∞ forbids.
 
     node [N, S]; tables [M, S, S] by kind, as [y_u, y_v]; agree [A, S] is added where both ends of
     an agreeing edge have the same label. ``tolerance`` is relative: messages that differ by less
     are the same. ``damping`` is the share of the old message in a new one; where messages go round
-    in circles a share of 0.5 often brings them to rest. The gradient of the sum of ``log_z`` in
-    node, tables and agree is ``node``, ``pairs`` and ``agreements``.
+    in circles a share of 0.5 often brings them to rest. Messages may rest in more than one place;
+    those that begin in the states ``start`` [N] are tried too, and the higher ``log_z`` counts. The
+    gradient of the sum of ``log_z`` in node, tables and agree is ``node``, ``pairs`` and
+    ``agreements``.
 
     Two labels, three words; the first and the last agree in all likelihood:
 
@@ -135,6 +151,7 @@ def propagate(
     states = node.shape[-1]
     agree = np.zeros((0, states)) if agree is None else np.asarray(agree, np.float64)
     _check_scores(graph, node, tables, agree)
+    states_at = np.zeros(0, np.int32) if start is None else np.asarray(start, np.int32)
     documents = len(graph.documents) - 1
     found = Beliefs(
         np.empty_like(node),
@@ -151,7 +168,7 @@ def propagate(
         belief.propagate(
             node[b.nodes], tables[b.kinds], agree[b.agreeing], b.agreeing_kinds, b.offsets,
             b.order, b.indptr, b.middle, b.other, b.twin, b.table, b.row,
-            float(damping), float(tolerance), int(max_sweeps),
+            states_at[b.nodes], float(damping), float(tolerance), int(max_sweeps),
             found.node[b.nodes], pairs, agreements, found.log_z[b.documents],
             found.sweeps[b.documents], found.residual[b.documents],
         )  # fmt: skip

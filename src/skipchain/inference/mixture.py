@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.errors import SkipchainError
 from skipchain.graph.dag import Dag
 from skipchain.inference.gate import EdgeFacts, Gate
 from skipchain.kernels import chain
@@ -30,8 +31,11 @@ Labels = NDArray[np.int32]
 
 def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
     """The graph as kernels take it; without ``weights`` parents count alike."""
-    own = dag.uniform() if weights is None else weights
-    return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, own)
+    if weights is None:
+        weights = dag.uniform()
+    else:
+        dag.check_weights(weights)
+    return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +165,53 @@ def _sweep(
             take(number, slice(first, last), edges.weights, own[first:last])
 
     workers.map(run, linked.blocks())
+
+
+def exact_marginals(
+    dag: Dag,
+    scores: Mapping[str, Floats],
+    tables: Mapping[str, Floats],
+    weights: Floats | None = None,
+) -> Floats:
+    """The exact marginals of a mixture of parents that was put together by hand. [N, L]
+
+    By kind of edge: ``scores`` [R, L], one row an edge, and ``tables`` [L, L], the scores of label
+    pairs [parent's, child's]. ``weights`` [E] are the mixing weights, which sum to one at each
+    node; without them parents count alike.
+
+    >>> dag = Dag.of_parents([[], [0], [0, 1]])
+    >>> said = {"edge": np.array([[2.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])}
+    >>> exact_marginals(dag, said, {"edge": np.array([[1.0, 0.0], [0.0, 1.0]])}).round(2)
+    array([[0.88, 0.12],
+           [0.68, 0.32],
+           [0.52, 0.48]])
+    """
+    counts = np.bincount(dag.kinds, minlength=len(dag.names))
+    for kind, name in enumerate(dag.names):
+        for what, given in (("scores", scores), ("tables", tables)):
+            if counts[kind] and name not in given:
+                raise SkipchainError(f"there are no {what} of edges of kind {name!r}")
+    size = next(iter(tables.values())).shape[-1]
+    rows: list[Floats] = []
+    logs = np.zeros((len(dag.names), size, size))
+    bases = np.zeros(len(dag.names), np.int64)
+    for kind, name in enumerate(dag.names):
+        own = np.asarray(scores.get(name, np.zeros((0, size))), np.float64)
+        wanted = int(dag.rows[dag.kinds == kind].max(initial=-1)) + 1
+        if own.ndim != 2 or own.shape[1] != size or len(own) < wanted:
+            raise SkipchainError(
+                f"scores of edges of kind {name!r} must be [{wanted}, {size}], got {own.shape}"
+            )
+        bases[kind] = -sum(len(part) for part in rows)
+        rows.append(own)
+        logs[kind] = tables.get(name, 0.0)
+    node = np.concatenate(rows)
+    psi, norms, out = np.empty_like(node), np.empty_like(node), np.empty((dag.n_nodes, size))
+    exponentials(node, psi)
+    sweep(
+        0, dag.n_nodes, edges_of(dag, weights), bases, node, psi, tables_of(logs), norms, out
+    )  # fmt: skip
+    return out
 
 
 def legal(

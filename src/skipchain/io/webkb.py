@@ -18,45 +18,69 @@ from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
 from skipchain.errors import ReadError
 from skipchain.io.archive import read_archive
 from skipchain.io.files import check_text, read_text
-from skipchain.io.webpage import WebPage, address, decode_page, parse_webpage, strip_header
+from skipchain.io.webpage import (
+    Anchor,
+    WebPage,
+    address,
+    decode_page,
+    parse_webpage,
+    strip_header,
+)
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
-CHOSEN = "taskar_like"  # the column of pages.tsv.gz that is 1 for the pages to be read
+OTHER = "other"
+CLASSES = ("course", "faculty", OTHER, "project", "student")
+STUB = 315  # bytes; what is no longer leads elsewhere or says nothing
+LEAST_LINKS = 3
+# columns of what links say of a page, by the part of an anchor that they hold
+SAID = {"text": "anchors", "section": "sections", "around": "around"}
 MARK = re.compile(r"<!WA\d+>")  # put before every link by those who collected the pages
 
 
 def read_webkb(folder: str | Path) -> Corpus:
-    """The pages of five classes that are chosen in ``pages.tsv.gz``.
+    """The pages of five classes.
 
-    The columns are ``word`` (the URL), ``text``, ``title``, ``headings``, ``anchors`` (with `` | ``
-    between them, the texts of links that lead here from the school's other pages) and ``label``.
-    Links are those of ``links.tsv.gz`` within a school.
+    Stubs are left out, and pages of the class ``other`` that lead to fewer than three other pages:
+    this comes close to the subset of Taskar, Abbeel and Koller (2002), of which only the numbers of
+    pages and links are known. Addresses must agree as they are written.
+
+    The columns are ``word`` (the URL), ``text``, ``title``, ``headings``, ``label``, and what the
+    school's other pages say where they link here, with `` | `` between them: ``anchors`` (the texts
+    of the links), ``sections`` (the headings before them) and ``around`` (words on both sides).
+    Pages are sorted by their URLs. Links are those within a school.
     """
     folder = Path(folder)
-    rows = list(
-        _rows(folder / "pages.tsv.gz", ("id", "university", "class", "path", "url", CHOSEN))
-    )
-    rows = sorted((row for row in rows if row[CHOSEN] == "1"), key=lambda row: row["university"])
-    if not rows:
-        raise ReadError("no page is chosen", path=folder / "pages.tsv.gz")
-    number = {row["id"]: k for k, row in enumerate(rows)}
-    schools = [row["university"] for row in rows]
-    links = [
-        (number[row["src"]], number[row["dst"]])
-        for row in _rows(folder / "links.tsv.gz", ("src", "dst"))
-        if row["src"] in number and row["dst"] in number
+    wanted = ("university", "class", "path", "url")
+    rows = [
+        row
+        for row in _rows(folder / "pages.tsv.gz", wanted)
+        if row["university"] in SCHOOLS and row["class"] in CLASSES
     ]
-    links = [(start, end) for start, end in links if schools[start] == schools[end]]
-    pages = _pages(folder / "webkb-four-universities.tar.xz", [row["path"] for row in rows])
-    urls = [row["url"] for row in rows]
+    rows.sort(key=lambda row: (row["university"], row["url"]))
+    bodies = _bodies(folder / "webkb-four-universities.tar.xz", [row["path"] for row in rows])
+    long = [k for k, body in enumerate(bodies) if len(body) > STUB]
+    rows = [rows[k] for k in long]
+    pages = [parse_webpage(MARK.sub("", decode_page(bodies[k]))) for k in long]
+    leads = _leads(pages, [row["url"] for row in rows])
+    chosen = [
+        k
+        for k, row in enumerate(rows)
+        if row["class"] != OTHER or len({end for end, _ in leads[k]}) >= LEAST_LINKS
+    ]
+    if not chosen:
+        raise ReadError("no page is chosen", path=folder / "pages.tsv.gz")
     columns = {
-        WORD: urls,
-        "text": [page.text for page in pages],
-        "title": [page.title for page in pages],
-        "headings": [page.headings for page in pages],
-        "anchors": _incoming(pages, urls, links),
-        LABEL: [row["class"] for row in rows],
+        WORD: [rows[k]["url"] for k in chosen],
+        "text": [pages[k].text for k in chosen],
+        "title": [pages[k].title for k in chosen],
+        "headings": [pages[k].headings for k in chosen],
+        LABEL: [rows[k]["class"] for k in chosen],
     }
+    schools = [rows[k]["university"] for k in chosen]
+    said, links = _said(chosen, leads, schools)
+    for part, name in SAID.items():
+        texts = [[getattr(anchor, part) for anchor in own] for own in said]
+        columns[name] = [" | ".join(filter(None, own)) for own in texts]
     return _corpus(columns, schools, links)
 
 
@@ -106,31 +130,41 @@ def _corpus(
     )
 
 
-def _pages(path: Path, names: Sequence[str]) -> list[WebPage]:
-    """The pages of an archive, by their names in it."""
+def _bodies(path: Path, names: Sequence[str]) -> list[bytes]:
+    """The pages of an archive, by their names in it, without what the server said."""
     found = read_archive(path, set(names).__contains__)
     for name in names:
         if name not in found:
             raise ReadError(f"there is no {name} in the archive", path=path)
-    texts = (decode_page(strip_header(found[name])) for name in names)
-    return [parse_webpage(MARK.sub("", text)) for text in texts]
+    return [strip_header(found[name]) for name in names]
 
 
-def _incoming(
-    pages: Sequence[WebPage], urls: Sequence[str], links: Sequence[tuple[int, int]]
-) -> list[str]:
-    """For each page the texts of the links to it."""
-    known = set(links)
+def _leads(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int, Anchor]]]:
+    """For each page its links to others of them: the number of the other, and the link."""
     number: dict[str, int] = {}
     for k, url in enumerate(urls):
         number.setdefault(address(url), k)
-    texts: list[list[str]] = [[] for _ in pages]
-    for start, (page, url) in enumerate(zip(pages, urls, strict=True)):
-        for target, text in page.anchors:
-            end = number.get(address(target, url), start)
-            if text and (start, end) in known:
-                texts[end].append(text)
-    return [" | ".join(own) for own in texts]
+    found = []
+    for k, (page, url) in enumerate(zip(pages, urls, strict=True)):
+        ends = [(number.get(address(anchor.target, url), k), anchor) for anchor in page.anchors]
+        found.append([(end, anchor) for end, anchor in ends if end != k])
+    return found
+
+
+def _said(
+    chosen: Sequence[int], leads: Sequence[Sequence[tuple[int, Anchor]]], schools: Sequence[str]
+) -> tuple[list[list[Anchor]], list[tuple[int, int]]]:
+    """Of the chosen pages the links that lead to each within its school, and all of them."""
+    number = {k: place for place, k in enumerate(chosen)}
+    said: list[list[Anchor]] = [[] for _ in chosen]
+    links = []
+    for start, k in enumerate(chosen):
+        for other, anchor in leads[k]:
+            end = number.get(other)
+            if end is not None and schools[start] == schools[end]:
+                said[end].append(anchor)
+                links.append((start, end))
+    return said, links
 
 
 def _rows(path: Path, wanted: Sequence[str]) -> Iterator[dict[str, str]]:

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import accumulate
+from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
+
+WINDOW = 10  # words on each side of a link
+
+
+class Anchor(NamedTuple):
+    """A link: its target as it is written, and what the page says of it.
+
+    ``text`` is what is clicked on, ``section`` the last heading before it, ``around`` are the ten
+    words before it and, after ``|``, the ten that follow.
+    """
+
+    target: str
+    text: str
+    section: str
+    around: str
 
 
 @dataclass(frozen=True, slots=True)
 class WebPage:
     """The strings of a page, white space as single spaces.
 
-    ``text`` is what a reader sees, headings and links included, the title not. ``anchors`` are the
-    links: the target as it is written, and the text that is clicked on.
+    ``text`` is what a reader sees, headings and links included, the title not.
     """
 
     title: str
     headings: str
     text: str
-    anchors: tuple[tuple[str, str], ...]
+    anchors: tuple[Anchor, ...]
 
 
 def parse_webpage(html: str) -> WebPage:
@@ -29,8 +46,10 @@ def parse_webpage(html: str) -> WebPage:
     Scripts, styles and comments are left out; an image is the text given in its place (``alt``).
 
     >>> page = parse_webpage("<title>Ada</title><h1>Ada <b>L</b>ee<p>See <a href=/cs>my class")
-    >>> page.title, page.headings, page.text, page.anchors
-    ('Ada', 'Ada Lee', 'Ada Lee See my class', (('/cs', 'my class'),))
+    >>> page.title, page.headings, page.text
+    ('Ada', 'Ada Lee', 'Ada Lee See my class')
+    >>> page.anchors
+    (Anchor(target='/cs', text='my class', section='Ada Lee', around='Ada Lee See |'),)
     """
     reader = _Reader()
     try:
@@ -42,7 +61,7 @@ def parse_webpage(html: str) -> WebPage:
         _spaced(reader.title),
         _spaced(reader.headings),
         _spaced(reader.text),
-        tuple((target, _spaced(words)) for target, words in reader.anchors),
+        _anchors(reader),
     )
 
 
@@ -71,19 +90,16 @@ def decode_page(data: bytes) -> str:
 
 
 def address(target: str, base: str = "") -> str:
-    """A link's target in one form: without fragment, port 80, ``index.html`` and the last slash.
+    """A link's target as an absolute address, without fragment.
 
-    >>> address("../CS415/index.html#staff", "http://CS.cornell.edu:80/Info/CS414/")
-    'http://cs.cornell.edu/Info/CS415'
+    >>> address("../CS415/#staff", "http://CS.cornell.edu/Info/CS414/")
+    'http://cs.cornell.edu/Info/CS415/'
     """
     try:
         parts = urlsplit(urljoin(base, target.strip()))
     except ValueError:  # brackets that hold no address
         return ""
-    host = parts.netloc.lower().removesuffix(":80")
-    path = parts.path.removesuffix("index.html").rstrip("/")
-    query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme}://{host}{path}{query}"
+    return parts._replace(netloc=parts.netloc.lower(), fragment="").geturl()
 
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -104,10 +120,12 @@ class _Reader(HTMLParser):
         self.title: list[str] = []
         self.headings: list[str] = []
         self.text: list[str] = []
-        self.anchors: list[tuple[str, list[str]]] = []
+        # of each link the target, where it begins in the text, its pieces, the heading before it
+        self.anchors: list[tuple[str, int, list[str], list[str]]] = []
         self.silent = False
         self.in_title = False
         self.heading: list[str] | None = None
+        self.last_heading: list[str] = []
         self.anchor: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
@@ -122,11 +140,11 @@ class _Reader(HTMLParser):
             target = dict(attrs).get("href")
             if target:
                 self.anchor = []
-                self.anchors.append((target, self.anchor))
+                self.anchors.append((target, len(self.text), self.anchor, self.last_heading))
         if tag in ENDS_HEADING and self.heading and any(map(str.strip, self.heading)):
             self.heading = None
         if tag in HEADINGS:
-            self.heading = []
+            self.heading = self.last_heading = []
 
     def handle_endtag(self, tag: str) -> None:
         self.part(tag)
@@ -157,6 +175,22 @@ class _Reader(HTMLParser):
         if tag not in INLINE:
             self.handle_data(" ")
             self.headings.append(" ")
+
+
+def _anchors(reader: _Reader) -> tuple[Anchor, ...]:
+    """The links, with the words on both sides of each."""
+    spans = list(re.finditer(r"\S+", "".join(reader.text)))
+    words = [word[0] for word in spans]
+    starts, ends = ([word.span()[side] for word in spans] for side in (0, 1))
+    places = list(accumulate(map(len, reader.text), initial=0))  # characters before each piece
+    found = []
+    for target, place, own, heading in reader.anchors:
+        before = bisect_right(ends, places[place])
+        after = bisect_left(starts, places[place + len(own)])
+        sides = words[max(before - WINDOW, 0) : before], words[after : after + WINDOW]
+        around = " ".join([*sides[0], "|", *sides[1]])
+        found.append(Anchor(target, _spaced(own), _spaced(heading), around))
+    return tuple(found)
 
 
 def _spaced(pieces: Sequence[str]) -> str:

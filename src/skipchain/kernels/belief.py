@@ -32,7 +32,7 @@ SMALLEST_PART = 1e-300  # keeps the relative change of 0 from being 0 / 0
 
 def propagate(
     node, tables, agree, kinds, offsets, order, indptr, middle, other, twin, table, row,
-    damping, tolerance, max_sweeps, marginals, pairs, agreements, log_z, sweeps, residual,
+    start, damping, tolerance, max_sweeps, marginals, pairs, agreements, log_z, sweeps, residual,
 ):  # fmt: skip
     """Send messages until they rest; write what is then believed.
 
@@ -45,6 +45,10 @@ def propagate(
     sending to its earlier ones. A message is sent again only if those that it is made of have
     changed by more than the tolerance, added up since it was sent last; a change is the largest of
     |new − old| / max(new, old). With damping λ, a message sent again becomes (1 − λ) new + λ old.
+
+    Messages begin as equal for all states. With loops they may come to rest in more than one place;
+    where there are states ``start`` [N] (or [0]), they also begin as sent by nodes in these states,
+    and of the two places the one with the higher log Z counts.
 
     Written are marginals [N, S], agreements [A, S] (the diagonals of b_uv), log_z [D], sweeps [D],
     and residual [D], the largest change that waits to be passed on: above the tolerance where
@@ -70,8 +74,8 @@ def propagate(
     np.einsum("kii->ki", factors)[:] = 0.0
     _documents(
         node, psi, peaks, _both_ways(tables), log_same, _both_ways(factors), same, scale, shift,
-        offsets, order, indptr, middle, other, twin, table, row, damping, tolerance, max_sweeps,
-        marginals, pairs, agreements, log_z, sweeps, residual,
+        offsets, order, indptr, middle, other, twin, table, row, start, damping, tolerance,
+        max_sweeps, marginals, pairs, agreements, log_z, sweeps, residual,
     )  # fmt: skip
 
 
@@ -83,8 +87,8 @@ def _both_ways(tables):
 @njit(nogil=True, cache=True)
 def _documents(
     node, psi, peaks, tables, log_same, factors, same, scale, shift, offsets, order, indptr, middle,
-    other, twin, table, row, damping, tolerance, max_sweeps, marginals, pairs, agreements, log_z,
-    sweeps, residual,
+    other, twin, table, row, start, damping, tolerance, max_sweeps, marginals, pairs, agreements,
+    log_z, sweeps, residual,
 ):  # fmt: skip
     """One document after the other, in log space where need be."""
     states = node.shape[1]
@@ -94,6 +98,7 @@ def _documents(
         nodes = max(nodes, offsets[d + 1] - offsets[d])
         slots = max(slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
     messages = np.empty((slots, states))
+    resting = np.empty((slots, states))  # the messages of the better place so far
     cavities = np.empty((slots, states))
     total = np.empty(nodes)  # how much the messages in at a node have changed, added up
     own = np.empty(slots)  # how much that in by this slot has
@@ -103,42 +108,54 @@ def _documents(
     alike = np.zeros((kinds, states))
     for d in range(offsets.shape[0] - 1):
         first, last = offsets[d], offsets[d + 1]
-        slots = indptr[last] - indptr[first]
+        base, slots = indptr[first], indptr[last] - indptr[first]
         good = False
         for logged in (False, True):
             if good:
                 break
-            good = True
-            messages[:slots] = 0.0 if logged else 1.0
-            total[: last - first] = 0.0
-            own[:slots] = 0.0
-            mark[:slots] = -np.inf
-            sweeps[d] = 0
-            residual[d] = np.inf
-            while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
-                for forward in (True, False):
-                    good = good and _pass(
-                        first, last, forward, logged, node, psi, tables, log_same, factors, same,
-                        scale, order, indptr, middle, other, twin, table, row, damping, tolerance,
-                        messages, cavities, total, own, mark,
+            _begin(first, last, False, logged, tables, log_same, factors, same, scale, start,
+                   indptr, other, table, row, messages)  # fmt: skip
+            good = _settle(
+                d, first, last, logged, node, psi, tables, log_same, factors, same, scale, order,
+                indptr, middle, other, twin, table, row, damping, tolerance, max_sweeps, messages,
+                cavities, total, own, mark, sweeps, residual,
+            ) and _beliefs(
+                d, first, last, logged, node, psi, peaks, tables, log_same, factors, same, scale,
+                shift, indptr, middle, twin, table, row, messages, cavities, weights, marginals,
+                log_z,
+            )  # fmt: skip
+            # messages that rest at once have met no loop to speak of
+            if good and start.shape[0] and sweeps[d] > 1:
+                best, rounds, waiting = log_z[d], sweeps[d], residual[d]
+                resting[:slots] = messages[:slots]
+                _begin(first, last, True, logged, tables, log_same, factors, same, scale, start,
+                       indptr, other, table, row, messages)  # fmt: skip
+                good = _settle(
+                    d, first, last, logged, node, psi, tables, log_same, factors, same, scale,
+                    order, indptr, middle, other, twin, table, row, damping, tolerance, max_sweeps,
+                    messages, cavities, total, own, mark, sweeps, residual,
+                ) and _beliefs(
+                    d, first, last, logged, node, psi, peaks, tables, log_same, factors, same,
+                    scale, shift, indptr, middle, twin, table, row, messages, cavities, weights,
+                    marginals, log_z,
+                )  # fmt: skip
+                if not (good and log_z[d] > best):
+                    sweeps[d], residual[d] = rounds, waiting
+                    good = _beliefs(
+                        d, first, last, logged, node, psi, peaks, tables, log_same, factors, same,
+                        scale, shift, indptr, middle, twin, table, row, resting, cavities, weights,
+                        marginals, log_z,
                     )  # fmt: skip
-                sweeps[d] += 1
-                residual[d] = _waiting(first, last, indptr, total, own, mark)
             if good and logged:
-                good = _log_beliefs(
-                    d, first, last, node, tables, log_same, indptr, middle, twin, table, row,
-                    messages, cavities, weights, marginals, pairs, agreements, log_z,
-                )  # fmt: skip
+                _log_pairs(first, last, cavities, weights, tables, log_same, indptr, middle, twin,
+                           table, row, pairs, agreements)  # fmt: skip
             elif good:
-                good = _beliefs(
-                    d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin,
-                    table, row, messages, cavities, weights, marginals, outer, alike, agreements,
-                    log_z,
-                )  # fmt: skip
+                _pairs(first, last, cavities, weights, same, scale, indptr, middle, twin, table,
+                       row, outer, alike, agreements)  # fmt: skip
         if not good:
             log_z[d] = -np.inf
             marginals[first:last] = 0.0
-            for s in range(indptr[first], indptr[last]):
+            for s in range(base, base + slots):
                 if row[s] >= kinds:
                     agreements[row[s] - kinds] = 0.0
     for k in range(kinds):
@@ -148,6 +165,60 @@ def _documents(
                 pairs[k, i, j] += factors[2 * k, i, j] * (
                     outer[2 * k, i, j] + outer[2 * k + 1, j, i]
                 )
+
+
+@njit(nogil=True, cache=True)
+def _begin(
+    first, last, known, logged, tables, log_same, factors, same, scale, start, indptr, other, table,
+    row, messages,
+):  # fmt: skip
+    """The first messages of a document: equal for all states, or from ``known`` states."""
+    base = indptr[first]
+    slots = indptr[last] - base
+    messages[:slots] = 0.0 if logged else 1.0
+    if not known:
+        return
+    for s in range(slots):
+        f, r = table[base + s], row[base + s]
+        j = start[first + other[base + s]]
+        top = -np.inf
+        for i in range(messages.shape[1]):
+            if logged:
+                messages[s, i] = log_same[r, j] if i == j else tables[f, i, j]
+            else:
+                messages[s, i] = same[r, j] if i == j else factors[f, i, j] * scale[r]
+            top = max(top, messages[s, i])
+        for i in range(messages.shape[1]):
+            if logged:
+                messages[s, i] = messages[s, i] - top if top > -np.inf else 0.0
+            else:
+                messages[s, i] = messages[s, i] / top if top > SMALLEST_SUM else 1.0
+
+
+@njit(nogil=True, cache=True)
+def _settle(
+    d, first, last, logged, node, psi, tables, log_same, factors, same, scale, order, indptr,
+    middle, other, twin, table, row, damping, tolerance, max_sweeps, messages, cavities, total,
+    own, mark, sweeps, residual,
+):  # fmt: skip
+    """Sweep over one document until its messages rest; whether all could be told from nothing."""
+    slots = indptr[last] - indptr[first]
+    total[: last - first] = 0.0
+    own[:slots] = 0.0
+    mark[:slots] = -np.inf
+    sweeps[d] = 0
+    residual[d] = np.inf
+    good = True
+    while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
+        for forward in (True, False):
+            good = good and _pass(
+                first, last, forward, logged, node, psi, tables, log_same, factors, same, scale,
+                order, indptr, middle, other, twin, table, row, damping, tolerance, messages,
+                cavities, total, own, mark,
+            )  # fmt: skip
+        sweeps[d] += 1
+        residual[d] = _waiting(first, last, indptr, total, own, mark)
+    return good
 
 
 @njit(nogil=True, cache=True)
@@ -268,17 +339,33 @@ def _receive(messages, to, out, keep):
     return change
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@njit(nogil=True, cache=True)
 def _beliefs(
-    d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin, table, row,
-    messages, cavities, weights, marginals, outer, alike, agreements, log_z,
+    d, first, last, logged, node, psi, peaks, tables, log_same, factors, same, scale, shift, indptr,
+    middle, twin, table, row, messages, cavities, weights, marginals, log_z,
 ):  # fmt: skip
-    """What the messages of one document say; False, with no sum added to, if that is too little.
+    """What the messages of one document say of nodes, and log Z; False if that is too little.
 
-    Off the diagonal the b_uv come as c_u c_v / Z_uv, to be multiplied by the factors at the end.
+    Left for the pairs are all cavities and, as weights, 1 / Z_uv (logged: log Z_uv).
     """
+    if logged:
+        return _log_sums(
+            d, first, last, node, tables, log_same, indptr, middle, twin, table, row, messages,
+            cavities, weights, marginals, log_z,
+        )  # fmt: skip
+    return _sums(
+        d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin, table, row,
+        messages, cavities, weights, marginals, log_z,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _sums(
+    d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin, table, row,
+    messages, cavities, weights, marginals, log_z,
+):  # fmt: skip
+    """`_beliefs` as plain numbers."""
     states = psi.shape[1]
-    kinds = alike.shape[0]
     base = indptr[first]
     rest = np.empty(states)
     logs = 0.0
@@ -325,6 +412,20 @@ def _beliefs(
                 logs += np.log(product)
                 product = 1.0
     log_z[d] = logs + np.log(product)
+    return True
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _pairs(
+    first, last, cavities, weights, same, scale, indptr, middle, twin, table, row, outer, alike,
+    agreements,
+):  # fmt: skip
+    """Add the b_uv of one document.
+
+    Off the diagonal they come as c_u c_v / Z_uv, to be multiplied by the factors at the end.
+    """
+    kinds, states = alike.shape
+    base = indptr[first]
     for here in range(first, last):
         for s in range(middle[here] - base, indptr[here + 1] - base):
             f, r, to = table[base + s], row[base + s], twin[base + s]
@@ -337,7 +438,6 @@ def _beliefs(
                 alike[f >> 1, i] += p
                 if r >= kinds:
                     agreements[r - kinds, i] = p
-    return True
 
 
 @njit(nogil=True, cache=True)
@@ -393,13 +493,12 @@ def _log_receive(messages, to, out, keep):
 
 
 @njit(nogil=True, cache=True)
-def _log_beliefs(
+def _log_sums(
     d, first, last, node, tables, log_same, indptr, middle, twin, table, row, messages, cavities,
-    weights, marginals, pairs, agreements, log_z,
+    weights, marginals, log_z,
 ):  # fmt: skip
     """`_beliefs` by logarithms of sums: slow, safe; False where nothing is possible."""
     states = node.shape[1]
-    kinds = pairs.shape[0]
     base = indptr[first]
     rest = np.empty(states)
     score = np.empty((states, states))
@@ -424,6 +523,18 @@ def _log_beliefs(
                 return False
             total += weights[s]
     log_z[d] = total
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _log_pairs(
+    first, last, cavities, weights, tables, log_same, indptr, middle, twin, table, row, pairs,
+    agreements,
+):  # fmt: skip
+    """Add the b_uv of one document, from logarithms."""
+    kinds, states = pairs.shape[:2]
+    base = indptr[first]
+    score = np.empty((states, states))
     for here in range(first, last):
         for s in range(middle[here] - base, indptr[here + 1] - base):
             f, r = table[base + s], row[base + s]
@@ -437,7 +548,6 @@ def _log_beliefs(
                         pairs[f >> 1, i, j] += p
                     if i == j and r >= kinds:
                         agreements[r - kinds, i] = p
-    return True
 
 
 @njit(nogil=True, cache=True)

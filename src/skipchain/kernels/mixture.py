@@ -65,7 +65,7 @@ def exponentials(scores, psi):
 
 
 @njit(nogil=True, cache=True)
-def _normaliser(scores, psi, logs, exps):
+def _normaliser(psi, exps):
     """1 / Z(i) of one row, or −1 where it has to be found in log space."""
     total = 0.0
     for j in range(psi.shape[0]):
@@ -120,7 +120,7 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
                 continue
             push[:] = 0.0
             for i in range(labels):
-                inverse = _normaliser(scores[r], psi[r], tables.logs[m, i], tables.exps[m, i])
+                inverse = _normaliser(psi[r], tables.exps[m, i])
                 norms[r, i] = inverse
                 mass = edges.weights[e] * marginals[u, i]
                 if inverse >= 0.0:
@@ -225,7 +225,7 @@ def clamped_likelihood(
                     continue
                 logs = tables.logs[m, i] if u >= 0 else zeros
                 exps = tables.exps[m, i] if u >= 0 else ones
-                inverse = _normaliser(scores[r], psi[r], logs, exps)
+                inverse = _normaliser(psi[r], exps)
                 _conditional(scores[r], psi[r], logs, exps, inverse, row)
                 if mixed and step == 0:
                     whole += edges.weights[e] * row[y]

@@ -18,6 +18,7 @@ ESTIMATORS = {
     "hmm": ("hmm", "HMM"),
     "mop-memm": ("mop", "MoPMEMM"),
     "rbm-crf": ("rbm", "RBMCRF"),
+    "skip-chain-crf": ("skipchain", "SkipChainCRF"),
 }
 """The file and the class of each kind of model."""
 

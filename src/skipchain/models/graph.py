@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,13 +12,15 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
-from skipchain.errors import SkipchainError
+from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.relations import Relations
 from skipchain.graph.rules import Rule
 from skipchain.inference import mixture
+from skipchain.inference.belief import Sending
 from skipchain.inference.gate import Gate
+from skipchain.inference.pairwise import Undirected
 from skipchain.inference.scores import Ranked
 from skipchain.linked import Linked
 from skipchain.models.model import BEAM, Model
@@ -34,10 +37,15 @@ LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """What a model of a graph says of a corpus: the marginals of every token."""
+    """What a model of a graph says of a corpus: the marginals of every token.
+
+    Those of the documents ``unsettled`` are not to be trusted: the messages between their tokens
+    did not come to rest.
+    """
 
     linked: Linked
     marginals: Floats  # [N, L]
+    unsettled: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def offsets(self) -> NDArray[np.int64]:
@@ -54,9 +62,11 @@ class Beliefs:
 class GraphModel(Model):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
-    ``rules`` say which tokens are linked, ``conditionals`` what each kind of edge has learnt, and
-    ``orderings`` in which orders documents are gone through; the marginals are averaged. Parents
-    count alike unless there is a ``gate``.
+    ``rules`` say which tokens are linked, and ``conditionals`` what each kind of edge has learnt.
+    The ``kind`` decides how marginals follow from that. A mixture of parents has exact ones, for
+    each of the ``orderings`` in which documents are gone through; they are averaged, and parents
+    count alike unless there is a ``gate``. A skip-chain CRF sends messages (``sending``), which
+    gives exact marginals where a document has no loops, and an approximation elsewhere.
     """
 
     kind: str
@@ -70,6 +80,7 @@ class GraphModel(Model):
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
     gate: Gate | None = None
+    sending: Sending = field(default_factory=Sending)
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Linked:
         """The corpus encoded, with its edges."""
@@ -85,8 +96,7 @@ class GraphModel(Model):
 
     def scored(self, data: Linked, workers: Workers) -> Beliefs:
         """The marginals of encoded data."""
-        scores, dags = self.edge_scores(data, workers), data.dags(self.orderings)
-        return Beliefs(data, mixture.marginals(scores, dags, workers, self.gate))
+        return ENGINES[self.kind](self, self.edge_scores(data, workers), workers)
 
     def edge_scores(self, data: Linked, workers: Workers) -> EdgeScores:
         """The scores of the edges of encoded data."""
@@ -99,12 +109,22 @@ class GraphModel(Model):
         workers: Workers,
         forced: Sequence[str | None] | None = None,
     ) -> Beliefs:
-        """The corpus encoded, and the marginals of its tokens."""
+        """The corpus encoded, and the marginals of its tokens; warns where they are doubtful."""
         if forced is not None:
             raise SkipchainError(
                 f"the model ({self.kind}) cannot keep labels that are given: only chains can"
             )
-        return self.scored(self.dataset(given, workers), workers)
+        found = self.scored(self.dataset(given, workers), workers)
+        if len(found.unsettled):
+            warnings.warn(
+                f"in {len(found.unsettled)} of {found.linked.relations.corpus.n_documents} "
+                f"documents, first in number {found.unsettled[0]}, the messages between labels did "
+                "not come to rest, so their labels are doubtful; train with more damping or "
+                "max_sweeps",
+                SkipchainWarning,
+                stacklevel=2,
+            )
+        return found
 
     def decode(
         self, scores: Beliefs, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -119,7 +139,7 @@ class GraphModel(Model):
         return Column(frozen(codes), self.labels)
 
     def marginals(self, scores: Beliefs, workers: Workers) -> Floats:
-        """The probability of each label at each token. [N, L]"""
+        """The probability of each label at each token, exact or not (see above). [N, L]"""
         return scores.marginals
 
     def confidences(self, scores: Beliefs, spans: Spans, workers: Workers) -> Floats:
@@ -139,7 +159,7 @@ class GraphModel(Model):
 
     @property
     def exact(self) -> bool:
-        """Never: only single labels have their exact probabilities."""
+        """Never: at best single labels have their exact probabilities."""
         return False
 
     @property
@@ -172,3 +192,21 @@ class GraphModel(Model):
             features=self.features.keep(used, none),
             conditionals={kind: own.renumbered(used) for kind, own in lean.items()},
         )
+
+
+def _by_mixture(model: GraphModel, scores: EdgeScores, workers: Workers) -> Beliefs:
+    """One sweep for each ordering."""
+    dags = scores.linked.dags(model.orderings)
+    return Beliefs(scores.linked, mixture.marginals(scores, dags, workers, model.gate))
+
+
+def _by_messages(model: GraphModel, scores: EdgeScores, workers: Workers) -> Beliefs:
+    """Messages along all edges and back, until they rest."""
+    graph = Undirected.of(scores.linked)
+    found = graph.propagate(graph.scores(scores, workers), model.sending, workers)
+    return Beliefs(scores.linked, found.node, model.sending.unsettled(found))
+
+
+Engine = Callable[[GraphModel, EdgeScores, Workers], Beliefs]
+ENGINES: Mapping[str, Engine] = {"mop-memm": _by_mixture, "skip-chain-crf": _by_messages}
+"""How the marginals of each kind of model are found."""

@@ -5,27 +5,42 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
+from skipchain.dataset import Dataset
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.rows import Rows
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.relations import Relations
 from skipchain.graph.rules import Rule, parse_rules
+from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import Minimum
-from skipchain.models.fitting import HeldOut, Progress
+from skipchain.models.chain import ChainModel
+from skipchain.models.fitting import HeldOut, Part, Problem, Progress, Watch
 from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.labeller import Labeller, plain
+from skipchain.models.loglinear import LBFGS, MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
+from skipchain.models.sequence import Learnt, Task
 from skipchain.models.wholeness import check_documents, longest_document
+from skipchain.objectives.linked import LinkedObjective
 from skipchain.parallel import Workers
+from skipchain.scorers.linear import Weights
 
 Labels = NDArray[np.int32]
+
+PASSED_ON = (
+    "optimiser", "l2", "pairs", "epochs", "rate", "dropout", "unit_dropout", "prune", "seed",
+    "tolerance", "period", "max_iterations", "threads",
+)  # fmt: skip
+"""The parameters that the classifiers of single kinds of edges are trained with."""
+EDGES = "previous, same_word(lower=true)"
+"""The edges that there are unless told; a headline in capitals is linked to the text below it."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +77,16 @@ class LinkedTask:
 class LinkedEstimator(Labeller, ABC):
     """Fits a `GraphModel`: finds the edges of a corpus, and learns what they say."""
 
+    learner: ClassVar[type[LogLinear]]
+    """What learns chains by themselves."""
+    separate: ClassVar[str]
+    """The objective that learns each kind of edge by itself, and no more."""
+
     edges: str | Sequence[Any]
+    objective: str
+    optimiser: str | None
+    l2: float
+    pairs: str | None
     model_: GraphModel
 
     def fit(
@@ -122,6 +146,29 @@ class LinkedEstimator(Labeller, ABC):
             self._raise_interrupt()
         return self
 
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        short = self._classifier(self.learner).shortened().get_params()
+        own = {name: short[name] for name in ("epochs", "max_iterations")}
+        return type(self)(**{**self.get_params(), **own, "patience": None})
+
+    @property
+    def stopping(self) -> tuple[float, int, int]:
+        """When lbfgs ends: tolerance, period and the most iterations."""
+        return self._classifier(self.learner).stopping
+
+    @property
+    def single(self) -> bool:
+        """Whether single precision is enough for scores."""
+        return self.stopping[0] >= SINGLE_TOLERANCE
+
+    def _classifier(self, kind: type[LogLinear]) -> LogLinear:
+        """What learns one kind of edge by itself."""
+        own = {name: getattr(self, name) for name in PASSED_ON}
+        if self.objective != self.separate and self.optimiser is None:
+            own["optimiser"] = LBFGS
+        return kind(**own)
+
     def _begin(
         self, corpus: Corpus, y: Any, workers: Workers, progress: Progress | None
     ) -> LinkedTask:
@@ -157,11 +204,94 @@ class LinkedEstimator(Labeller, ABC):
     def _check(self) -> None:
         super()._check()
         self._rules()
+        self._classifier(self.learner)._check()
+        if self.patience is not None and self.objective == self.separate:
+            raise ParameterError(
+                "patience is for training all kinds of edges together, which "
+                f"objective={self.objective!r} does not; leave it out, or use epochs and "
+                "max_iterations"
+            )
         if self.constraints == "training":
             raise ParameterError(
                 f"{type(self).__name__} uses constraints when it decodes; give 'decoding' or 'none'"
             )
 
+    def _by_itself(
+        self,
+        task: LinkedTask,
+        kind: str,
+        classifier: LogLinear,
+        data: Dataset,
+        note: str = "",
+    ) -> Learnt:
+        """What a classifier learns of one kind of edge; the note is for who watches."""
+        labels = task.blank.labels
+        blank = ChainModel(kind, labels, task.blank.features, Weights.zeros(0, 0, len(labels)))
+        progress = None
+        if task.progress is not None:
+            progress = Part(task.progress, f"edges of kind {kind}{note}")
+        own = Task(data, blank, None, None, None, task.workers, progress, None)
+        learnt = classifier._learn(own)
+        if progress is not None:
+            progress.end(learnt.minimum)
+        return learnt
+
+    def _by_lbfgs(
+        self,
+        task: LinkedTask,
+        model: GraphModel,
+        objective: LinkedObjective,
+        part: str | None = None,
+    ) -> tuple[GraphModel, Minimum]:
+        """The kinds of edges of an objective, beginning with what the model has learnt of each.
+
+        Unless it is only a ``part`` of the training, it is watched by way of the held-out data.
+        """
+        tolerance, period, max_iterations = self.stopping
+        held_out = None
+        if task.held_out is not None and part is None:
+            held_out = task.held_out.encoded_by(model)
+        if task.progress is not None:
+            task.progress.begin(_problem(objective, part or "all edges together"))
+        watch = Watch(
+            lambda vector: model.filled(objective.unpack(vector)), held_out,
+            self.patience, task.workers, task.progress,
+        )  # fmt: skip
+        minimum = minimize(
+            objective, objective.pack({k: own.weights for k, own in model.conditionals.items()}),
+            memory=MEMORY, max_iterations=max_iterations, tolerance=tolerance, period=period,
+            curvature=objective.curvature, callback=watch,
+        )  # fmt: skip
+        minimum = best_of(watch, minimum)
+        if task.progress is not None and part is not None:
+            task.progress.end(minimum)
+        return model.filled(objective.weights(minimum.vector)), minimum
+
     @abstractmethod
     def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
         """The model with its conditionals, how the learning ended, and the number of weights."""
+
+
+def after(earlier: Minimum, last: Minimum) -> Minimum:
+    """Two parts of a training as one: sums, and the end of the last."""
+    return replace(
+        last,
+        loss=earlier.loss + last.loss,
+        iterations=earlier.iterations + last.iterations,
+        evaluations=earlier.evaluations + last.evaluations,
+    )
+
+
+def _problem(objective: LinkedObjective, part: str) -> Problem:
+    """The size of a part of the training."""
+    linked = objective.linked
+    return Problem(
+        tokens=linked.tokens.tokens.n_rows,
+        sequences=len(linked.offsets) - 1,
+        labels=objective.n_labels,
+        features=sum(rows.n_features for rows in linked.edges.values()),
+        active=sum(rows.n_active for rows in linked.edges.values()),
+        parameters=objective.size,
+        bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
+        part=part,
+    )

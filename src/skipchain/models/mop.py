@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
@@ -19,29 +20,20 @@ from skipchain.inference.gate import Gate
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED, Minimum
 from skipchain.linked import Linked
-from skipchain.models.chain import ChainModel
-from skipchain.models.fitting import Part, Problem, Watch
 from skipchain.models.graph import GraphModel
-from skipchain.models.linking import LinkedEstimator, LinkedTask
-from skipchain.models.loglinear import LBFGS, MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
+from skipchain.models.linking import EDGES, LinkedEstimator, LinkedTask, after
+from skipchain.models.loglinear import LBFGS, MEMORY
 from skipchain.models.maxent import MaxEnt
 from skipchain.models.memm import MEMM
-from skipchain.models.sequence import Learnt, Task
+from skipchain.models.sequence import Learnt
 from skipchain.objectives.gate import GateObjective
 from skipchain.objectives.mixture import MARGINAL, MIXED, SEPARATE, MixtureObjective
 from skipchain.scorers.edges import Conditional
-from skipchain.scorers.linear import Weights
 
 OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
-EDGES = "previous, same_word(lower=true)"
 UNIFORM, LEARNED = "uniform", "learned"
 GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
-PASSED_ON = (
-    "optimiser", "l2", "pairs", "epochs", "rate", "dropout", "unit_dropout", "prune", "seed",
-    "tolerance", "period", "max_iterations", "threads",
-)  # fmt: skip
-"""The parameters that the classifiers of single kinds of edges are trained with."""
 
 
 class MoPMEMM(LinkedEstimator):
@@ -88,6 +80,8 @@ class MoPMEMM(LinkedEstimator):
     """
 
     kind = "mop-memm"
+    learner = MEMM
+    separate = SEPARATE
 
     def __init__(
         self,
@@ -144,17 +138,6 @@ class MoPMEMM(LinkedEstimator):
         self.functions = functions
         self.threads = threads
 
-    def shortened(self) -> Self:
-        """The same estimator, but it ends as soon as it can."""
-        short = self._classifier(MEMM).shortened().get_params()
-        own = {name: short[name] for name in ("epochs", "max_iterations")}
-        return type(self)(**{**self.get_params(), **own, "patience": None})
-
-    @property
-    def stopping(self) -> tuple[float, int, int]:
-        """When lbfgs ends: tolerance, period and the most iterations."""
-        return self._classifier(MEMM).stopping
-
     def _orderings(self) -> tuple[Ordering, ...]:
         return parse_orderings(self.orderings, self.seed)
 
@@ -163,25 +146,12 @@ class MoPMEMM(LinkedEstimator):
         self._check_choices(objective=OBJECTIVES, mixing=(UNIFORM, LEARNED))
         self._check_numbers(whole=("folds",))
         self._orderings()
-        self._classifier(MEMM)._check()
-        if self.patience is not None and self.objective == SEPARATE:
-            raise ParameterError(
-                "patience is for training all kinds of edges together; use objective='marginal', "
-                "or epochs and max_iterations"
-            )
-
-    def _classifier(self, kind: type[LogLinear]) -> LogLinear:
-        """What learns one kind of edge by itself."""
-        own = {name: getattr(self, name) for name in PASSED_ON}
-        if self.objective != SEPARATE and self.optimiser is None:
-            own["optimiser"] = LBFGS
-        return kind(**own)
 
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
         if self.mixing == LEARNED:
-            self._folds(task.relations.corpus.n_documents)
+            self._dealt(task)
         linked = Linked(task.rows, task.relations)
         kinds = self._kinds(task)
         found: dict[str, Conditional] = {}
@@ -189,7 +159,7 @@ class MoPMEMM(LinkedEstimator):
         for kind in kinds:
             found[kind], learnt = self._separate(task, linked, kind)
             parameters += learnt.parameters
-            minimum = _after(minimum, learnt.minimum)
+            minimum = after(minimum, learnt.minimum)
             if minimum.reason == INTERRUPTED:
                 return _reduced(task, found), minimum, parameters
         model = replace(task.blank, conditionals=found)
@@ -219,7 +189,7 @@ class MoPMEMM(LinkedEstimator):
         """One kind of edge, with the known labels of the parents as features of the edges."""
         relation, along = linked.of_kind(kind)
         size = len(task.blank.labels)
-        ends, classifier = None, self._classifier(MEMM if relation.rule.bounded else MaxEnt)
+        ends, classifier = None, self._classifier(self.learner if relation.rule.bounded else MaxEnt)
         if relation.rule.chain:
             data = Dataset(task.rows, linked.offsets, task.labels)
             if not along and relation.rule.bounded:
@@ -233,38 +203,33 @@ class MoPMEMM(LinkedEstimator):
             classifier.set_params(unit_dropout=0.0)
             if classifier._asked is None:
                 classifier.set_params(optimiser=LBFGS)
-        blank = ChainModel(kind, task.blank.labels, task.blank.features, Weights.zeros(0, 0, size))
-        progress = None
-        if task.progress is not None:
-            progress = Part(task.progress, f"edges of kind {kind}{note}")
-        learnt = classifier._learn(
-            Task(data, blank, None, None, None, task.workers, progress, None)
-        )
-        if progress is not None:
-            progress.end(learnt.minimum)
+        learnt = self._by_itself(task, kind, classifier, data, note)
         weights = learnt.weights
         if ends is not None:
             cut = ends.n_features
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
 
-    def _folds(self, documents: int) -> int:
-        """Into how many parts documents are dealt for a gate."""
-        folds = min(self.folds, documents)
+    def _dealt(self, task: LinkedTask) -> NDArray[np.int64]:
+        """The part that each document belongs to for a gate; empty ones are in the first. [D]"""
+        filled = np.flatnonzero(np.diff(task.relations.documents))
+        folds = min(self.folds, len(filled))
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {documents} documents"
+                f"out; got folds={self.folds} and {len(filled)} documents"
             )
-        return folds
+        fold = np.zeros(task.relations.corpus.n_documents, np.int64)
+        fold[filled] = np.arange(len(filled)) % folds
+        return fold
 
     def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
         """Mixing weights that do well on documents which the edges' models have not seen.
 
         None where learning was interrupted.
         """
-        folds = self._folds(task.relations.corpus.n_documents)
-        fold = np.arange(task.relations.corpus.n_documents) % folds
+        fold = self._dealt(task)
+        folds = int(fold.max()) + 1
         sets = []
         for number in range(folds):
             rest, held = task.part(fold != number), task.part(fold == number)
@@ -294,50 +259,12 @@ class MoPMEMM(LinkedEstimator):
         linked = Linked.of(task.rows, task.relations, ends)
         orderings = _few(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
-        tolerance, period, max_iterations = self.stopping
         objective = MixtureObjective(
             linked, task.labels, len(model.labels), linked.dags(orderings), task.workers,
             loss=self.objective, l2=self.l2, observed=self.pairs != "all", shares=shares,
-            single=tolerance >= SINGLE_TOLERANCE,
+            single=self.single,
         )  # fmt: skip
-        if task.progress is not None:
-            task.progress.begin(_problem(linked, objective))
-        held_out = None if task.held_out is None else task.held_out.encoded_by(model)
-        watch = Watch(
-            lambda vector: model.filled(objective.unpack(vector)), held_out, self.patience,
-            task.workers, task.progress,
-        )  # fmt: skip
-        first = objective.pack({k: own.weights for k, own in model.conditionals.items()})
-        minimum = minimize(
-            objective, first, memory=MEMORY, max_iterations=max_iterations, tolerance=tolerance,
-            period=period, curvature=objective.curvature, callback=watch,
-        )  # fmt: skip
-        minimum = best_of(watch, minimum)
-        return model.filled(objective.weights(minimum.vector)), minimum, objective.size
-
-
-def _after(earlier: Minimum, last: Minimum) -> Minimum:
-    """Two parts of a training as one: sums, and the end of the last."""
-    return replace(
-        last,
-        loss=earlier.loss + last.loss,
-        iterations=earlier.iterations + last.iterations,
-        evaluations=earlier.evaluations + last.evaluations,
-    )
-
-
-def _problem(linked: Linked, objective: MixtureObjective) -> Problem:
-    """The size of joint training."""
-    return Problem(
-        tokens=linked.tokens.tokens.n_rows,
-        sequences=len(linked.offsets) - 1,
-        labels=objective.n_labels,
-        features=sum(rows.n_features for rows in linked.edges.values()),
-        active=sum(rows.n_active for rows in linked.edges.values()),
-        parameters=objective.size,
-        bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
-        part="all edges together",
-    )
+        return *self._by_lbfgs(task, model, objective), objective.size
 
 
 def _reduced(task: LinkedTask, found: Mapping[str, Conditional]) -> GraphModel:

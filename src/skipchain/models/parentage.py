@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
+from skipchain.errors import SkipchainError
 from skipchain.inference.mixture import sweeps
 from skipchain.inference.shares import Share, shares
 from skipchain.linked import Linked
@@ -117,6 +118,11 @@ def explain_parents(
     >>> [(parent.token, parent.kind, parent.weight) for parent in found.parents]
     [(1, 'same_word', 0.5), (None, 'previous', 0.5)]
     """
+    if model.kind != "mop-memm":
+        raise SkipchainError(
+            f"the labels of the model ({model.kind}) depend on each other both ways, so that none "
+            "comes from another; only those of mop-memm and of chains can be explained"
+        )
     with Workers(threads) as workers:
         beliefs = model.scores(given, workers)
         linked = beliefs.linked

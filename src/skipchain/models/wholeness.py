@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainWarning
-from skipchain.graph.rules import NO_LINKS, Links, Rule
+from skipchain.graph.rules import NO_LINKS, Links, Rule, Siblings
 
 FAR_LONGER = 10  # times the longest document of training
 REMEDY = "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
@@ -27,7 +27,7 @@ def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None =
     """
     if all(rule.chain for rule in rules) or not corpus.n_tokens:
         return
-    if corpus.links is None and any(isinstance(rule, Links) for rule in rules):
+    if corpus.links is None and any(isinstance(rule, Links | Siblings) for rule in rules):
         warnings.warn(NO_LINKS, SkipchainWarning, stacklevel=2)
     if corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
         warnings.warn(

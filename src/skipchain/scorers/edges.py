@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from skipchain.features.ends import Ends
 from skipchain.kernels.gather import gather
 from skipchain.linked import Linked
-from skipchain.parallel import Workers
+from skipchain.parallel import Workers, blocks
 from skipchain.scorers.linear import Weights, unit_sums
 
 Floats = NDArray[np.float64]
+
+ROW_ENTRIES = 1 << 16  # index entries of the rows that one thread scores at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,15 @@ class EdgeScores:
         for kind, own in self.weights.items():
             found[self.linked.number(kind)] = own.transitions
         return found
+
+    def rows(self, kind: str, workers: Workers) -> Floats:
+        """The scores of all edges of one kind. [R, L]"""
+        index = self.linked.edges[kind].tokens
+        scores = np.empty((index.n_rows, self.weights[kind].n_labels))
+        workers.map(
+            lambda b: self._fill(kind, b[0], scores[slice(*b)]), blocks(index.indptr, ROW_ENTRIES)
+        )
+        return scores
 
     def block(self, block: tuple[int, int]) -> tuple[Floats, NDArray[np.int64], dict[str, slice]]:
         """The scores of the edges of some documents.
