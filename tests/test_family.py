@@ -14,6 +14,7 @@ from skipchain.errors import CorpusError, NotFittedError, ParameterError, Skipch
 from skipchain.models import ESTIMATORS, make_estimator
 from skipchain.models.graph import GraphModel
 from skipchain.models.rbmmodel import RBMModel
+from skipchain.models.states import StateModel
 from skipchain.schemes import validate
 
 SAMPLED = {"epochs": 10, "burn_in": 5, "samples": 10}
@@ -61,6 +62,10 @@ FAMILY = {
     "rbm-crf": {"groups": "2:0..1; 2:0..2", **SAMPLED},
     "rbm-crf, conditioned": {"groups": "2:-1..0|x", "restarts": 2, "batch": 9, **SAMPLED},
     "rbm-crf, beside": {"groups": "2:0..1", "observation": "memm", **SAMPLED},
+    "iohmm": {"restarts": 2, "em": 3},
+    "iohmm, marginal": {"restarts": 1, "em": 3, "states": 2, "objective": "marginal", "bias": True},
+    "hrf": {"restarts": 2, "em": 3},
+    "hrf, random": {"restarts": 1, "em": 3, "m_steps": 3, "init": "random"},
 }
 LINKED = ("mop", "skip")
 NAMES, PLACES = ["Ada", "Bo", "Cy", "Dee"], ["York", "Rome", "Oslo"]
@@ -126,7 +131,7 @@ def weights(model):
 
 
 def has_marginals(model):
-    return model.exact or isinstance(model, (GraphModel, RBMModel))
+    return model.exact or isinstance(model, (GraphModel, RBMModel, StateModel))
 
 
 def test_every_estimator_is_in_the_table():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skipchain import CRF, RBMCRF, Corpus, MaxEnt, load, save
+from skipchain import CRF, IOHMM, RBMCRF, Corpus, MaxEnt, load, save
 from skipchain.errors import ModelFileError, ParameterError, SkipchainError, SkipchainWarning
 from skipchain.groups import BORDERS, Group, LabelFeatures, groups_text, parse_groups
 from skipchain.inference import gibbs
@@ -469,6 +469,13 @@ def test_an_estimator_is_fitted_first():
     taken = RBMCRF(**{**settings, "observation": alone}).fit(PROBLEM.train_x, PROBLEM.train_y)
     assert (taken.minimum_.vector != model.minimum_.vector).any()
     assert clone(model).get_params()["folds"] == 3
+
+
+def test_label_features_beside_hidden_states():
+    settings = {**QUICK, "observation": IOHMM(states=2, restarts=1, em=3, encoding=None)}
+    model = RBMCRF(**settings, epochs=100, folds=2).fit(PROBLEM.train_x, PROBLEM.train_y)
+    assert model.model_.base.kind == "iohmm"
+    assert model.score(PROBLEM.test_x, PROBLEM.test_y) > 0.95
 
 
 def test_parts_of_a_corpus_are_documents_where_there_are_enough():

@@ -76,4 +76,4 @@ def test_plots(data, tmp_path):
 def test_an_explanation_is_refused(data):
     model, _ = rbm(data)
     found = run("explain", model, "--text", "Ada slept", "--token", "Ada")
-    assert "the labels of the model (rbm-crf) are sampled" in str(found.exception)
+    assert "the model (rbm-crf) have no explanation by feature" in str(found.exception)

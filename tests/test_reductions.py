@@ -9,14 +9,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron
+from skipchain import CRF, HRF, IOHMM, MEMM, Corpus, MaxEnt, Perceptron
 from skipchain.dataset import Dataset
+from skipchain.features.rows import Rows, Sparse
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference import chains
+from skipchain.objectives.latent import StateLikelihood, StateMarginals
 from skipchain.objectives.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.parallel import Workers
 from skipchain.scorers.linear import LinearScorer, Weights
+from skipchain.scorers.states import StateScorer, StateWeights
 
 WORDS, LABELS = ["Ada", "Bo", "ran", "to"], ["A", "B", "C"]
 EXACT = {"optimiser": "lbfgs", "tolerance": 1e-13, "max_iterations": 1000, "l2": 0.1}
@@ -242,3 +245,54 @@ def test_margin_updates_decide_as_those_of_crfsuite(update, algorithm, tmp_path)
     theirs = [tagger.tag(own) for own in given]
     assert theirs == labels[40:]
     assert Perceptron("word[-1..0]", update=update).fit(corpus).predict(test) == theirs
+
+
+# Hidden states -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [IOHMM, HRF])
+def test_one_hidden_state_is_maximum_entropy(model):
+    corpus, test = draw(1, [5, 1, 8] * 10), draw(2, [4, 6])
+    exact = {"l2": 0.1, "tolerance": 1e-13, "max_iterations": 1000}
+    plain = MaxEnt(FEATURES, boundaries=False, pairs="all", **EXACT).fit(corpus)
+    hidden = model(FEATURES, states=1, restarts=1, em=0, **exact).fit(corpus)
+    for own, wanted in zip(
+        hidden.predict_marginals(test), plain.predict_marginals(test), strict=True
+    ):
+        np.testing.assert_allclose(own, wanted, atol=1e-4)
+    assert hidden.minimum_.loss == pytest.approx(plain.minimum_.loss, rel=1e-6)
+
+
+@pytest.mark.parametrize("local", [True, False])
+def test_one_hidden_state_for_each_label_is_a_chain(local):
+    """States that emit nothing but their own label: an IOHMM is a MEMM, an HRF a CRF."""
+    corpus = draw(3, [5, 1, 8])
+    _, rows = Vocabulary.fit(corpus, Templates.of(FEATURES))
+    labels = np.array([LABELS.index(label) for label in corpus.labels.tolist()], np.int32)
+    size, features = len(LABELS), rows.n_features
+    rng = np.random.default_rng(0)
+    weights = StateWeights(
+        rng.normal(size=(features + 1, size + 1, size)), np.zeros((features + 1, size, size))
+    )
+    weights.emissions[-1] = np.where(np.eye(size), 0.0, -800.0)
+    hidden = StateScorer(rows, size, size, bias=True)
+    flat = rows.flat()
+    edges = Rows(Sparse.empty(flat.n_rows), Sparse.empty(0), flat, 0, features)
+    data = Dataset(rows, corpus.sentences, labels)
+    linked = Dataset(edges, corpus.sentences, labels)
+    chain = Weights.zeros(0, features, size)
+    chain.edges[:] = weights.transitions[:-1].reshape(features, -1)
+    chain.transitions[:], chain.start[:] = weights.transitions[-1, :-1], weights.transitions[-1, -1]
+    scorer = LinearScorer(linked, size, observed=False, boundaries=True, workers=Workers(1))
+    for own, plain in (
+        (StateLikelihood, ConditionalLikelihood),
+        (StateMarginals, MarginalLikelihood),
+    ):
+        loss, gradient = own(data, hidden, Workers(1), local=local)(hidden.pack(weights))
+        wanted, known = plain(linked, scorer, Workers(1), local=local)(scorer.pack(chain))
+        assert loss == pytest.approx(wanted)
+        np.testing.assert_allclose(
+            hidden.weights(gradient).transitions[:-1].ravel(),
+            scorer.weights(known).edges.ravel(),
+            atol=1e-9,
+        )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from skipchain.modelfile import save
     from skipchain.models.crf import CRF
     from skipchain.models.hmm import HMM
+    from skipchain.models.hrf import HRF
+    from skipchain.models.iohmm import IOHMM
     from skipchain.models.maxent import MaxEnt
     from skipchain.models.memm import MEMM
     from skipchain.models.mop import MoPMEMM
@@ -33,6 +35,8 @@ __version__ = "0.1.0"
 _WHERE = {
     "CRF": "skipchain.models.crf",
     "HMM": "skipchain.models.hmm",
+    "HRF": "skipchain.models.hrf",
+    "IOHMM": "skipchain.models.iohmm",
     "MEMM": "skipchain.models.memm",
     "MaxEnt": "skipchain.models.maxent",
     "MoPMEMM": "skipchain.models.mop",
@@ -53,6 +57,8 @@ _WHERE = {
 __all__ = [
     "CRF",
     "HMM",
+    "HRF",
+    "IOHMM",
     "MEMM",
     "RBMCRF",
     "Column",

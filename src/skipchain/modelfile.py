@@ -40,9 +40,11 @@ from skipchain.models.graph import ENGINES, GraphModel
 from skipchain.models.inputs import Features
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
+from skipchain.models.states import StateModel
 from skipchain.schemes import check_scheme
 from skipchain.scorers.edges import Conditional
 from skipchain.scorers.linear import Weights, weight_shapes
+from skipchain.scorers.states import StateWeights, state_shapes
 
 if TYPE_CHECKING:
     from skipchain.models.labeller import Labeller
@@ -90,18 +92,24 @@ def _contents(model: Model) -> tuple[dict[str, Any], Arrays]:
         "features": recipe,
         "summary": dict(model.summary),
     }
-    parts = _chain_parts
-    if isinstance(model, GraphModel):
-        parts = _graph_parts
-    elif isinstance(model, RBMModel):
-        parts = _rbm_parts
-    own, further = parts(model)
+    own, further = _parts(model)
     return header | own, arrays | further
 
 
-def _chain_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
-    """What the file of a chain model holds beside labels and features."""
+def _parts(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model holds beside labels and features."""
+    if isinstance(model, GraphModel):
+        return _graph_parts(model)
+    if isinstance(model, StateModel):
+        return _state_parts(model)
+    if isinstance(model, RBMModel):
+        return _rbm_parts(model)
     assert isinstance(model, ChainModel)
+    return _chain_parts(model)
+
+
+def _chain_parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a chain model holds beside labels and features."""
     arrays = _weights("weights", model.weights)
     if model.dictionary is not None:
         arrays |= _strings("dictionary", model.dictionary.words)
@@ -117,9 +125,17 @@ def _chain_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def _graph_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
+def _state_parts(model: StateModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model of hidden states holds beside labels and features."""
+    arrays = {
+        **_sparse("weights.transitions", model.weights.transitions),
+        **_sparse("weights.emissions", model.weights.emissions),
+    }
+    return {"local": model.local, "states": model.n_states}, arrays
+
+
+def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model of linked labels holds beside labels and features."""
-    assert isinstance(model, GraphModel)
     arrays: Arrays = {}
     for kind, own in model.conditionals.items():
         arrays |= _weights(f"{kind}.weights", own.weights)
@@ -143,9 +159,8 @@ def _graph_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def _rbm_parts(model: Model) -> tuple[dict[str, Any], Arrays]:
+def _rbm_parts(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model with label features holds beside labels and features."""
-    assert isinstance(model, RBMModel)
     arrays = {**_sparse("weights", model.weights), **_sparse("units", model.units.vector)}
     header = {
         "groups": groups_text(model.units.groups),
@@ -198,6 +213,8 @@ def _model(
         read = _graph_model
     elif "groups" in header:
         read = _rbm_model
+    elif "states" in header:
+        read = _state_model
     return read(header, arrays, features, functions, path)
 
 
@@ -216,6 +233,28 @@ def _chain_model(
         header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
         header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
         _histories(order, arrays, len(labels)),
+    )  # fmt: skip
+
+
+def _state_model(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> Model:
+    labels, states = tuple(header["labels"]), int(header["states"])
+    if states < 1:
+        raise ValueError(f"{states} hidden states")
+    names = ("weights.transitions", "weights.emissions")
+    shapes = state_shapes(features.n_features, states, len(labels))
+    tables = [_dense(name, arrays, shape) for name, shape in zip(names, shapes, strict=True)]
+    for name, table in zip(names, tables, strict=True):
+        if not np.isfinite(table).all():
+            raise ValueError(f"{name} are not all finite")
+    return StateModel(
+        str(header["kind"]), labels, features, StateWeights(*tables), bool(header["local"]),
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
     )  # fmt: skip
 
 

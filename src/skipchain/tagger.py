@@ -105,7 +105,7 @@ class Tagger:
         corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
-        told = self.model.encoding is not None and self.model.exact
+        told = self.model.encoding is not None and self.model.weighs_spans
         found = self.predict(corpus, decoder=decoder, beam=beam, confidences=told)
         starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
         entities = []
@@ -193,8 +193,8 @@ class Tagger:
             return explain_parents(model, own, token, labels=labels, threads=self.threads)
         if not isinstance(model, ChainModel):
             raise SkipchainError(
-                f"the labels of the model ({model.kind}) are sampled, and hang together in more "
-                "ways than can be told apart; inspect shows what its label features look for"
+                f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
+                "or label features stand between them; skipchain inspect shows what these do"
             )
         return explain(model, own, token, labels=labels, threads=self.threads)
 

@@ -15,6 +15,7 @@ from skipchain.cli.eval import evaluate
 from skipchain.cli.explain import explain
 from skipchain.cli.inspect import inspect
 from skipchain.cli.reproduce import reproduce
+from skipchain.cli.states import states
 from skipchain.cli.tag import tag
 from skipchain.cli.train import train
 
@@ -34,6 +35,7 @@ app.command("eval")(evaluate)
 app.command()(inspect)
 app.command()(explain)
 app.command()(compare)
+app.command()(states)
 app.command()(convert)
 app.command()(data)
 app.command()(reproduce)

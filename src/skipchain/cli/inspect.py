@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from skipchain.models.model import Model
 
 ORDERINGS = 5  # that are named; of more only the number is told
+LEAST_SHARE = 0.05  # percent; what is rarer is not named
 
 
 def inspect(
@@ -37,7 +38,8 @@ def inspect(
     """Show a model's size, settings, templates, strongest features and transitions.
 
     Of a model whose labels are linked across documents: the rules, and what each kind of edge has
-    learnt. Of a model with label features: what they look for.
+    learnt. Of a model with label features: what they look for. Of a model of hidden states: what
+    each state emits, and which states follow it.
     """
     from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
@@ -87,6 +89,9 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
         return
     if "groups" in summary:
         _print_groups(console, summary, labels)
+        return
+    if "states" in summary:
+        _print_states(console, summary)
         return
     for name in labels:
         own = summary["labels"][name]
@@ -160,6 +165,35 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
             _print_grid(console, unit["weights"], [*labels, "<outside>"])
             if unit.get("features"):
                 _print_features(console, "switched by", unit["features"])
+
+
+def _print_states(console: Console, summary: dict[str, Any]) -> None:
+    """Each hidden state: how often it comes up, what it emits, what follows it."""
+    from rich.text import Text
+
+    losses = [f"{r['loss']:,.1f}" + ("" if r["finished"] else "*") for r in summary["restarts"]]
+    if losses:
+        given_up = "" if all(r["finished"] for r in summary["restarts"]) else " (* given up early)"
+        console.print(Text(f"losses of the restarts: {', '.join(losses)}{given_up}"))
+    for own in summary["states"]:
+        console.print()
+        share = f"{own['share']:.1f} % of tokens, first in {own['first']:.1f} % of sequences"
+        console.print(Text.assemble((f"State {own['state']}", "bold"), f": {share}"))
+        console.print(Text(f"emits {_shares(own['emits'])}"))
+        console.print(Text(f"is followed by {_shares(own['next'])}"))
+        for title, features, arrow in (
+            ("emits, by feature", own["features"], "label"),
+            ("is followed by, by feature", own["moves"], "to"),
+        ):
+            marked = [{**f, "name": f"{f['name']} → {f[arrow]}"} for f in features]
+            _print_features(console, f"State {own['state']} {title}", marked)
+
+
+def _shares(shares: dict[Any, float]) -> str:
+    """The larger parts of a whole, the largest first."""
+    ranked = sorted(shares.items(), key=lambda item: -item[1])
+    told = [f"{name} {share:.1f} %" for name, share in ranked if share >= LEAST_SHARE]
+    return ", ".join(told) or "nothing"
 
 
 def _print_transitions(

@@ -47,7 +47,8 @@ Decoder = Annotated[
     str | None,
     typer.Option(
         help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam). For "
-        "mop-memm: legal (the best that the scheme allows) or posterior; legal unless told."
+        "mop-memm: legal (the best that the scheme allows) or posterior; legal unless told. For "
+        "iohmm and hrf: legal, posterior or viterbi; legal unless told."
     ),
 ]
 Beam = Annotated[

@@ -109,7 +109,7 @@ def tag(
             confidences=tagger.model.encoding is not None
             and (marginals or wanted == "html")
             # where spans have no probabilities, those of labels do, but a page shows only spans
-            and (tagger.model.exact or (marginals and wanted == "html")),
+            and (tagger.model.weighs_spans or (marginals and wanted == "html")),
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )

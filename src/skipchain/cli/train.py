@@ -34,6 +34,7 @@ from skipchain.errors import SkipchainError
 
 MODELS = (
     "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
+    "iohmm", "hrf",
 )  # fmt: skip
 
 
@@ -125,9 +126,6 @@ def train(
             help="For rbm-crf: steps of sampling for a gradient, such as 3, or '1, 500:3' (3)."
         ),
     ] = None,
-    restarts: Annotated[
-        int | None, typer.Option(help="For rbm-crf: beginnings, of which the best is kept (1).")
-    ] = None,
     agreement: Annotated[
         bool | None,
         typer.Option(
@@ -142,6 +140,36 @@ def train(
     max_sweeps: Annotated[
         int | None,
         typer.Option(help="For skip-chain-crf: passes of messages over a document (100)."),
+    ] = None,
+    states: Annotated[
+        int | None, typer.Option(metavar="N", help="For iohmm and hrf: hidden states (4).")
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Random starts, of which the best is kept (iohmm, hrf: 5; rbm-crf: 1).",
+        ),
+    ] = None,
+    em: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="For iohmm and hrf: iterations of EM before the likelihood is maximised directly "
+            "(40).",
+        ),
+    ] = None,
+    annealing: Annotated[
+        float | None,
+        typer.Option(help="For iohmm and hrf: the power of the states' distribution at first."),
+    ] = None,
+    init: Annotated[
+        str | None,
+        typer.Option(help="For hrf: begin with an iohmm, or at random weights (iohmm)."),
+    ] = None,
+    bias: Annotated[
+        bool | None,
+        typer.Option("--bias", help="For iohmm and hrf: a feature that every token has."),
     ] = None,
     optimiser: Annotated[
         str | None,
@@ -162,7 +190,9 @@ def train(
     l1: Annotated[
         float | None, typer.Option(help="Penalty on Σ|w|; makes small models (lbfgs).")
     ] = None,
-    l2: Annotated[float | None, typer.Option(help="Penalty on Σw² (0.2).")] = None,
+    l2: Annotated[
+        float | None, typer.Option(help="Penalty on Σw² (0.2; iohmm and hrf 0.005).")
+    ] = None,
     pairs: Annotated[
         str | None,
         typer.Option(help="Weights for 'observed' (feature, label) pairs only, or for 'all'."),
@@ -240,7 +270,8 @@ def train(
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
         "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
         "max_sweeps": max_sweeps, "groups": groups, "borders": borders,
-        "observation": _beside(observation), "gamma": gamma, "steps": steps, "restarts": restarts,
+        "observation": _beside(observation), "gamma": gamma, "steps": steps, "states": states,
+        "restarts": restarts, "em": em, "annealing": annealing, "init": init, "bias": bias,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,

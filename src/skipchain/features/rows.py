@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +48,24 @@ class Sparse:
         entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         values = self.values[entries] if len(self.values) else NO_VALUES
         return Sparse(indptr, self.indices[entries], values)
+
+    def distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The first of all rows with the same entries [U], and which of them each row is like [R].
+
+        >>> rows, like = Sparse(np.array([0, 1, 2, 2]), np.array([7, 7], np.int32)).distinct()
+        >>> rows.tolist(), like.tolist()
+        ([0, 2], [0, 0, 1])
+        """
+        numbers: dict[bytes, int] = {}
+        like = np.empty(self.n_rows, np.int32)
+        first: list[int] = []
+        for row, (a, b) in enumerate(pairwise(self.indptr.tolist())):
+            key = self.indices[a:b].tobytes() + self.values[a:b].tobytes()
+            number = numbers.setdefault(key, len(first))
+            if number == len(first):
+                first.append(row)
+            like[row] = number
+        return np.array(first, np.int64), like
 
     def above(self, other: Sparse) -> Sparse:
         """Both, the rows of this one first."""

@@ -562,8 +562,9 @@ def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
 
     Given the input, the labels are a Markov chain with the marginals μ [N, S] and the pairs
     [N, S, S] that `forward_backward` lists. With e_t the distribution of y_t given what is known of
-    it alone (the label path[t], or with ``allowed`` [N, S] a set of labels), two sweeps add up what
-    every known label says of every other position (000, §3.2, in marginal form):
+    it alone (the label path[t], or with ``allowed`` [N, S] a set of labels, or how likely each
+    state makes what is known), two sweeps add up what every known label says of every other
+    position (000, §3.2, in marginal form):
     A_t(j) = e_t(j) + Σ_k p(y_t = j | y_{t+1} = k) A_{t+1}(k),
     B_t(j) = e_t(j) + Σ_i p(y_t = j | y_{t−1} = i) B_{t−1}(i);
     the gradient is −(A + B − e − n μ), with n the number of positions. marginals and pairs are
@@ -584,8 +585,10 @@ def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
             here = first + t
             total = 0.0
             for j in range(states):
-                on = allowed[here, j] if allowed.shape[0] else j == path[here]
-                known[t, j] = marginals[here, j] if on else 0.0
+                if allowed.shape[0]:
+                    known[t, j] = marginals[here, j] * allowed[here, j]
+                else:
+                    known[t, j] = marginals[here, j] if j == path[here] else 0.0
                 total += known[t, j]
                 small = marginals[here, j] <= SMALLEST_MARGINAL
                 share[t, j] = 0.0 if small else 1.0 / marginals[here, j]

@@ -14,8 +14,8 @@ from numba import njit
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.search import _find_alive, _select
 
-# Compiled with chain eee3057f6272
-# Compiled with search bdc624d04740
+# Compiled with chain e9e1ff8aafab
+# Compiled with search 072d881ef937
 
 
 @njit(nogil=True, cache=True)

@@ -9,9 +9,9 @@ from skipchain.kernels import second as order2
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.online import _score_links
 
-# Compiled with chain eee3057f6272
-# Compiled with online a7d44bd04372
-# Compiled with second 600abdac908b
+# Compiled with chain e9e1ff8aafab
+# Compiled with online be42f6d3ea89
+# Compiled with second cc32e6a86246
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 

@@ -21,8 +21,8 @@ from skipchain.kernels.chain import (
     subtract_path,
 )
 
-# Compiled with chain eee3057f6272
-# Compiled with second 600abdac908b
+# Compiled with chain e9e1ff8aafab
+# Compiled with second cc32e6a86246
 
 LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 OFTEN = 32  # occurrences of a feature in a long chain that count in full

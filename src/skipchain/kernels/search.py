@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest
 
-# Compiled with chain eee3057f6272
+# Compiled with chain e9e1ff8aafab
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 

@@ -21,9 +21,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_alive, _select
 
-# Compiled with chain eee3057f6272
+# Compiled with chain e9e1ff8aafab
 # Compiled with paths 0579e01d752c
-# Compiled with search bdc624d04740
+# Compiled with search 072d881ef937
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.

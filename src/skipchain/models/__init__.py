@@ -19,6 +19,8 @@ ESTIMATORS = {
     "mop-memm": ("mop", "MoPMEMM"),
     "rbm-crf": ("rbm", "RBMCRF"),
     "skip-chain-crf": ("skipchain", "SkipChainCRF"),
+    "iohmm": ("iohmm", "IOHMM"),
+    "hrf": ("hrf", "HRF"),
 }
 """The file and the class of each kind of model."""
 

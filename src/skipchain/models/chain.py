@@ -84,7 +84,8 @@ class ChainModel(Model):
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
         data = self.dataset(given, workers)
-        return self.scored(data, workers, self.allowed(forced, data.offsets))
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
 
     def scored(
         self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None

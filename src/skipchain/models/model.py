@@ -84,7 +84,12 @@ class Model(ABC):
     @property
     @abstractmethod
     def exact(self) -> bool:
-        """Whether all labellings can be gone through: for n-best lists and spans' confidences."""
+        """Whether all labellings can be gone through, as n-best lists need it."""
+
+    @property
+    def weighs_spans(self) -> bool:
+        """Whether the probability of a span as a whole is known."""
+        return self.exact
 
     @property
     @abstractmethod
@@ -108,20 +113,21 @@ class Model(ABC):
         """How many labels back a label depends on."""
         return 1
 
-    def allowed(
-        self, forced: Sequence[str | None] | None, offsets: NDArray[np.int64]
-    ) -> NDArray[np.bool_] | None:
-        """Which labels tokens may have where some are given, in the model's scheme. [N, L]"""
-        if forced is None:
-            return None
+    def allowed_by(
+        self, forced: Sequence[str | None], offsets: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """The labels that each token may have where some are given, in the model's scheme. [N, L]
+
+        Those that the scheme could never give back are refused.
+        """
         if len(forced) != offsets[-1]:
             raise SkipchainError(
                 f"{len(forced)} forced labels (None where free) for {offsets[-1]} tokens"
             )
-        found = allowed_labels(forced, offsets, self.scheme, self.labels, self.encoding)
+        allowed = allowed_labels(forced, offsets, self.scheme, self.labels, self.encoding)
         if self.constraints is not None:
-            require_agreement(forced, found, offsets, self.constraints)
-        return found
+            require_agreement(forced, allowed, offsets, self.constraints)
+        return allowed
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""

@@ -40,7 +40,7 @@ from skipchain.scorers.tables import TableScorer
 Floats = NDArray[np.float64]
 
 LR, NONE = OBSERVATIONS = "lr", "none"
-BESIDE = ("maxent", "memm", "crf", "hmm", "mop-memm")  # what has marginals, and is quickly fitted
+BESIDE = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
 SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
 LARGEST = 1000.0  # a weight beyond this has left all reason
 

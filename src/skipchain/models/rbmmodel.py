@@ -94,7 +94,8 @@ class RBMModel(Model):
     ) -> Sampled:
         """The input encoded, and the marginals of its tokens."""
         data = self.dataset(given, workers)
-        return self.scored(data, workers, self.allowed(forced, data.offsets))
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
 
     def potentials(self, data: Observed, workers: Workers) -> tuple[Floats, Floats]:
         """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""

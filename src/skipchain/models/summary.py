@@ -14,6 +14,7 @@ from skipchain.models.chain import ChainModel
 from skipchain.models.graph import GraphModel
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
+from skipchain.models.states import StateModel
 from skipchain.scorers.edges import Conditional
 
 
@@ -27,7 +28,9 @@ def summarise(
     what it weighs features against, log p(unknown | label), stands apart from them. A model of
     linked labels has features and transitions for each kind of edge; its features of parents have
     the ``end`` ``parent``. A model with label features has ``groups`` of them, and the model that
-    they stand ``beside``, if any.
+    they stand ``beside``, if any. One of hidden states tells, for each state, how often the
+    training data visit it, which labels it emits and which states follow it (in percent), and the
+    features that say most about either.
 
     >>> from skipchain import CRF, Corpus
     >>> model = CRF("word").fit(Corpus.of([["a", "b"]] * 5, [["x", "y"]] * 5)).model_
@@ -39,6 +42,8 @@ def summarise(
         return {**_common(model), **_graph(model, top, chosen)}
     if isinstance(model, RBMModel):
         return {**_common(model), **_rbm(model, top, chosen)}
+    if isinstance(model, StateModel):
+        return {**_common(model), **_states(model, top, chosen)}
     assert isinstance(model, ChainModel)
     weights, names = model.weights, model.features.names()
     by_label = {
@@ -132,6 +137,51 @@ def _group(model: RBMModel, number: int, top: int) -> dict[str, Any]:
             own["features"] = _features(units.inputs[:, first + unit], names, top)
         found.append(own)
     return {"group": str(group), "units": found}
+
+
+def _states(model: StateModel, top: int, labels: Sequence[str]) -> dict[str, Any]:
+    """Each hidden state, by what it does in the training data; states count from 1."""
+    followed, emitted = (np.array(model.summary[name]) for name in ("followed", "emitted"))
+    names = [*model.features.names(), "(every token)"]
+    chosen = [model.labels.index(label) for label in labels]
+    found = []
+    for state in range(model.n_states):
+        emissions, moves = model.weights.emissions[:, state], model.weights.transitions[:, state]
+        found.append(
+            {
+                "state": state + 1,
+                "share": 100.0 * float(emitted[state].sum() / max(emitted.sum(), 1.0)),
+                "emits": dict(zip(model.labels, _percent(emitted[state]), strict=True)),
+                "first": _percent(followed[-1])[state],
+                "next": dict(enumerate(_percent(followed[state]), start=1)),
+                "features": [
+                    {"name": names[f], "label": labels[k], "weight": weight}
+                    for f, k, weight in _strongest(_centred(emissions)[:, chosen], top)
+                ],
+                "moves": [
+                    {"name": names[f], "to": k + 1, "weight": weight}
+                    for f, k, weight in _strongest(_centred(moves), top)
+                ],
+            }
+        )
+    return {"restarts": model.summary.get("restarts", []), "states": found}
+
+
+def _percent(counts: NDArray[np.float64]) -> list[float]:
+    """Counts as shares of their sum."""
+    return [float(100.0 * count / max(counts.sum(), 1e-12)) for count in counts]
+
+
+def _centred(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rows minus their means: what all labels of a state share says nothing. [F, K]"""
+    return np.asarray(weights - weights.mean(axis=1, keepdims=True))
+
+
+def _strongest(weights: NDArray[np.float64], top: int) -> list[tuple[int, int, float]]:
+    """The rows, the columns and the values of the largest numbers of a table, by size."""
+    flat = weights.ravel()
+    order = np.argsort(-np.abs(flat), kind="stable")[:top].tolist()
+    return [(*divmod(k, weights.shape[1]), float(flat[k])) for k in order if flat[k]]
 
 
 def _conditional(

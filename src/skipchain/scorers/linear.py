@@ -346,12 +346,19 @@ class LinearScorer:
         return state
 
     def _sum(self, index: Sparse, source: Residuals, out: Floats, *, add: bool) -> None:
-        self._workers.map(
-            lambda b: gather(
-                index.indptr, index.indices, index.values, source, source[:0], out, *b, add
-            ),
-            blocks(index.indptr, GRADIENT_ENTRIES),
-        )
+        sum_rows(index, source, out, self._workers, add=add)
+
+
+def sum_rows(
+    index: Sparse, source: Residuals, out: Floats, workers: Workers, *, add: bool = False
+) -> None:
+    """Write (or add) to each row of ``out`` the sum of the rows of ``source`` in its index."""
+    workers.map(
+        lambda b: gather(
+            index.indptr, index.indices, index.values, source, source[:0], out, *b, add
+        ),
+        blocks(index.indptr, GRADIENT_ENTRIES),
+    )
 
 
 def _variances(residuals: Residuals) -> Residuals:

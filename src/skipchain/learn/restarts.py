@@ -1,0 +1,63 @@
+"""Several starts side by side, of which those that do badly are given up early."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from skipchain.learn.step import Minimum
+
+Map = Callable[[Callable[[int], Minimum], Iterable[int]], list[Minimum]]
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """What became of each start: its loss, and whether it was gone on with to the end."""
+
+    best: Minimum
+    losses: Sequence[float]
+    finished: Sequence[bool] = field(default=())
+    """For each start, in the order of their numbers."""
+
+
+def best_of_restarts(
+    begin: Callable[[int], Minimum],
+    finish: Callable[[int, Minimum], Minimum],
+    count: int,
+    keep: int,
+    mapped: Map,
+) -> Restarts:
+    """The best of ``count`` minimisations.
+
+    ``begin`` takes each number some way down; the ``keep`` best go on with ``finish``. ``mapped``
+    gives the values of a function in order, and may call it from threads.
+
+    >>> from skipchain.learn.lbfgs import minimize
+    >>> import numpy as np
+    >>> def wells(x):  # one at 2, a deeper one at -2
+    ...     return float((x[0] ** 2 - 4) ** 2 + x[0]), 4 * x * (x**2 - 4) + 1
+    >>> def begin(number):
+    ...     return minimize(wells, np.array([number - 1.5]), max_iterations=3)
+    >>> def finish(number, so_far):
+    ...     return minimize(wells, so_far.vector)
+    >>> found = best_of_restarts(begin, finish, 4, 2, lambda f, numbers: list(map(f, numbers)))
+    >>> float(found.best.vector.round(1)[0]), found.finished
+    (-2.0, (True, True, False, False))
+    """
+    begun = mapped(begin, range(count))
+    order = sorted(range(count), key=lambda number: _rank(begun[number]))
+    chosen = sorted(order[:keep])
+    ended = dict(zip(chosen, mapped(lambda n: finish(n, begun[n]), chosen), strict=True))
+    all_of_them = [ended.get(number, begun[number]) for number in range(count)]
+    best = min(all_of_them, key=_rank)
+    return Restarts(
+        best,
+        tuple(minimum.loss for minimum in all_of_them),
+        tuple(number in ended for number in range(count)),
+    )
+
+
+def _rank(minimum: Minimum) -> float:
+    """The loss; what is not a number comes last."""
+    return minimum.loss if minimum.loss == minimum.loss else math.inf
