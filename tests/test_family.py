@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import pickle
+from warnings import catch_warnings
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from skipchain import Corpus, SkipchainError, Tagger, load, save
-from skipchain.errors import CorpusError, NotFittedError, ParameterError
+from skipchain.errors import CorpusError, NotFittedError, ParameterError, SkipchainWarning
 from skipchain.models import ESTIMATORS, make_estimator
 from skipchain.models.graph import GraphModel
+from skipchain.models.rbmmodel import RBMModel
 from skipchain.models.states import StateModel
 from skipchain.schemes import validate
 
+SAMPLED = {"epochs": 10, "burn_in": 5, "samples": 10}
 FAMILY = {
     "crf": {},
     "crf, lbfgs": {"optimiser": "lbfgs"},
@@ -56,6 +59,9 @@ FAMILY = {
     "skip-chain-crf, joint": {"objective": "joint"},
     "skip-chain-crf, no chain": {"edges": "same(lower)", "agreement": True, "objective": "joint"},
     "mop-memm, no chain": {"edges": "same(lower), alone", "orderings": "forward, random(2)"},
+    "rbm-crf": {"groups": "2:0..1; 2:0..2", **SAMPLED},
+    "rbm-crf, conditioned": {"groups": "2:-1..0|x", "restarts": 2, "batch": 9, **SAMPLED},
+    "rbm-crf, beside": {"groups": "2:0..1", "observation": "memm", **SAMPLED},
     "iohmm": {"restarts": 2, "em": 3},
     "iohmm, marginal": {"restarts": 1, "em": 3, "states": 2, "objective": "marginal", "bias": True},
     "hrf": {"restarts": 2, "em": 3},
@@ -119,11 +125,13 @@ def weights(model):
     """All weights of a model as one vector."""
     if isinstance(model, GraphModel):
         return np.concatenate([own.weights.vector for own in model.conditionals.values()])
+    if isinstance(model, RBMModel):
+        return np.concatenate([model.weights.ravel(), model.units.vector])
     return model.weights.vector
 
 
 def has_marginals(model):
-    return model.exact or isinstance(model, (GraphModel, StateModel))
+    return model.exact or isinstance(model, (GraphModel, RBMModel, StateModel))
 
 
 def test_every_estimator_is_in_the_table():
@@ -183,7 +191,8 @@ def test_a_second_fit_begins_afresh(name):
 
 def test_single_tokens_and_one_label_are_enough(name):
     given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1])
-    single = make(name).shortened().fit(given)
+    with catch_warnings(category=SkipchainWarning, action="ignore"):  # that windows are too large
+        single = make(name).shortened().fit(given)
     assert single.predict(Corpus.of([["y", "z"], []])) == [["A", "A"], []]
     if has_marginals(single.model_):
         np.testing.assert_allclose(single.predict_marginals(Corpus.of([["z"]]))[0], [[1.0]])
@@ -253,16 +262,22 @@ def test_what_a_long_history_does_not_have_is_said():
             ask(TEST)
 
 
-def test_what_linked_labels_do_not_have_is_said():
-    tagger = Tagger(make("mop-memm").fit(TRAIN).model_)
+@pytest.mark.parametrize("kind", ["mop-memm", "rbm-crf"])
+def test_what_models_of_single_labels_do_not_have_is_said(kind):
+    tagger = Tagger(make(kind).fit(TRAIN).model_)
     for asked, told in (
         ({"nbest": 2}, "no n-best sequences"),
         ({"confidences": True}, "single labels are, not whole spans"),
-        ({"forced": [None] * TEST.n_tokens}, "cannot keep labels that are given"),
     ):
         with pytest.raises(SkipchainError, match=told):
             tagger.predict(TEST, **asked)
     assert tagger.tag("Ada slept").entities[0].confidence is None
+
+
+def test_linked_labels_cannot_be_given():
+    tagger = Tagger(make("mop-memm").fit(TRAIN).model_)
+    with pytest.raises(SkipchainError, match="cannot keep labels that are given"):
+        tagger.predict(TEST, forced=[None] * TEST.n_tokens)
 
 
 @pytest.fixture
@@ -351,7 +366,8 @@ def test_a_pickle_keeps_everything(fitted):
 
 def test_another_model_may_begin_from_it(name, fitted):
     warm = make(name).shortened()
-    refusals = {"hmm": "counted afresh"} | dict.fromkeys(LINKED, "cannot start from another model")
+    refusals = {"hmm": "counted afresh"}
+    refusals |= dict.fromkeys((*LINKED, "rbm"), "cannot start from another model")
     for kind, told in refusals.items():
         if name.startswith(kind):
             with pytest.raises(ParameterError, match=told):

@@ -12,7 +12,18 @@ ROOT = Path(skipchain.__file__).parent
 # From the bottom up; a module may import from its own layer and those below.
 LAYERS = [
     {"errors", "kernels", "learn", "parallel", "pictures", "markdown", "grid"},
-    {"corpus", "schemes", "features", "graph", "metrics", "io", "potentials", "dataset", "linked"},
+    {
+        "corpus",
+        "schemes",
+        "features",
+        "graph",
+        "metrics",
+        "io",
+        "potentials",
+        "dataset",
+        "linked",
+        "groups",
+    },
     {"scorers"},
     {"objectives", "inference"},
     {"models"},

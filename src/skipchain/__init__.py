@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from skipchain.models.memm import MEMM
     from skipchain.models.mop import MoPMEMM
     from skipchain.models.perceptron import Perceptron
+    from skipchain.models.rbm import RBMCRF
     from skipchain.models.skipchain import SkipChainCRF
     from skipchain.tagger import Tagger, load
 
@@ -40,6 +41,7 @@ _WHERE = {
     "MaxEnt": "skipchain.models.maxent",
     "MoPMEMM": "skipchain.models.mop",
     "Perceptron": "skipchain.models.perceptron",
+    "RBMCRF": "skipchain.models.rbm",
     "SkipChainCRF": "skipchain.models.skipchain",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
@@ -58,6 +60,7 @@ __all__ = [
     "HRF",
     "IOHMM",
     "MEMM",
+    "RBMCRF",
     "Column",
     "Corpus",
     "MaxEnt",

@@ -30,13 +30,16 @@ from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.rules import Alone, Own, Same, parse_rules
+from skipchain.groups import BORDERS, LabelFeatures, groups_text, parse_groups
 from skipchain.inference.belief import Sending
 from skipchain.inference.gate import FEATURES, Gate
+from skipchain.inference.gibbs import Sampling
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
 from skipchain.models.chain import ChainModel
 from skipchain.models.graph import ENGINES, GraphModel
 from skipchain.models.inputs import Features
 from skipchain.models.model import Model
+from skipchain.models.rbmmodel import RBMModel
 from skipchain.models.states import StateModel
 from skipchain.schemes import check_scheme
 from skipchain.scorers.edges import Conditional
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
 
 FORMAT = 3
 HEADER = "skipchain"
+BASE = "base."  # before the names of arrays of a model inside another
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -61,10 +65,25 @@ def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) 
     check_model_target(path, overwrite=overwrite)
     if not isinstance(model, Model):
         model = model.fitted
-    model = model.pruned()
+    header, arrays = _contents(model.pruned())
+    header |= {
+        "format": FORMAT,
+        "versions": {
+            "skipchain": __version__,
+            "numpy": np.__version__,
+            "python": platform.python_version(),
+        },
+    }
+    arrays = {name: np.ascontiguousarray(a) for name, a in arrays.items()}
+    header["checksum"] = checksum(header, arrays)
+    with atomic_write(path, binary=True, overwrite=overwrite) as file:
+        file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
+
+
+def _contents(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a model; it may have another one inside."""
     recipe, arrays = _recipe(model.features)
     header = {
-        "format": FORMAT,
         "kind": model.kind,
         "labels": list(model.labels),
         "scheme": model.scheme,
@@ -72,18 +91,9 @@ def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) 
         "constrained": model.constrained,
         "features": recipe,
         "summary": dict(model.summary),
-        "versions": {
-            "skipchain": __version__,
-            "numpy": np.__version__,
-            "python": platform.python_version(),
-        },
     }
-    parts = _parts(model)
-    header |= parts[0]
-    arrays = {name: np.ascontiguousarray(a) for name, a in (arrays | parts[1]).items()}
-    header["checksum"] = checksum(header, arrays)
-    with atomic_write(path, binary=True, overwrite=overwrite) as file:
-        file.write(to_bytes(arrays, {HEADER: json.dumps(header, ensure_ascii=False)}))
+    own, further = _parts(model)
+    return header | own, arrays | further
 
 
 def _parts(model: Model) -> tuple[dict[str, Any], Arrays]:
@@ -92,6 +102,8 @@ def _parts(model: Model) -> tuple[dict[str, Any], Arrays]:
         return _graph_parts(model)
     if isinstance(model, StateModel):
         return _state_parts(model)
+    if isinstance(model, RBMModel):
+        return _rbm_parts(model)
     assert isinstance(model, ChainModel)
     return _chain_parts(model)
 
@@ -147,6 +159,23 @@ def _graph_parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def _rbm_parts(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model with label features holds beside labels and features."""
+    arrays = {**_sparse("weights", model.weights), **_sparse("units", model.units.vector)}
+    header = {
+        "groups": groups_text(model.units.groups),
+        "borders": model.units.borders,
+        "observed": len(model.weights) > 0,
+        "sampling": asdict(model.sampling),
+        "gamma": model.gamma,
+        "base": None,
+    }
+    if model.base is not None:
+        header["base"], inside = _contents(model.base)
+        arrays |= {f"{BASE}{name}": own for name, own in inside.items()}
+    return header, arrays
+
+
 def check_model_target(path: str | Path, *, overwrite: bool) -> None:
     """Refuse a path to which no model can be written, before any work is done."""
     if str(path) == STANDARD:
@@ -163,21 +192,30 @@ def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> 
     """
     header, arrays = read_arrays(path)
     try:
-        features = _features(header["features"], arrays, functions or {}, path)
-        for scheme in (header["scheme"], header["encoding"]):
-            if scheme is not None:
-                check_scheme(scheme)
-        read = _chain_model
-        if "edges" in header:
-            read = _graph_model
-        elif "states" in header:
-            read = _state_model
-        return read(header, arrays, features, functions or {}, path)
+        return _model(header, arrays, functions or {}, path)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(f"{path}: the model file is damaged: {what}") from None
+
+
+def _model(
+    header: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
+) -> Model:
+    """The inverse of `_contents`, checked."""
+    features = _features(header["features"], arrays, functions, path)
+    for scheme in (header["scheme"], header["encoding"]):
+        if scheme is not None:
+            check_scheme(scheme)
+    read = _chain_model
+    if "edges" in header:
+        read = _graph_model
+    elif "groups" in header:
+        read = _rbm_model
+    elif "states" in header:
+        read = _state_model
+    return read(header, arrays, features, functions, path)
 
 
 def _chain_model(
@@ -273,6 +311,49 @@ def _graph_model(
         header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
         _gate(conditionals, arrays) if header["gate"] else None,
         Sending(**header["sending"]),
+    )  # fmt: skip
+
+
+def _rbm_model(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> Model:
+    labels = tuple(header["labels"])
+    borders = str(header["borders"])
+    if borders not in BORDERS:
+        raise ValueError(f"unknown borders {borders!r}")
+    groups = parse_groups(header["groups"])
+    blank = LabelFeatures.zeros(groups, len(labels), features.n_features, borders)
+    units = blank.filled(_dense("units", arrays, (blank.size,)))
+    count = features.n_features if header["observed"] else 0
+    weights = _dense("weights", arrays, (count, len(labels)))
+    if not (np.isfinite(weights).all() and np.isfinite(units.vector).all()):
+        raise ValueError("the weights are not all finite")
+    if units.vector[~units.free].any():
+        raise ValueError("units have weights where they look at nothing")
+    own = header["sampling"]
+    sampling = Sampling(
+        int(own["burn_in"]), int(own["samples"]), bool(own["annealed"]), int(own["seed"])
+    )
+    if sampling.burn_in < 0 or sampling.samples < 1 or sampling.seed < 0:
+        raise ValueError(f"{sampling} cannot be sampled")
+    gamma = float(header["gamma"])
+    if not (np.isfinite(gamma) and gamma >= 0.0):
+        raise ValueError(f"gamma is {gamma}")
+    base = None
+    if header["base"] is not None:
+        inside = {
+            name.removeprefix(BASE): own for name, own in arrays.items() if name.startswith(BASE)
+        }
+        base = _model(header["base"], inside, functions, path)
+        if base.labels != labels:
+            raise ValueError("the model beside has other labels")
+    return RBMModel(
+        str(header["kind"]), labels, features, weights, units, sampling, base, gamma,
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
     )  # fmt: skip
 
 

@@ -194,7 +194,7 @@ class Tagger:
         if not isinstance(model, ChainModel):
             raise SkipchainError(
                 f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
-                "stand between them; skipchain inspect shows the states"
+                "or label features stand between them; skipchain inspect shows what these do"
             )
         return explain(model, own, token, labels=labels, threads=self.threads)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from skipchain.cli.options import Json, print_json
+from skipchain.cli.options import Json, Overwrite, print_json, say
 from skipchain.grid import fitting
 
 if TYPE_CHECKING:
@@ -25,15 +26,26 @@ def inspect(
     label: Annotated[
         list[str] | None, typer.Option(help="Show only this label (may be given several times).")
     ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="For rbm-crf: write diagrams of the label features' weights."
+        ),
+    ] = None,
+    overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
     """Show a model's size, settings, templates, strongest features and transitions.
 
     Of a model whose labels are linked across documents: the rules, and what each kind of edge has
-    learnt. Of a model of hidden states: what each state emits, and which states follow it.
+    learnt. Of a model with label features: what they look for. Of a model of hidden states: what
+    each state emits, and which states follow it.
     """
+    from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
+    from skipchain.models.rbmmodel import RBMModel
+    from skipchain.models.rbmpictures import weight_pictures
     from skipchain.models.summary import summarise
 
     loaded = load_model(model)
@@ -42,6 +54,12 @@ def inspect(
             raise SkipchainError(
                 f"the model has no label {name!r}; it has {', '.join(loaded.labels)}"
             )
+    if plot is not None:
+        if not isinstance(loaded, RBMModel):
+            raise SkipchainError(f"--plot draws label features, and a {loaded.kind} has none")
+        drawn = write_pictures(weight_pictures(loaded), plot, Path(model).stem, overwrite=overwrite)
+        for file, caption in drawn:
+            say(f"wrote {plot / file}: {caption}")
     summary = summarise(loaded, top=top, labels=label)
     if json:
         print_json(summary)
@@ -68,6 +86,9 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
         console.print(summary["templates"], markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
+        return
+    if "groups" in summary:
+        _print_groups(console, summary, labels)
         return
     if "states" in summary:
         _print_states(console, summary)
@@ -123,6 +144,29 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
         _print_transitions(console, own["transitions"], labels)
 
 
+def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
+    """What the input says, and what each label feature looks for."""
+    from rich.text import Text
+
+    if summary["beside"] is not None:
+        console.print(f"beside a {summary['beside']['kind']}, to the power of {summary['gamma']:g}")
+    for name in labels:
+        if name in summary["labels"]:
+            _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
+    for own in summary["groups"]:
+        for number, unit in enumerate(own["units"]):
+            console.print()
+            console.print(
+                Text.assemble(
+                    (f"Label feature {number + 1} of {own['group']}", "bold"),
+                    f" (labels by offsets; bias {unit['bias']:+.2f})",
+                )
+            )
+            _print_grid(console, unit["weights"], [*labels, "<outside>"])
+            if unit.get("features"):
+                _print_features(console, "switched by", unit["features"])
+
+
 def _print_states(console: Console, summary: dict[str, Any]) -> None:
     """Each hidden state: how often it comes up, what it emits, what follows it."""
     from rich.text import Text
@@ -155,16 +199,25 @@ def _shares(shares: dict[Any, float]) -> str:
 def _print_transitions(
     console: Console, transitions: dict[str, dict[str, float]], labels: list[str]
 ) -> None:
-    """Scores of label pairs, cut into several tables where there are too many labels."""
+    """Scores of label pairs."""
+    chosen = {
+        source: {target: own[target] for target in labels} for source, own in transitions.items()
+    }
+    _print_grid(console, chosen, ["<start>", *labels, "<end>"])
+
+
+def _print_grid(console: Console, scores: dict[str, dict[str, float]], chosen: list[str]) -> None:
+    """Rows of scores, cut into several tables where there are too many columns."""
     from rich.table import Table
     from rich.text import Text
 
+    columns = list(next(iter(scores.values())))
     rows = [
-        (source, *(f"{transitions[source][target]:+.2f}" for target in labels))
-        for source in ("<start>", *labels, "<end>")
-        if source in transitions
+        (source, *(f"{value:+.2f}" for value in scores[source].values()))
+        for source in chosen
+        if source in scores
     ]
-    for number, (headings, cells) in enumerate(fitting((("", *labels), rows), console.width)):
+    for number, (headings, cells) in enumerate(fitting((("", *columns), rows), console.width)):
         if number:
             console.print()
         table = Table(box=None, pad_edge=False)

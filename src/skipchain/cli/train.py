@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import Annotated
+from typing import Annotated, Any
 from warnings import catch_warnings
 
 import typer
@@ -33,7 +33,8 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 MODELS = (
-    "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "iohmm", "hrf",
+    "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
+    "iohmm", "hrf",
 )  # fmt: skip
 
 
@@ -87,7 +88,42 @@ def train(
     folds: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="For mop-memm: parts that --mixing learned cuts the data into (3)."
+            metavar="N",
+            help="Parts that --mixing learned (3), or rbm-crf beside a kind of model (5), cut the "
+            "data into.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="For rbm-crf: label features, units:offsets, such as '9:0..1; 3:0..7'; with |x "
+            "the input switches them, too (6:0..1; 6:0..4).",
+        ),
+    ] = None,
+    borders: Annotated[
+        str | None,
+        typer.Option(
+            help="For rbm-crf: windows that reach beyond a sentence: inside (leave them out), "
+            "partial, marked (partial)."
+        ),
+    ] = None,
+    observation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="For rbm-crf: what the label features stand beside: lr, none, a kind of model "
+            "such as crf, or a model file (lr).",
+        ),
+    ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="For rbm-crf: the power of the model beside (1)."),
+    ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(
+            help="For rbm-crf: steps of sampling for a gradient, such as 3, or '1, 500:3' (3)."
         ),
     ] = None,
     agreement: Annotated[
@@ -109,7 +145,11 @@ def train(
         int | None, typer.Option(metavar="N", help="For iohmm and hrf: hidden states (4).")
     ] = None,
     restarts: Annotated[
-        int | None, typer.Option(metavar="N", help="For iohmm and hrf: random starts (5).")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Random starts, of which the best is kept (iohmm, hrf: 5; rbm-crf: 1).",
+        ),
     ] = None,
     em: Annotated[
         int | None,
@@ -229,8 +269,9 @@ def train(
     chosen = {
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
         "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
-        "max_sweeps": max_sweeps, "states": states, "restarts": restarts, "em": em,
-        "annealing": annealing, "init": init, "bias": bias,
+        "max_sweeps": max_sweeps, "groups": groups, "borders": borders,
+        "observation": _beside(observation), "gamma": gamma, "steps": steps, "states": states,
+        "restarts": restarts, "em": em, "annealing": annealing, "init": init, "bias": bias,
         "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
@@ -276,3 +317,12 @@ def train(
         read = {name for t in fitted.features.templates.templates for name in t.columns}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
+
+
+def _beside(observation: str | None) -> Any:
+    """A model that is in a file, or what was given."""
+    from skipchain.modelfile import is_model_file, load_model
+
+    if observation is None or not is_model_file(observation):
+        return observation
+    return load_model(observation)

@@ -17,6 +17,7 @@ ESTIMATORS = {
     "perceptron": ("perceptron", "Perceptron"),
     "hmm": ("hmm", "HMM"),
     "mop-memm": ("mop", "MoPMEMM"),
+    "rbm-crf": ("rbm", "RBMCRF"),
     "skip-chain-crf": ("skipchain", "SkipChainCRF"),
     "iohmm": ("iohmm", "IOHMM"),
     "hrf": ("hrf", "HRF"),

@@ -13,6 +13,7 @@ from skipchain.inference.gate import FEATURES
 from skipchain.models.chain import ChainModel
 from skipchain.models.graph import GraphModel
 from skipchain.models.model import Model
+from skipchain.models.rbmmodel import RBMModel
 from skipchain.models.states import StateModel
 from skipchain.scorers.edges import Conditional
 
@@ -26,9 +27,10 @@ def summarise(
     the transitions are the scores of first and last labels. Those of an HMM are log-probabilities;
     what it weighs features against, log p(unknown | label), stands apart from them. A model of
     linked labels has features and transitions for each kind of edge; its features of parents have
-    the ``end`` ``parent``. One of hidden states tells, for each state, how often the training data
-    visit it, which labels it emits and which states follow it (in percent), and the features that
-    say most about either.
+    the ``end`` ``parent``. A model with label features has ``groups`` of them, and the model that
+    they stand ``beside``, if any. One of hidden states tells, for each state, how often the
+    training data visit it, which labels it emits and which states follow it (in percent), and the
+    features that say most about either.
 
     >>> from skipchain import CRF, Corpus
     >>> model = CRF("word").fit(Corpus.of([["a", "b"]] * 5, [["x", "y"]] * 5)).model_
@@ -38,6 +40,8 @@ def summarise(
     chosen = list(model.labels) if labels is None else list(labels)
     if isinstance(model, GraphModel):
         return {**_common(model), **_graph(model, top, chosen)}
+    if isinstance(model, RBMModel):
+        return {**_common(model), **_rbm(model, top, chosen)}
     if isinstance(model, StateModel):
         return {**_common(model), **_states(model, top, chosen)}
     assert isinstance(model, ChainModel)
@@ -94,6 +98,45 @@ def _graph(model: GraphModel, top: int, labels: Sequence[str]) -> dict[str, Any]
             for kind, own in model.conditionals.items()
         },
     }
+
+
+def _rbm(model: RBMModel, top: int, labels: Sequence[str]) -> dict[str, Any]:
+    """What the input says to labels, and the label features group by group."""
+    names = model.features.names()
+    found: dict[str, Any] = {"labels": {}, "borders": model.units.borders, "beside": None}
+    if len(model.weights):
+        found["labels"] = {
+            label: {"features": _features(model.weights[:, model.labels.index(label)], names, top)}
+            for label in labels
+        }
+    if model.base is not None:
+        found["gamma"] = model.gamma
+        found["beside"] = summarise(model.base, top=top, labels=labels)
+    found["groups"] = [_group(model, number, top) for number in range(len(model.units.groups))]
+    return found
+
+
+def _group(model: RBMModel, number: int, top: int) -> dict[str, Any]:
+    units, group = model.units, model.units.groups[number]
+    table, first = units.table(number), int(units.layout.units[number])
+    places = [*model.labels, "<outside>"]
+    rows = len(places) if table[:, -1].any() else len(places) - 1
+    found = []
+    for unit in range(group.units):
+        own: dict[str, Any] = {
+            "bias": float(units.bias[first + unit]),
+            "weights": {
+                places[j]: dict(
+                    zip(map(str, group.offsets), table[:, j, unit].tolist(), strict=True)
+                )
+                for j in range(rows)
+            },
+        }
+        if group.conditioned:
+            names = model.features.names()
+            own["features"] = _features(units.inputs[:, first + unit], names, top)
+        found.append(own)
+    return {"group": str(group), "units": found}
 
 
 def _states(model: StateModel, top: int, labels: Sequence[str]) -> dict[str, Any]:

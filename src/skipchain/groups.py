@@ -1,0 +1,233 @@
+"""Groups of label features: how many units look at which labels, and what they have learnt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import ParameterError
+from skipchain.kernels.rbm import Layout, Tables
+
+Floats = NDArray[np.float64]
+
+INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
+_GROUP = re.compile(r"(\d+)\s*:\s*([^|]+?)\s*(\|\s*x)?")
+_RANGE = re.compile(r"(-?\d+)(?:\s*\.\.\s*(-?\d+))?")
+_FORM = "write '4:0..9' for 4 units that look at labels 0 to 9, '2:-1,0|x' if the input counts, too"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Units that look at the labels at some offsets, repeated at each place of a sequence.
+
+    ``conditioned`` units are also switched on and off by the input at their own place, offset 0.
+
+    >>> print(Group(4, (0, 1, 2, 3)), Group(2, (-1, 0, 8), conditioned=True))
+    4:0..3 2:-1..0,8|x
+    """
+
+    units: int
+    offsets: tuple[int, ...]
+    conditioned: bool = False
+
+    def __post_init__(self) -> None:
+        whole = all(
+            isinstance(own, (int, np.integer)) and not isinstance(own, bool)
+            for own in (self.units, *self.offsets)
+        )
+        if not whole or self.units < 1 or not self.offsets:
+            raise ParameterError(
+                f"a group has at least one unit and one offset, all whole numbers, got "
+                f"{self.units!r} units at {list(self.offsets)!r}"
+            )
+        if len(set(self.offsets)) < len(self.offsets):
+            raise ParameterError(f"a group looks at each label once, got {list(self.offsets)!r}")
+
+    def __str__(self) -> str:
+        runs: list[list[int]] = []
+        for offset in self.offsets:
+            if runs and offset == runs[-1][1] + 1:
+                runs[-1][1] = offset
+            else:
+                runs.append([offset, offset])
+        places = ",".join(str(a) if a == b else f"{a}..{b}" for a, b in runs)
+        return f"{self.units}:{places}{'|x' if self.conditioned else ''}"
+
+    @property
+    def span(self) -> int:
+        """How many labels lie between the first and the last offset, both included."""
+        return max(self.offsets) - min(self.offsets) + 1
+
+
+def parse_groups(given: str | Sequence[Any]) -> tuple[Group, ...]:
+    """Groups from text with ``;`` or ``+`` between them, or from pairs (units, offsets).
+
+    >>> parse_groups("9:0..1; 3:0..7") == parse_groups([(9, range(2)), (3, range(8))])
+    True
+    """
+    if isinstance(given, str):
+        given = [part for part in re.split("[;+]", given) if part.strip()]
+    return tuple(_group(part) for part in given)
+
+
+def groups_text(groups: Sequence[Group]) -> str:
+    """The text that `parse_groups` reads.
+
+    >>> groups_text(parse_groups([(2, (0, 3)), (1, (0, 1))]))
+    '2:0,3; 1:0..1'
+    """
+    return "; ".join(map(str, groups))
+
+
+def _group(given: Any) -> Group:
+    if isinstance(given, Group):
+        return given
+    if isinstance(given, str):
+        return _parsed(given.strip())
+    try:
+        units, offsets = given
+        return Group(units, tuple(offsets))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        raise ParameterError(
+            f"a group is a pair of a number of units and offsets, such as (4, range(10)), or text: "
+            f"{_FORM}; got {given!r}"
+        ) from None
+
+
+def _parsed(text: str) -> Group:
+    found = _GROUP.fullmatch(text)
+    ranges = [_RANGE.fullmatch(part.strip()) for part in found[2].split(",")] if found else []
+    if found is None or None in ranges:
+        raise ParameterError(f"the group {text!r} cannot be read; {_FORM}")
+    offsets: list[int] = []
+    for own in ranges:
+        assert own is not None
+        first, last = int(own[1]), int(own[2] or own[1])
+        if last < first:
+            raise ParameterError(f"the group {text!r}: {own[0]!r} runs backwards")
+        offsets.extend(range(first, last + 1))
+    return Group(int(found[1]), tuple(offsets), conditioned=found[3] is not None)
+
+
+@dataclass(frozen=True)
+class LabelFeatures:
+    """Groups with their weights, all in one vector, then biases, then weights of the input.
+
+    ``borders`` says what becomes of replicas that reach beyond a sequence: ``inside`` leaves them
+    out, ``partial`` has them look at the labels that there are, and ``marked`` has weights for
+    what lies outside.
+
+    >>> features = LabelFeatures.zeros(parse_groups("2:0..1"), n_labels=3, n_features=0)
+    >>> features.table(0).shape  # two offsets; three labels, and outside; two units
+    (2, 4, 2)
+    """
+
+    groups: tuple[Group, ...]
+    n_labels: int
+    n_features: int
+    vector: Floats  # [P]
+    borders: str = PARTIAL
+
+    @classmethod
+    def zeros(
+        cls, groups: Sequence[Group], n_labels: int, n_features: int, borders: str = PARTIAL
+    ) -> LabelFeatures:
+        """All weights zero; there are weights of the input if a group is conditioned."""
+        empty = cls(tuple(groups), n_labels, n_features, np.zeros(0), borders)
+        return empty.filled(np.zeros(empty.size))
+
+    def filled(self, vector: Floats) -> LabelFeatures:
+        """The same with other weights, which share the memory of the vector."""
+        return LabelFeatures(self.groups, self.n_labels, self.n_features, vector, self.borders)
+
+    @property
+    def n_units(self) -> int:
+        """The number of units of all groups."""
+        return int(self.layout.units[-1])
+
+    @property
+    def size(self) -> int:
+        """The length of the vector."""
+        return int(self.layout.weights[-1]) + self.n_units * (1 + self._n_inputs)
+
+    @property
+    def _n_inputs(self) -> int:
+        return self.n_features if any(group.conditioned for group in self.groups) else 0
+
+    @property
+    def up(self) -> Floats:
+        """The weights of labels, group after group."""
+        return self.vector[: self.layout.weights[-1]]
+
+    @property
+    def bias(self) -> Floats:
+        """The biases. [H]"""
+        cut = self.layout.weights[-1]
+        return self.vector[cut : cut + self.n_units]
+
+    @property
+    def inputs(self) -> Floats:
+        """The weights of features of the input; none where no group is conditioned. [F or 0, H]"""
+        cut = self.layout.weights[-1] + self.n_units
+        return self.vector[cut:].reshape(self._n_inputs, self.n_units)
+
+    def table(self, number: int) -> Floats:
+        """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]"""
+        group = self.groups[number]
+        own = self.up[self.layout.weights[number] : self.layout.weights[number + 1]]
+        return own.reshape(len(group.offsets), self.n_labels + 1, group.units)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The groups as kernels take them."""
+        groups, inside = self.groups, self.borders == INSIDE
+        ends = [(min(own.offsets), max(own.offsets)) for own in groups]
+        return Layout(
+            _starts([own.units for own in groups]),
+            _starts([len(own.offsets) for own in groups]),
+            np.array([offset for own in groups for offset in own.offsets], np.int64),
+            _starts([own.units * len(own.offsets) * (self.n_labels + 1) for own in groups]),
+            np.array([-low if inside else -high for low, high in ends], np.int64),
+            np.array([high if inside else low for low, high in ends], np.int64),
+        )
+
+    @property
+    def tables(self) -> Tables:
+        """The weights as kernels take them."""
+        turned = [self.table(k).transpose(2, 0, 1).ravel() for k in range(len(self.groups))]
+        return Tables(self.up, np.concatenate([np.zeros(0), *turned]), self.bias)
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Which numbers of the vector are learnt, and do not stay zero. [P]"""
+        found = self.filled(np.ones(self.size))
+        for number, group in enumerate(self.groups):
+            if self.borders != MARKED:
+                found.table(number)[:, -1] = 0.0
+            if not group.conditioned:
+                found.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
+        return found.vector.astype(np.bool_)
+
+    def kept(self, features: NDArray[np.bool_]) -> LabelFeatures:
+        """With the weights of some features of the input only."""
+        if not self._n_inputs:
+            found = self.filled(self.vector)
+        else:
+            cut = self.size - self.inputs.size
+            lean = np.concatenate([self.vector[:cut], self.inputs[features].ravel()])
+            found = self.filled(lean)
+        return LabelFeatures(
+            self.groups, self.n_labels, int(features.sum()), found.vector, self.borders
+        )
+
+
+def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])

@@ -1,0 +1,99 @@
+"""Marginals of labels under label features, by Gibbs sampling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.groups import LabelFeatures
+from skipchain.kernels import rbm
+from skipchain.parallel import Workers, blocks
+
+Floats = NDArray[np.float64]
+
+BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
+COLDEST = 0.1  # where annealing begins: scores are multiplied by this
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How labels are sampled: ``samples`` steps that count, after ``burn_in`` that do not.
+
+    Scores are multiplied by a number that rises to one while burning in, if ``annealed``.
+
+    >>> Sampling(burn_in=3, samples=2, annealed=True).heats
+    array([0.1 , 0.55, 1.  , 1.  , 1.  ])
+    """
+
+    burn_in: int = 50
+    samples: int = 100
+    annealed: bool = False
+    seed: int = 0
+
+    @property
+    def heats(self) -> Floats:
+        """What scores are multiplied by in each step."""
+        first = COLDEST if self.annealed else 1.0
+        return np.concatenate([np.linspace(first, 1.0, self.burn_in), np.ones(self.samples)])
+
+
+def marginals(
+    node: Floats,
+    inputs: Floats,
+    offsets: NDArray[np.int64],
+    features: LabelFeatures,
+    sampling: Sampling,
+    workers: Workers,
+) -> Floats:
+    """The probability of each label at each token, averaged over samples. [N, L]
+
+    node [N, L] are the scores of labels by themselves, inputs [N, H] or [0, H] those that the
+    input gives the units. Every chain draws the same random numbers, so that it gets the same
+    labels whatever stands beside it. Without groups this is exact.
+    """
+    found = np.empty_like(node)
+    current = node.argmax(axis=1).astype(np.int32)
+    chains = len(offsets) - 1
+    states = np.repeat(rbm.seeded(sampling.seed, 0, 1), chains)
+    layout, tables, heats = features.layout, features.tables, sampling.heats
+
+    def run(block: tuple[int, int]) -> None:
+        rbm.sample(
+            node, inputs, offsets, block, layout, tables, heats, sampling.samples, states,
+            current, found,
+        )  # fmt: skip
+
+    workers.map(run, blocks(offsets, BLOCK_TOKENS))
+    return found
+
+
+def trace(
+    node: Floats, inputs: Floats, features: LabelFeatures, sampling: Sampling
+) -> list[Floats]:
+    """p(h = 1 | y) of the units along one sequence, in each step that counts.
+
+    One array [samples, R, n] a group, R its replicas; NaN for a replica that looks at no label.
+    """
+    length, size = node.shape
+    offsets = np.array([0, length], np.int64)
+    layout, tables = features.layout, features.tables
+    current, own = node.argmax(axis=1).astype(np.int32), np.empty_like(node)
+    states = rbm.seeded(sampling.seed, 0, 1)
+    counts = np.maximum(length - layout.last - layout.first, 0).tolist()
+    found = [
+        np.empty((sampling.samples, count, group.units))
+        for count, group in zip(counts, features.groups, strict=True)
+    ]
+    for step, heat in enumerate(sampling.heats):
+        once = np.array([heat])
+        rbm.sample(
+            node, inputs, offsets, (0, 1), layout, tables, once, 1, states, current, own
+        )  # fmt: skip
+        if step >= sampling.burn_in:
+            for number, out in enumerate(found):
+                rbm.activities(
+                    current, inputs, layout, tables, size, number, out[step - sampling.burn_in]
+                )
+    return found

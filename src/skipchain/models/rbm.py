@@ -1,0 +1,601 @@
+"""The RBM-CRF: labels whose larger structures are found by label features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.dataset import Dataset
+from skipchain.errors import CorpusError, ParameterError, SkipchainError, SkipchainWarning
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.groups import BORDERS, INSIDE, PARTIAL, Group, LabelFeatures, parse_groups
+from skipchain.inference import gibbs
+from skipchain.inference.gibbs import Sampling
+from skipchain.kernels.rbm import seeded
+from skipchain.learn.epochs import run_epochs
+from skipchain.learn.momentum import Momentum
+from skipchain.learn.step import Minimum, Step
+from skipchain.models import estimator_class, make_estimator
+from skipchain.models.chain import ChainModel
+from skipchain.models.fitting import HeldOut, Progress, problem_of
+from skipchain.models.inputs import Known, as_input, fit_features
+from skipchain.models.labeller import Labeller, plain, written
+from skipchain.models.maxent import MaxEnt
+from skipchain.models.model import Model
+from skipchain.models.rbmmodel import RBMModel, tempered
+from skipchain.models.sequence import Task
+from skipchain.objectives.contrastive import Batch
+from skipchain.parallel import Workers
+from skipchain.scorers.linear import Weights
+from skipchain.scorers.tables import TableScorer
+
+Floats = NDArray[np.float64]
+
+LR, NONE = OBSERVATIONS = "lr", "none"
+BESIDE = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
+SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
+LARGEST = 1000.0  # a weight beyond this has left all reason
+
+
+class RBMCRF(Labeller):
+    """Label features beside a model of the input: p(y | x) ∝ p_I(y | x) Π (1 + exp a(y)).
+
+    A label feature is a binary unit that looks at the labels of a window, at every place of the
+    sequence; what it looks for is learnt. So labels can hang together in structures that no pair of
+    neighbours shows. There are no exact marginals: they are found by Gibbs sampling, and weights by
+    contrastive divergence.
+
+    Parameters
+    ----------
+    features, encoding, min_count, constraints, scheme, functions, threads
+        As of `CRF`; ``constraints`` are kept when labels are decoded.
+    groups
+        Label features: pairs of a number of units and the offsets that they look at, or text:
+        ``"9:0..1; 3:0..7"`` are 9 that look at two neighbours, and 3 that look at 8 labels in a
+        row. ``"2:-1..0|x"`` are 2 that the input at offset 0 switches on and off, too.
+    borders
+        Where a window reaches beyond the sequence, it is left out (``inside``), looks at the labels
+        that there are (``partial``), or has weights for what lies outside (``marked``).
+    observation
+        How the input tells labels by itself: ``lr``, a logistic regression learnt together with the
+        label features; ``none``; or another model that gives marginals, whose power ``gamma`` is
+        taken. A model that is fitted is taken as it is. Another estimator, or a kind of one such as
+        ``crf``, is fitted first; label features then learn beside what it says of parts of the data
+        that it was not shown (``folds`` of them), since it is too sure of what it was.
+    warm, spread
+        Weights begin at random between −``spread`` and ``spread``; ``warm`` begins with those of
+        the logistic regression where they would end if there were no label features.
+    epochs, batch
+        Passes over the data, and the sequences that a step is taken from; None takes all.
+    steps
+        Steps of sampling for each gradient: a number, or a schedule such as ``"1, 500:3"``: first
+        1, and 3 from epoch 500 on.
+    rate, momentum, momentum_from, decay
+        The size of steps (per sequence), how much of its speed a step keeps, and from which epoch
+        on; what is taken off all weights, 1 / σ².
+    average_from
+        From this share of the epochs on, weights are averaged: steps are noisy.
+    persistent
+        Let sampling go on from where the last epoch left it, not from the data.
+    restarts
+        How often training begins from other weights; the weights that find the training data most
+        probable, label by label, are kept.
+    burn_in, samples, annealed
+        Steps of sampling for marginals: those that do not count and those that do, and whether
+        scores rise to their full size in the first.
+
+    Examples
+    --------
+    >>> from skipchain.problems import toy1
+    >>> problem = toy1(0)
+    >>> labeller = RBMCRF(groups="2:0..5", encoding=None).fit(problem.train_x, problem.train_y)
+    >>> "".join(labeller.predict(problem.test_x[:1])[0]) == "".join(problem.test_y[0])
+    True
+    """
+
+    kind = "rbm-crf"
+    patience = None
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        groups: str | Sequence[Any] = "6:0..1; 6:0..4",
+        borders: str = PARTIAL,
+        observation: str | Model | Labeller = LR,
+        gamma: float = 1.0,
+        folds: int = 5,
+        warm: bool = True,
+        spread: float = 1.0,
+        encoding: str | None = "bioes",
+        min_count: int = 1,
+        constraints: str = "decoding",
+        epochs: int = 100,
+        batch: int | None = None,
+        steps: int | str | Mapping[int, int] = 3,
+        rate: float = 0.1,
+        momentum: float = 0.9,
+        momentum_from: int = 25,
+        decay: float = 0.01,
+        average_from: float = 0.5,
+        persistent: bool = False,
+        restarts: int = 1,
+        burn_in: int = 50,
+        samples: int = 100,
+        annealed: bool = False,
+        seed: int = 0,
+        scheme: str | None = None,
+        functions: Mapping[str, UserView] | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.features = features
+        self.groups = groups
+        self.borders = borders
+        self.observation = observation
+        self.gamma = gamma
+        self.folds = folds
+        self.warm = warm
+        self.spread = spread
+        self.encoding = encoding
+        self.min_count = min_count
+        self.constraints = constraints
+        self.epochs = epochs
+        self.batch = batch
+        self.steps = steps
+        self.rate = rate
+        self.momentum = momentum
+        self.momentum_from = momentum_from
+        self.decay = decay
+        self.average_from = average_from
+        self.persistent = persistent
+        self.restarts = restarts
+        self.burn_in = burn_in
+        self.samples = samples
+        self.annealed = annealed
+        self.seed = seed
+        self.scheme = scheme
+        self.functions = functions
+        self.threads = threads
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        short: dict[str, Any] = {"epochs": 1, "restarts": 1, "folds": 2}
+        if isinstance(self.observation, Labeller):
+            short["observation"] = self.observation.shortened()
+        return type(self)(**{**self.get_params(), **short})
+
+    # Fitting -----------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: Any = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from a labelled corpus, or from sequences X with labels y.
+
+        ``dev`` (with ``dev_y``) is scored when training is done. A keyboard interrupt ends training
+        and keeps what has been learnt.
+        """
+        self._check()
+        if start is not None:
+            raise ParameterError(
+                "RBMCRF cannot start from another model; observation=… puts label features beside "
+                "one"
+            )
+        given = as_input(X)
+        with Workers(self.threads) as workers:
+            task = self._begin(given, y, workers)
+            model, minimum = self._learn(task, workers, progress)
+            score = None if dev is None else HeldOut(model, dev, dev_y).score(model, workers)
+        if progress is not None:
+            progress.end(minimum)
+        settings = {**self.get_params(), "observation": _told(self.observation)}
+        summary = {
+            "tokens": task.data.n_tokens,
+            "sequences": len(task.data.offsets) - 1,
+            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
+            "iterations": minimum.iterations,
+            "evaluations": minimum.evaluations,
+            "stopped": minimum.reason,
+            "parameters": int(task.blank.weights.size + task.blank.units.free.sum()),
+            "dev": score,
+            "settings": plain(settings),
+        }
+        self.model_ = replace(model, summary=summary).pruned()
+        self.minimum_ = minimum
+        if progress is None:
+            self._raise_interrupt()
+        return self
+
+    def _begin(self, given: Corpus | Sequence[Any], y: Any, workers: Workers) -> _Task:
+        """The data to learn from, and a model of its features and labels without weights."""
+        base, fixed = self._base(given, y, workers)
+        if base is None:
+            known, scheme, encoding = self._labels(given, y)
+            names = known.names
+        else:
+            known, scheme = self._known(given, y)
+            encoding, names = base.encoding, base.labels
+            known = _like(base, known, scheme)
+        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
+        if rows.tokens.n_rows == 0:
+            raise CorpusError("there is no token to learn from")
+        if features.n_edge_features:
+            raise ParameterError(
+                "RBMCRF has no features of label pairs; leave out templates that begin with "
+                "'label[-1] &'"
+            )
+        groups = parse_groups(self.groups)
+        self._check_lengths(groups, offsets)
+        size = len(names)
+        count = features.n_features if self.observation == LR else 0
+        units = LabelFeatures.zeros(groups, size, features.n_features, self.borders)
+        blank = RBMModel(
+            self.kind, names, features, np.zeros((count, size)), units,
+            Sampling(self.burn_in, self.samples, self.annealed, self.seed), base, self.gamma,
+            scheme, encoding, self.constraints != "none",
+        )  # fmt: skip
+        labels, _ = known.numbers(names)
+        if fixed is None:
+            fixed = np.zeros((len(labels), size))
+        return _Task(Dataset(rows, offsets, labels), fixed, blank)
+
+    def _learn(
+        self, task: _Task, workers: Workers, progress: Progress | None
+    ) -> tuple[RBMModel, Minimum]:
+        blank, data = task.blank, task.data
+        batches = task.batches(self.batch, self.seed)
+        ascent = Momentum(self.rate, self.decay, self.momentum, self.momentum_from)
+        table = self._first(task, workers)
+        runs = [
+            _Run(
+                blank, batches, table, self.spread, ascent, self.average_from * self.epochs,
+                self.persistent, self.seed, number,
+            )
+            for number in range(self.restarts)
+        ]  # fmt: skip
+        if progress is not None:
+            size = len(runs[0].vector)
+            progress.begin(problem_of(data, len(blank.labels), size, 4 * 8 * size * len(runs)))
+        schedule = parse_steps(self.steps)
+        alone = Workers(1)  # restarts side by side, or the sequences of one
+        inner = workers if len(runs) == 1 else alone
+        outer = alone if len(runs) == 1 else workers
+        epoch = -1
+
+        def once(_: float) -> float:
+            nonlocal epoch
+            epoch += 1
+            steps = schedule[max(since for since in schedule if since <= epoch)]
+            return min(outer.map(lambda run: run.epoch(epoch, steps, inner), runs))
+
+        def tell(step: Step) -> None:
+            if progress is not None:
+                progress.step(step, None)
+
+        minimum = run_epochs(once, lambda: runs[0].vector, self.epochs, callback=tell)
+        models = [run.model(run.average) for run in runs]
+        losses = outer.map(lambda model: self._loss(model, task, inner), models)
+        best = int(np.argmin(losses))
+        return models[best], replace(minimum, vector=runs[best].average, loss=losses[best])
+
+    def _first(self, task: _Task, workers: Workers) -> Floats | None:
+        """The weights of the input as they are learnt alone; None where they begin at random."""
+        if self.observation != LR or not self.warm:
+            return None
+        blank, data = task.blank, task.data
+        size = len(blank.labels)
+        chain = ChainModel(
+            MaxEnt.kind, blank.labels, blank.features, Weights.zeros(0, 0, size), local=True
+        )
+        l2 = self.decay * (len(data.offsets) - 1) / 2.0  # the same decay, of all sequences
+        alone = MaxEnt(optimiser="lbfgs", l2=l2, pairs="all", threads=self.threads)
+        return alone._learn(Task(data, chain, None, None, None, workers, None, None)).weights.state
+
+    def _loss(self, model: RBMModel, task: _Task, workers: Workers) -> float:
+        """−log of the sampled marginals of the training labels: what restarts are compared by."""
+        data = task.data
+        assert data.labels is not None
+        scorer = TableScorer(data.rows)
+        whole = Batch(scorer, task.fixed, data.offsets, data.labels, bool(len(model.weights)))
+        found = gibbs.marginals(
+            whole.node(model.weights, workers), whole.inputs(model.units, workers),
+            data.offsets, model.units, model.sampling, workers,
+        )  # fmt: skip
+        gold = found[np.arange(len(found)), data.labels]
+        return float(-np.log(np.maximum(gold, np.finfo(np.float64).tiny)).sum())
+
+    # The model beside --------------------------------------------------------------------------
+
+    def _base(
+        self, given: Corpus | Sequence[Any], y: Any, workers: Workers
+    ) -> tuple[Model | None, Floats | None]:
+        """The pre-trained model, and the scores it gives the labels of the training data."""
+        found = self.observation
+        if isinstance(found, str):
+            if found in OBSERVATIONS:
+                return None, None
+            found = self._beside(found)
+        if isinstance(found, Labeller) and not hasattr(found, "model_"):
+            return self._crossed(found, given, y, workers)
+        base = found.fitted if isinstance(found, Labeller) else found
+        scores = base.scores(given, workers)
+        return base, tempered(base.marginals(scores, workers), self.gamma)
+
+    def _beside(self, kind: str) -> Labeller:
+        """An estimator of a kind with the settings of this one."""
+        known = estimator_class(kind)._parameters()
+        return make_estimator(
+            kind, self.features, **{name: getattr(self, name) for name in SHARED if name in known}
+        )
+
+    def _crossed(
+        self, estimator: Labeller, given: Corpus | Sequence[Any], y: Any, workers: Workers
+    ) -> tuple[Model, Floats]:
+        """An estimator fitted to all data, and what it says of each part after seeing the others.
+
+        Parts are whole documents where there are enough of them, so that linked labels stay so.
+        """
+        parts = _parts(given, self.folds, self.seed)
+        base = _fitted(estimator, given, y, np.arange(int(max(map(max, parts))) + 1))
+        sizes = [len(own) for own in base.fitted.label(given, workers)]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        number = {label: k for k, label in enumerate(base.fitted.labels)}
+        found = np.zeros((int(starts[-1]), len(number)))
+        everything = np.concatenate(parts)
+        for part in parts:
+            others = np.sort(np.setdiff1d(everything, part))
+            model = _fitted(estimator, given, y, others).fitted
+            scores = model.scores(_chosen(given, part), workers)
+            tokens = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in part])
+            columns = [(k, number[own]) for k, own in enumerate(model.labels) if own in number]
+            source, target = (np.array(side) for side in zip(*columns, strict=True))
+            found[np.ix_(tokens, target)] = model.marginals(scores, workers)[:, source]
+        return base.fitted, tempered(found, self.gamma)
+
+    # Settings ----------------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_numbers(
+            whole=("epochs", "restarts", "samples"), optional=("batch",),
+            real=("rate", "momentum", "decay", "average_from", "gamma", "spread"),
+        )  # fmt: skip
+        for name in ("burn_in", "momentum_from"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < 0:
+                raise ParameterError(f"{name} must be a whole number of at least 0, got {value!r}")
+        self._check_choices(borders=BORDERS)
+        if self.constraints == "training":
+            raise ParameterError(
+                "RBMCRF uses constraints when it decodes; give 'decoding' or 'none'"
+            )
+        if self.momentum >= 1.0:
+            raise ParameterError(f"momentum must be below 1, got {self.momentum}")
+        if not isinstance(self.folds, (int, np.integer)) or self.folds < 2:
+            raise ParameterError(f"folds must be a whole number of at least 2, got {self.folds!r}")
+        parse_steps(self.steps)
+        groups = parse_groups(self.groups)
+        if isinstance(self.observation, str):
+            self._check_choices(observation=(*OBSERVATIONS, *BESIDE))
+        elif not isinstance(self.observation, (Model, Labeller)):
+            raise ParameterError(
+                f"observation is {', '.join((*OBSERVATIONS, *BESIDE))}, an estimator or a fitted "
+                f"model, got "
+                f"{type(self.observation).__name__}"
+            )
+        if self.observation == NONE and not any(group.conditioned for group in groups):
+            raise ParameterError(
+                "observation='none' needs a group that sees the input, such as '4:-1..0|x'"
+            )
+
+    def _check_lengths(self, groups: Sequence[Group], offsets: NDArray[np.int64]) -> None:
+        """Refuse, or warn of, windows that no sequence is long enough for."""
+        longest = int(np.diff(offsets).max())
+        for group in groups:
+            if group.span <= longest:
+                continue
+            told = (
+                f"the group {group} looks at labels {group.span} places apart, but the longest "
+                f"sequence has {longest}"
+            )
+            if self.borders == INSIDE:
+                raise ParameterError(f"{told}; use smaller offsets, or borders='partial'")
+            warnings.warn(f"{told}; no window is ever whole", SkipchainWarning, stacklevel=3)
+
+
+def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
+    """The steps of sampling from each epoch on.
+
+    >>> parse_steps("1, 500:3") == parse_steps({0: 1, 500: 3})
+    True
+    >>> parse_steps(2)
+    {0: 2}
+    """
+    try:
+        if isinstance(given, str):
+            pairs = [part.rpartition(":")[::2] for part in given.split(",")]
+            found = {int(since or 0): int(steps) for since, steps in pairs}
+        elif isinstance(given, Mapping):
+            found = {int(since): int(steps) for since, steps in given.items()}
+        else:
+            found = {0: int(given)}
+    except (TypeError, ValueError):
+        found = {}
+    if 0 not in found or min(found) < 0 or min(found.values()) < 1:
+        raise ParameterError(
+            f"steps must be a whole number of at least 1, or a schedule that begins with one, such "
+            f"as '1, 500:3' (3 from epoch 500 on), got {given!r}"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Everything to learn from: ``fixed`` [N, L] are the scores of a pre-trained model."""
+
+    data: Dataset
+    fixed: Floats
+    blank: RBMModel
+
+    def batches(self, size: int | None, seed: int) -> list[Batch]:
+        """The sequences in batches, in a random order that stays; empty ones are left out."""
+        data = self.data
+        assert data.labels is not None
+        lengths = np.diff(data.offsets)
+        chains = np.flatnonzero(lengths)
+        size = size or len(chains)
+        if size < len(chains):
+            chains = np.random.default_rng(seed).permutation(chains)
+        found = []
+        for first in range(0, len(chains), size):
+            own = chains[first : first + size]
+            tokens = np.concatenate(
+                [np.arange(data.offsets[c], data.offsets[c + 1]) for c in own.tolist()]
+            )
+            offsets = np.concatenate([[0], np.cumsum(lengths[own])])
+            found.append(
+                Batch(
+                    TableScorer(data.rows.take(tokens)), self.fixed[tokens], offsets,
+                    data.labels[tokens], bool(len(self.blank.weights)),
+                )
+            )  # fmt: skip
+        return found
+
+
+class _Run:
+    """One training from one beginning."""
+
+    def __init__(
+        self,
+        blank: RBMModel,
+        batches: Sequence[Batch],
+        table: Floats | None,
+        spread: float,
+        ascent: Momentum,
+        average_from: float,
+        persistent: bool,
+        seed: int,
+        number: int,
+    ) -> None:
+        rng = np.random.default_rng((seed, number))
+        units = blank.units
+        learnt = blank.weights.size
+        self._free = np.concatenate([np.ones(learnt), units.free])
+        self.vector = rng.uniform(-spread, spread, len(self._free)) * self._free
+        if table is not None:
+            self.vector[:learnt] = table.ravel()
+        self.average = self.vector
+        self._averaged = 0
+        self._average_from = average_from
+        self._blank = blank
+        self._own = self.model(self.vector)
+        self._speed = np.zeros_like(self.vector)
+        self._batches = batches
+        self._ascent = ascent
+        self._persistent = persistent
+        streams = range(1 + number * len(batches), 1 + (number + 1) * len(batches))
+        self._states = [
+            seeded(seed, stream, len(own.offsets) - 1)
+            for stream, own in zip(streams, batches, strict=True)
+        ]
+        self._current = [own.labels.copy() for own in batches]
+
+    def model(self, vector: Floats) -> RBMModel:
+        """The model of a vector, whose memory it shares."""
+        table, units = np.split(vector, [self._blank.weights.size])
+        return replace(
+            self._blank,
+            weights=table.reshape(self._blank.weights.shape),
+            units=self._blank.units.filled(units),
+        )
+
+    def epoch(self, number: int, steps: int, workers: Workers) -> float:
+        """One pass over the data: how badly labels were reconstructed in it."""
+        loss = 0.0
+        for batch, states, current in zip(self._batches, self._states, self._current, strict=True):
+            if not self._persistent:
+                current[:] = batch.labels
+            lost, gradient = batch.contrast(
+                self._own.weights, self._own.units, steps, states, current, workers
+            )
+            self._ascent.step(self.vector, self._speed, gradient * self._free, number)
+            loss += lost
+            if not np.abs(self.vector).max(initial=0.0) < LARGEST:  # NaN is not
+                rate = self._ascent.rate
+                raise SkipchainError(
+                    f"contrastive divergence has diverged in epoch {number + 1}: weights are "
+                    f"beyond {LARGEST:g} with rate={rate:g}; try rate={rate / 10:.1g}"
+                )
+        if number >= self._average_from:
+            self._averaged += 1
+            if self._averaged == 1:
+                self.average = self.vector.copy()
+            else:
+                self.average += (self.vector - self.average) / self._averaged
+        return loss
+
+
+def _told(observation: str | Model | Labeller) -> str:
+    """What a model file says of the model beside."""
+    if isinstance(observation, str):
+        return observation
+    return observation.kind if isinstance(observation, Model) else repr(observation)
+
+
+def _like(base: Model, known: Known, scheme: str | None) -> Known:
+    """Labels written as a pre-trained model has them; those that it does not know are refused."""
+    if scheme is not None and base.encoding is not None:
+        known = written(known, scheme, base.encoding)
+    strange = sorted(set(known.names) - set(base.labels))
+    if strange:
+        raise SkipchainError(
+            f"the model beside ({base.kind}) does not know the label {strange[0]!r}; it has "
+            f"{', '.join(base.labels)}: train it on data with the same labels"
+        )
+    return known
+
+
+def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[NDArray[np.int64]]:
+    """Sequence numbers in parts of about the same size, by documents where there are enough."""
+    count = len(given)
+    starts = np.arange(count + 1)
+    if isinstance(given, Corpus) and given.n_documents >= 2 * folds:
+        starts = given.documents
+    if len(starts) - 1 < folds:
+        raise ParameterError(
+            f"{folds} folds need as many sequences, but there are {len(starts) - 1}; give fewer "
+            "folds, or a model that is fitted"
+        )
+    order = np.random.default_rng(seed).permutation(len(starts) - 1)
+    return [
+        np.concatenate([np.arange(starts[k], starts[k + 1]) for k in np.sort(order[part::folds])])
+        for part in range(folds)
+    ]
+
+
+def _chosen(given: Corpus | Sequence[Any], sequences: NDArray[np.int64]) -> Any:
+    if isinstance(given, Corpus):
+        return given.take(sequences)
+    return [given[k] for k in sequences.tolist()]
+
+
+def _fitted(
+    estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: NDArray[np.int64]
+) -> Labeller:
+    """A copy of an estimator, fitted to some of the sequences."""
+    own = None if y is None else [y[k] for k in sequences.tolist()]
+    return type(estimator)(**estimator.get_params()).fit(_chosen(given, sequences), own)

@@ -1,0 +1,187 @@
+"""The fitted artefact of models with label features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.errors import SkipchainError
+from skipchain.features.rows import Rows
+from skipchain.groups import LabelFeatures
+from skipchain.inference import gibbs
+from skipchain.inference.gibbs import Sampling
+from skipchain.inference.mixture import legal
+from skipchain.inference.scores import Ranked
+from skipchain.models.inputs import Features, as_input, encode
+from skipchain.models.model import BEAM, Model
+from skipchain.parallel import Workers
+from skipchain.schemes import Spans
+from skipchain.scorers.tables import table_scores
+
+Floats = NDArray[np.float64]
+
+LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
+SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Input as a model with label features sees it; ``base`` as its pre-trained model does."""
+
+    rows: Rows
+    offsets: NDArray[np.int64]  # [C + 1]
+    base: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The marginals of all tokens."""
+
+    offsets: NDArray[np.int64]  # [C + 1]
+    marginals: Floats  # [N, L]
+    unknown: int
+
+
+@dataclass(frozen=True)
+class RBMModel(Model):
+    """What fitting a model with label features leaves, and what a model file holds.
+
+    Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
+    the model ``base``, to the power of ``gamma``. The units of ``units`` look at windows of labels.
+    Marginals are found by sampling.
+    """
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Features
+    weights: Floats  # [F, L] or [0, L]
+    units: LabelFeatures
+    sampling: Sampling = field(default_factory=Sampling)
+    base: Model | None = None
+    gamma: float = 1.0
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Observed:
+        """The input encoded."""
+        rows, offsets = encode(self.features, given, workers)
+        base = None if self.base is None else self.base.dataset(given, workers)
+        return Observed(rows, offsets, base)
+
+    def scored(
+        self, data: Observed, workers: Workers, allowed: NDArray[np.bool_] | None = None
+    ) -> Sampled:
+        """The marginals of encoded data; ``allowed`` [N, L] limits tokens' labels."""
+        node, inputs = self.potentials(data, workers)
+        if allowed is not None:
+            node = np.where(allowed, node, -np.inf)
+        found = gibbs.marginals(node, inputs, data.offsets, self.units, self.sampling, workers)
+        return Sampled(data.offsets, found, data.rows.unknown)
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Sampled:
+        """The input encoded, and the marginals of its tokens."""
+        data = self.dataset(given, workers)
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
+
+    def potentials(self, data: Observed, workers: Workers) -> tuple[Floats, Floats]:
+        """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""
+        node = np.zeros((int(data.offsets[-1]), len(self.labels)))
+        if len(self.weights):
+            node += table_scores(data.rows, self.weights, workers)
+        if self.base is not None:
+            found = self.base.marginals(self.base.scored(data.base, workers), workers)
+            node += tempered(found, self.gamma)
+        inputs = self.units.inputs
+        return node, table_scores(data.rows, inputs, workers) if len(inputs) else inputs
+
+    def trace(self, sequence: Any) -> tuple[list[str], list[Floats]]:
+        """How the units fire along one sequence while it is sampled: labels, and a group each.
+
+        A group has an array [samples, R, n] of p(h = 1 | y), R its replicas.
+        """
+        given = as_input([sequence])
+        with Workers(1) as workers:
+            data = self.dataset(given, workers)
+            node, inputs = self.potentials(data, workers)
+            found = self.label(given, workers)[0]
+        return found, gibbs.trace(node, inputs, self.units, self.sampling)
+
+    def decode(
+        self, scores: Sampled, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding."""
+        decoder = decoder or self.decoders[0]
+        self.check_decoder(decoder, beam)
+        if decoder == LEGAL and self.constraints is not None:
+            codes = legal(scores.marginals, scores.offsets, self.constraints, workers)
+        else:
+            codes = scores.marginals.argmax(axis=1).astype(np.int32)
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: Sampled, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return scores.marginals
+
+    def confidences(self, scores: Sampled, spans: Spans, workers: Workers) -> Floats:
+        """Refused: the model has the probabilities of single labels only."""
+        raise SkipchainError(
+            f"the model ({self.kind}) knows how probable single labels are, not whole spans"
+        )
+
+    def nbest(self, scores: Sampled, k: int, workers: Workers) -> list[Ranked]:
+        """Refused: sequences as a whole have no probabilities here."""
+        raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has unless told."""
+        return DECODERS
+
+    @property
+    def exact(self) -> bool:
+        """Never: the labellings are sampled."""
+        return False
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        own = int(np.count_nonzero(self.weights)) + int(np.count_nonzero(self.units.vector))
+        return own + (0 if self.base is None else self.base.active)
+
+    def pruned(self) -> RBMModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        used = np.zeros(self.features.n_features, np.bool_)
+        for table in (self.weights, self.units.inputs):
+            if len(table):
+                used |= table.any(axis=1)
+        none = np.zeros(self.features.n_edge_features, np.bool_)
+        return replace(
+            self,
+            features=self.features.keep(used, none),
+            weights=self.weights[used] if len(self.weights) else self.weights,
+            units=self.units.kept(used),
+            base=None if self.base is None else self.base.pruned(),
+        )
+
+
+def tempered(marginals: Floats, gamma: float) -> Floats:
+    """Scores of labels by the marginals of a model, to a power.
+
+    >>> np.exp(tempered(np.array([[0.64, 0.36]]), 0.5)).round(6)
+    array([[0.8, 0.6]])
+    """
+    return gamma * np.log(np.maximum(marginals, SMALLEST))

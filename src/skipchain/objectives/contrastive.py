@@ -1,0 +1,82 @@
+"""Contrastive divergence: how labels differ from what a model makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.groups import LabelFeatures
+from skipchain.inference.gibbs import BLOCK_TOKENS
+from skipchain.kernels import rbm
+from skipchain.parallel import Workers, blocks
+from skipchain.scorers.tables import TableScorer
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sequences whose gradient is taken together.
+
+    ``fixed`` [N, L] are scores of labels that are not learnt. Where ``learnt``, those that a table
+    [F, L] of weights of the input gives are added.
+    """
+
+    scorer: TableScorer
+    fixed: Floats
+    offsets: NDArray[np.int64]
+    labels: Labels
+    learnt: bool
+
+    def node(self, table: Floats, workers: Workers) -> Floats:
+        """The scores of labels by themselves. [N, L]"""
+        return self.fixed + self.scorer.scores(table, workers) if self.learnt else self.fixed
+
+    def inputs(self, features: LabelFeatures, workers: Workers) -> Floats:
+        """What the input says to the units. [N, H] or [0, H]"""
+        if not len(features.inputs):
+            return features.inputs
+        return self.scorer.scores(features.inputs, workers)
+
+    def contrast(
+        self,
+        table: Floats,
+        features: LabelFeatures,
+        steps: int,
+        states: NDArray[np.uint64],
+        current: Labels,
+        workers: Workers,
+    ) -> tuple[float, Floats]:
+        """The loss of one reconstruction, and the gradient of table and features as one vector.
+
+        It is the direction of ascent, averaged over sequences (and summed over positions: averaged
+        over these, too, nothing is learnt). ``states`` [C] are random numbers of the sequences;
+        ``current`` [N] the labels that sampling begins from, which it changes.
+        """
+        node, inputs = self.node(table, workers), self.inputs(features, workers)
+        layout, tables = features.layout, features.tables
+        residuals = np.empty_like(node)
+        hidden = np.zeros_like(inputs)
+
+        def run(block: tuple[int, int]) -> tuple[float, Floats, Floats]:
+            weights, bias = np.zeros_like(tables.up), np.zeros_like(tables.bias)
+            lost = rbm.contrast(
+                node, inputs, self.offsets, block, layout, tables, self.labels, steps, states,
+                current, weights, bias, residuals, hidden,
+            )  # fmt: skip
+            return lost, weights, bias
+
+        losses, weights, biases = zip(
+            *workers.map(run, blocks(self.offsets, BLOCK_TOKENS)), strict=True
+        )
+        parts = [
+            self.scorer.gradient(residuals, workers) if self.learnt else table,
+            np.sum(weights, axis=0),
+            np.sum(biases, axis=0),
+            self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
+        ]
+        gradient = np.concatenate([part.ravel() for part in parts])
+        return float(sum(losses)), gradient / (len(self.offsets) - 1)

@@ -1,0 +1,61 @@
+"""Scores of tokens from one table of weights, and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.features.rows import Rows, Sparse
+from skipchain.kernels.gather import gather
+from skipchain.parallel import Workers, blocks
+from skipchain.scorers.linear import GRADIENT_ENTRIES, turned, unit_sums
+
+Floats = NDArray[np.float64]
+
+
+class TableScorer:
+    """Sums of the rows of a table [F, W] that tokens' features choose, and back.
+
+    >>> features = Sparse(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
+    >>> scorer = TableScorer(Rows(features, Sparse.empty(0), Sparse.empty(2), 2))
+    >>> with Workers(1) as workers:
+    ...     scorer.scores(np.array([[1.0], [2.0]]), workers)
+    ...     scorer.gradient(np.array([[1.0], [10.0]]), workers)
+    array([[3.],
+           [2.]])
+    array([[ 1.],
+           [11.]])
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
+        self._by_unit = turned(rows.units, rows.n_features)
+
+    def scores(self, table: Floats, workers: Workers) -> Floats:
+        """The scores of all tokens. [N, W]"""
+        return table_scores(self.rows, table, workers)
+
+    def gradient(self, residuals: Floats, workers: Workers) -> Floats:
+        """The gradient in the table, from that in the scores. [F, W]"""
+        cut = self.rows.n_features
+        found = np.empty((cut + self.rows.units.n_rows, residuals.shape[1]))
+        _sums(self._by_row, residuals, residuals[:0], found, workers, add=False)
+        _sums(self._by_unit, found[cut:], found[:0], found[:cut], workers, add=True)
+        return found[:cut]
+
+
+def table_scores(rows: Rows, table: Floats, workers: Workers) -> Floats:
+    """The sums of the rows of a table that tokens' features choose. [N, W]"""
+    found = np.empty((rows.tokens.n_rows, table.shape[1]))
+    _sums(rows.tokens, table, unit_sums(rows, table, workers), found, workers, add=False)
+    return found
+
+
+def _sums(
+    index: Sparse, table: Floats, more: Floats, out: Floats, workers: Workers, *, add: bool
+) -> None:
+    workers.map(
+        lambda b: gather(index.indptr, index.indices, index.values, table, more, out, *b, add),
+        blocks(index.indptr, GRADIENT_ENTRIES),
+    )

@@ -1,0 +1,79 @@
+"""The RBM-CRF on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from skipchain import Corpus
+from skipchain.cli.app import app
+
+WORDS = [["Ada", "Lee", "went", "to", "York"], ["Bo", "slept"], ["In", "York"]] * 6
+LABELS = [["B-PER", "I-PER", "O", "O", "B-LOC"], ["B-PER", "O"], ["O", "B-LOC"]] * 6
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "train.conll"
+    Corpus.of(WORDS, LABELS, scheme="iob2").write(path, "conll")
+    return path
+
+
+def train(data, name, *options):
+    model = data.parent / name
+    found = run("train", data, "-o", model, "--features", data.parent / "features", *options, "-q")
+    return model, found
+
+
+@pytest.fixture(autouse=True)
+def features(tmp_path):
+    (tmp_path / "features").write_text("word\nshape\n")
+
+
+def rbm(data, *options, name="m.skip"):
+    return train(data, name, "--model", "rbm-crf", "--epochs", 5, "--groups", "2:0..1", *options)
+
+
+def test_train_tag_and_inspect(data, tmp_path):
+    model, found = rbm(data, "--steps", "1, 2:2", "--restarts", 2, "--borders", "marked")
+    assert found.exit_code == 0, found.output
+    told = json.loads(run("inspect", model, "--json").stdout)
+    assert told["kind"] == "rbm-crf"
+    assert told["groups"][0]["group"] == "2:0..1"
+    shown = run("inspect", model, "--top", 2, "--label", "O").stdout
+    assert "Label feature 2 of 2:0..1" in shown
+    assert "<outside>" in shown
+    assert run("tag", model, data).exit_code == 0
+
+
+def test_label_features_beside_a_model_file_or_a_kind_of_model(data):
+    crf, _ = train(data, "crf.skip", "--model", "crf")
+    for observation in (crf, "memm"):
+        name = f"{observation}".rpartition("/")[2] + ".rbm.skip"
+        own = ("--observation", observation, "--gamma", 0.5, "--folds", 2)
+        model, found = rbm(data, *own, name=name)
+        assert found.exit_code == 0, found.output
+        assert "to the power of 0.5" in run("inspect", model).stdout
+
+
+def test_plots(data, tmp_path):
+    pytest.importorskip("matplotlib")
+    model, _ = rbm(data)
+    found = run("inspect", model, "--plot", tmp_path)
+    assert found.exit_code == 0, found.output
+    assert (tmp_path / "m-group-1.png").read_bytes().startswith(b"\x89PNG")
+    other, _ = train(data, "crf.skip", "--model", "crf")
+    found = run("inspect", other, "--plot", tmp_path)
+    assert "--plot draws label features, and a crf has none" in str(found.exception)
+
+
+def test_an_explanation_is_refused(data):
+    model, _ = rbm(data)
+    found = run("explain", model, "--text", "Ada slept", "--token", "Ada")
+    assert "the model (rbm-crf) have no explanation by feature" in str(found.exception)
