@@ -193,9 +193,9 @@ def test_viterbi_finds_the_best_path(problem, forbidden):
             assert best[c] == 0.0
             continue
         truth = Enumeration(own, own_edge)
-        np.testing.assert_allclose(best[c], truth.scores.max(), rtol=1e-12)
+        np.testing.assert_allclose(best[c], truth.scores.max(), rtol=1e-12, atol=1e-12)
         if np.isfinite(best[c]):
-            np.testing.assert_allclose(scored[c], best[c], rtol=1e-12)
+            np.testing.assert_allclose(scored[c], best[c], rtol=1e-12, atol=1e-12)
             assert tuple(path[first:last]) == tuple(truth.paths[truth.scores.argmax()])
 
 
