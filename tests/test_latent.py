@@ -548,7 +548,7 @@ def test_train_inspect_and_explain(bits, capsys):
     assert [own["state"] for own in json.loads(out)["states"]] == [1, 2]
     code, _, err = run(capsys, "explain", "m.skip", "--text", "a b", "--token", "1")
     assert code == 2
-    assert "skipchain inspect shows the states" in err
+    assert "skipchain inspect shows what these do" in err
 
 
 def test_states(bits, capsys):
