@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skipchain import Corpus, MoPMEMM
-from skipchain.errors import ParameterError
+from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.inference import mixture
 from skipchain.inference.gate import FEATURES, EdgeFacts, Gate
 from skipchain.objectives.gate import GateObjective
@@ -118,7 +118,9 @@ def test_a_gate_needs_documents_to_hold_out(corpus):
 def test_parts_without_a_token_are_not_learnt_from():
     words, labels = [["A", "b"], ["A", "c"]], [["X", "Y"], ["X", "X"]]
     corpus = Corpus.of(words, labels, documents=[1, 0, 1])
-    fitted = MoPMEMM("word", mixing="learned", folds=2, optimiser="lbfgs", threads=1).fit(corpus)
+    fitted = MoPMEMM("word", mixing="learned", folds=2, optimiser="lbfgs", threads=1)
+    with pytest.warns(SkipchainWarning, match="every document is one sentence"):
+        fitted.fit(corpus)
     assert fitted.model_.gate is not None
     with pytest.raises(ParameterError, match="and 1 documents"):
         fitted.fit(Corpus.of(words, labels, documents=[2, 0]))
