@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,14 @@ from skipchain.features.views import UserView
 from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
-from skipchain.models.chain import ChainModel
-from skipchain.models.explain import Explanation, explain
-from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
 from skipchain.models.model import BEAM, Model
-from skipchain.models.parentage import Parentage, explain_parents
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
+
+if TYPE_CHECKING:
+    from skipchain.models.explain import Explanation
+    from skipchain.models.parentage import Parentage
 
 
 def load(
@@ -187,6 +187,11 @@ class Tagger:
         without ``labels`` the predicted one and the runner-up are compared. A model of linked
         labels tells which other tokens the label comes from, so it needs the whole document.
         """
+        from skipchain.models.chain import ChainModel
+        from skipchain.models.explain import explain
+        from skipchain.models.graph import GraphModel
+        from skipchain.models.parentage import explain_parents
+
         model = self.model
         own = as_input(parse_plain(given) if isinstance(given, str) else given)
         if isinstance(model, GraphModel):

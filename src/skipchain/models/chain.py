@@ -50,6 +50,8 @@ class ChainModel(Model):
     labels frequent words may have; ``histories`` are those of a model of order 3 or more.
     """
 
+    form = "chains"
+
     kind: str
     labels: tuple[str, ...]
     features: Features

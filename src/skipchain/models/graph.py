@@ -69,6 +69,8 @@ class GraphModel(Model):
     gives exact marginals where a document has no loops, and an approximation elsewhere.
     """
 
+    form = "graphs"
+
     kind: str
     labels: tuple[str, ...]
     features: Vocabulary

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,8 @@ class Model(ABC):
     training data; both are None for labels that mark no spans.
     """
 
+    form: ClassVar[str]
+    """The form of the artefact, which many kinds of models may share."""
     kind: str
     labels: tuple[str, ...]
     scheme: str | None

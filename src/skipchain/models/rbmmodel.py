@@ -57,6 +57,8 @@ class RBMModel(Model):
     Marginals are found by sampling.
     """
 
+    form = "labelfeatures"
+
     kind: str
     labels: tuple[str, ...]
     features: Features

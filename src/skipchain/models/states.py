@@ -37,6 +37,8 @@ class StateModel(Model):
     (IOHMM); else chains are normalised as a whole (HRF).
     """
 
+    form = "states"
+
     kind: str
     labels: tuple[str, ...]
     features: Features

@@ -1,0 +1,64 @@
+"""Model files (``.skip``): safetensors with a JSON header. Loading never runs code.
+
+The header says what the model is (kind, labels, schemes, templates, training summary, versions) and
+carries a checksum of all arrays; the arrays hold the weights and the vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skipchain.errors import ModelFileError, SkipchainError
+from skipchain.modelfile.container import (
+    FORMAT,
+    HEADER,
+    check_model_target,
+    checksum,
+    is_model_file,
+    read_arrays,
+    write_arrays,
+)
+from skipchain.modelfile.contents import contents, model_of
+from skipchain.models.model import Model
+
+if TYPE_CHECKING:
+    from skipchain.models.labeller import Labeller
+
+__all__ = [
+    "FORMAT",
+    "HEADER",
+    "check_model_target",
+    "checksum",
+    "is_model_file",
+    "load_model",
+    "read_arrays",
+    "save",
+]
+
+
+def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) -> None:
+    """Write the model file of a fitted estimator or of a model.
+
+    A file that is there already is kept unless ``overwrite``.
+    """
+    check_model_target(path, overwrite=overwrite)
+    if not isinstance(model, Model):
+        model = model.fitted
+    write_arrays(*contents(model.pruned()), path, overwrite=overwrite)
+
+
+def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> Model:
+    """Read a model file; a `ModelFileError` names what is wrong with it.
+
+    ``functions`` are the views and edge rules of the user's own that the model was trained with.
+    """
+    header, arrays = read_arrays(path)
+    try:
+        return model_of(header, arrays, functions or {}, path)
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{path}: the model file is damaged: {what}") from None

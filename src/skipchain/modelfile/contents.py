@@ -1,0 +1,52 @@
+"""What a model file holds of a model: a part that all models share, and one of its form.
+
+The forms have a module each, which is imported when a model of that form is met: whoever tags with
+a chain does not wait for all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from skipchain.modelfile.recipe import read_features, recipe_of
+from skipchain.modelfile.tables import Arrays
+from skipchain.models.model import Model
+from skipchain.schemes import check_scheme
+
+MARKS = {"edges": "graphs", "groups": "labelfeatures", "states": "states"}
+"""Entries of the header that only one form has; files without any are of chains."""
+
+
+def contents(model: Model) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a model."""
+    recipe, arrays = recipe_of(model.features)
+    header = {
+        "kind": model.kind,
+        "labels": list(model.labels),
+        "scheme": model.scheme,
+        "encoding": model.encoding,
+        "constrained": model.constrained,
+        "features": recipe,
+        "summary": dict(model.summary),
+    }
+    own, further = _form(model.form).parts(model)
+    return header | own, arrays | further
+
+
+def model_of(
+    header: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
+) -> Model:
+    """The inverse of `contents`, checked."""
+    features = read_features(header["features"], arrays, functions, path)
+    for scheme in (header["scheme"], header["encoding"]):
+        if scheme is not None:
+            check_scheme(scheme)
+    form = next((form for mark, form in MARKS.items() if mark in header), "chains")
+    found: Model = _form(form).read(header, arrays, features, functions, path)
+    return found
+
+
+def _form(name: str) -> Any:
+    return import_module(f"skipchain.modelfile.{name}")

@@ -1,0 +1,89 @@
+"""Tables of numbers and lists of strings as arrays of a model file, and back, checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.features.strings import Strings
+from skipchain.scorers.linear import Weights, weight_shapes
+
+Arrays = dict[str, NDArray[Any]]
+
+
+def weight_arrays(name: str, weights: Weights) -> Arrays:
+    """The tables of weights."""
+    return {
+        f"{name}.transitions": weights.transitions,
+        f"{name}.start": weights.start,
+        f"{name}.end": weights.end,
+        **sparse(f"{name}.state", weights.state),
+        **sparse(f"{name}.edges", weights.edges),
+        **sparse(f"{name}.second", weights.second),
+    }
+
+
+def read_weights(
+    name: str, arrays: Arrays, n_features: int, n_edge_features: int, n_labels: int, order: int
+) -> Weights:
+    """The inverse of `_weights`, checked."""
+    shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
+    weights = Weights(
+        dense(f"{name}.state", arrays, shapes[0]),
+        arrays[f"{name}.transitions"],
+        arrays[f"{name}.start"],
+        arrays[f"{name}.end"],
+        dense(f"{name}.edges", arrays, shapes[4]),
+        dense(f"{name}.second", arrays, shapes[5]),
+    )
+    _check_shapes(weights, shapes)
+    return weights
+
+
+def sparse(name: str, table: NDArray[np.float64]) -> Arrays:
+    """A table by its numbers that are not zero: most (feature, label) pairs have no weight."""
+    flat = table.ravel()
+    at = np.flatnonzero(flat)
+    return {f"{name}.at": at, f"{name}.values": flat[at]}
+
+
+def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The inverse of `_sparse`."""
+    at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
+    table = np.zeros(shape)
+    if at.shape != values.shape or (len(at) and (at.min() < 0 or at.max() >= table.size)):
+        raise ValueError(f"{name} lie outside a table of {shape}")
+    table.reshape(-1)[at] = values
+    return table
+
+
+def string_arrays(name: str, strings: Strings) -> Arrays:
+    """A list of strings: one text, and where each of them stands in it."""
+    return {
+        f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
+        f"{name}.starts": strings.starts,
+        f"{name}.lengths": strings.lengths,
+    }
+
+
+def read_strings(name: str, arrays: Arrays) -> Strings:
+    """The inverse of `string_arrays`, checked."""
+    text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
+    starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
+    ends = starts.astype(np.int64) + lengths
+    if starts.shape != lengths.shape or (
+        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
+    ):
+        raise ValueError(f"{name} reach beyond their text")
+    return Strings(text, starts, lengths)
+
+
+def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:
+    names = ("state", "transitions", "start", "end", "edges", "second")
+    for name, array, shape in zip(names, weights.parts, shapes, strict=True):
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"{name} weights are {array.shape}, wanted {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{name} weights are not all finite")
