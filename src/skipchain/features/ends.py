@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.corpus.corpus import offsets_of
 from skipchain.features.rows import NO_VALUES, Rows, Sparse
 
 Tokens = NDArray[np.int64]
@@ -91,17 +90,3 @@ class Ends:
         """For tokens that keep only some ``features`` [F], all of these among them."""
         number = (np.cumsum(features) - 1).astype(np.int32)
         return Ends(number[self.child], number[self.parent])
-
-
-def with_labels(rows: Rows, labels: NDArray[np.int32], n_labels: int) -> Rows:
-    """Rows with L further features, the last ones: a label that goes with each row."""
-    old, first = rows.tokens, rows.n_features
-    indices = old.indices + np.where(old.indices >= first, n_labels, 0).astype(np.int32)
-    places = old.indptr[1:]
-    values = np.insert(old.values, places, 1.0) if len(old.values) else NO_VALUES
-    index = Sparse(
-        offsets_of(np.diff(old.indptr) + 1),
-        np.insert(indices, places, first + labels).astype(np.int32),
-        values,
-    )
-    return Rows(index, rows.units, rows.edges, first + n_labels, 0, rows.unknown)

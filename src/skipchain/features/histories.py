@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.errors import ParameterError
-from skipchain.features.rows import Rows, Sparse
+from skipchain.features.rows import Rows
 
 Labels = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -61,20 +61,7 @@ class Histories:
 
     def attached(self, rows: Rows, labels: Labels, offsets: NDArray[np.int64]) -> Rows:
         """The rows with K further features, the last ones: the histories of the labels given."""
-        numbers = self.numbers(labels, offsets)
-        old, first = rows.tokens, rows.n_features
-        shift = len(self.contexts)
-        indices = old.indices + np.where(old.indices >= first, shift, 0).astype(np.int32)
-        tokens, places = np.nonzero(numbers >= 0)
-        owners = np.concatenate([old.owners, tokens])
-        entries = np.concatenate([indices, first + numbers[tokens, places]]).astype(np.int32)
-        order = np.argsort(owners, kind="stable")
-        values = old.values
-        if len(values):
-            values = np.concatenate([values, np.ones(len(tokens))])[order]
-        counts = np.bincount(owners, minlength=old.n_rows)
-        index = Sparse(np.append(0, np.cumsum(counts)), entries[order], values)
-        return replace(rows, tokens=index, n_features=first + shift)
+        return rows.with_features(self.numbers(labels, offsets), len(self.contexts))
 
     def pruned(self) -> Histories:
         """Without those whose weights are all zero."""

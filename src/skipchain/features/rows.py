@@ -139,6 +139,24 @@ class Rows:
         """The chosen tokens, in the order given."""
         return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
+    def with_features(self, numbers: NDArray[np.integer], count: int) -> Rows:
+        """With ``count`` further features, the last ones.
+
+        Token n has those of ``numbers[n]`` [N, W]; −1 stands for none.
+        """
+        old, first = self.tokens, self.n_features
+        indices = old.indices + np.where(old.indices >= first, count, 0).astype(np.int32)
+        tokens, places = np.nonzero(numbers >= 0)
+        owners = np.concatenate([old.owners, tokens])
+        entries = np.concatenate([indices, first + numbers[tokens, places]]).astype(np.int32)
+        order = np.argsort(owners, kind="stable")
+        values = old.values
+        if len(values):
+            values = np.concatenate([values, np.ones(len(tokens))])[order]
+        sizes = np.bincount(owners, minlength=old.n_rows)
+        index = Sparse(np.append(0, np.cumsum(sizes)), entries[order], values)
+        return replace(self, tokens=index, n_features=first + count)
+
     def flat(self) -> Sparse:
         """The index of all N tokens with the units written out, as other tools hold it."""
         tokens, units = self.tokens, self.units

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import ParameterError
-from skipchain.features.ends import Ends, with_labels
+from skipchain.features.ends import Ends
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.graph.ordering import RANDOM, Ordering, parse_orderings
@@ -197,7 +197,8 @@ class MoPMEMM(LinkedEstimator):
         else:
             child, parent = relation.ends(along=along)
             ends = Ends.fit(task.rows, child, parent)
-            rows = with_labels(ends.rows(task.rows, child, parent), task.labels[parent], size)
+            own = ends.rows(task.rows, child, parent)
+            rows = own.with_features(task.labels[parent][:, None], size)
             data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
             # a token's features are one unit: none of them is to be left out as a whole
             classifier.set_params(unit_dropout=0.0)

@@ -110,12 +110,7 @@ def unit_sums(rows: Rows, state: Floats, workers: Workers) -> Floats:
     """The summed weight rows of every unit. [U, L]"""
     units = rows.units
     sums = np.empty((units.n_rows, state.shape[1]), state.dtype)
-    workers.map(
-        lambda b: gather(
-            units.indptr, units.indices, units.values, state, state[:0], sums, *b, False
-        ),
-        blocks(units.indptr, GRADIENT_ENTRIES),
-    )
+    sum_rows(units, state, sums, workers)
     return sums
 
 
@@ -215,11 +210,11 @@ class LinearScorer:
             before[1:, :size] = gold[:-1]
             before[heads] = np.arange(size + 1) == size
             pairs = before[:, :, None] & gold[:, None, :]
-            self._sum(
+            sum_rows(
                 self._by_edge.unweighted(),
                 pairs.reshape(data.n_tokens, (size + 1) * size).astype(np.float64),
                 self._edge_gradient,
-                add=False,
+                self._workers,
             )
             self._edge_support = np.flatnonzero(self._edge_gradient.ravel())
 
@@ -318,7 +313,7 @@ class LinearScorer:
         """
         state = self._sum_state(self._by_row, self._by_unit, node)
         if self.rows.n_edge_features:
-            self._sum(self._by_edge, edges, self._edge_gradient, add=False)
+            sum_rows(self._by_edge, edges, self._edge_gradient, self._workers)
         return self.pack(Weights(state, pairs, start, end, self._edge_gradient, second))
 
     def curvature(self, node: Residuals, edges: Floats) -> Floats:
@@ -330,7 +325,7 @@ class LinearScorer:
         spread = _variances(node)
         state = self._sum_state(self._by_row.squared(), self._by_unit.squared(), spread)
         if self.rows.n_edge_features:
-            self._sum(self._by_edge.squared(), _variances(edges), self._edge_gradient, add=False)
+            sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
         whole = spread.sum(axis=0, dtype=np.float64)
         _, pairs, _, _, _, triples = self._shapes
         shared = whole / self.n_labels
@@ -339,24 +334,39 @@ class LinearScorer:
 
     def _sum_state(self, by_row: Sparse, by_unit: Sparse, node: Residuals) -> Floats:
         """The sums of features over rows, partly by way of their units. [F, L]"""
-        features = self.rows.n_features
-        state, units = self._gradient[:features], self._gradient[features:]
-        self._sum(by_row, node, self._gradient, add=False)
-        self._sum(by_unit, units, state, add=True)
-        return state
+        return feature_sums(by_row, by_unit, node, self._gradient, self._workers)
 
-    def _sum(self, index: Sparse, source: Residuals, out: Floats, *, add: bool) -> None:
-        sum_rows(index, source, out, self._workers, add=add)
+
+def feature_sums(
+    by_row: Sparse, by_unit: Sparse, residuals: Residuals, out: Floats, workers: Workers
+) -> Floats:
+    """The sums of residuals [N, W] over the rows of each feature, by the turned indexes. [F, W]
+
+    ``out`` [F + U, W] takes the sums of features and of units first; then those of units are added
+    to the features that they stand for.
+    """
+    features = by_unit.n_rows
+    sum_rows(by_row, residuals, out, workers)
+    sum_rows(by_unit, out[features:], out[:features], workers, add=True)
+    return out[:features]
 
 
 def sum_rows(
-    index: Sparse, source: Residuals, out: Floats, workers: Workers, *, add: bool = False
+    index: Sparse,
+    source: Residuals,
+    out: Floats,
+    workers: Workers,
+    *,
+    more: Residuals | None = None,
+    add: bool = False,
 ) -> None:
-    """Write (or add) to each row of ``out`` the sum of the rows of ``source`` in its index."""
+    """Write (or add) to each row of ``out`` the sum of the rows of ``source`` in its index.
+
+    Entries beyond the last row of ``source`` are those of ``more``.
+    """
+    further = source[:0] if more is None else more
     workers.map(
-        lambda b: gather(
-            index.indptr, index.indices, index.values, source, source[:0], out, *b, add
-        ),
+        lambda b: gather(index.indptr, index.indices, index.values, source, further, out, *b, add),
         blocks(index.indptr, GRADIENT_ENTRIES),
     )
 

@@ -12,7 +12,7 @@ from skipchain.kernels.gather import gather
 from skipchain.kernels.latent import evidence, normalise
 from skipchain.parallel import BLOCK_TOKENS, Workers
 from skipchain.potentials import Potentials
-from skipchain.scorers.linear import sum_rows, turned, unit_sums
+from skipchain.scorers.linear import feature_sums, turned, unit_sums
 
 Floats = NDArray[np.float64]
 
@@ -225,11 +225,8 @@ class StateScorer:
         parts = []
         for residuals in (transitions, emissions):
             flat = _flat(residuals)
-            features = self.rows.n_features
-            out = np.empty((features + self.rows.units.n_rows, flat.shape[1]))
-            sum_rows(self._by_row, flat, out, workers)
-            sum_rows(self._by_unit, out[features:], out[:features], workers, add=True)
-            parts.append(out[:features].ravel())
+            out = np.empty((self._by_row.n_rows, flat.shape[1]))
+            parts.append(feature_sums(self._by_row, self._by_unit, flat, out, workers).ravel())
             if self.bias:
                 parts.append(flat.sum(axis=0))
         return np.concatenate(parts)

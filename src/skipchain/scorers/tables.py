@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.features.rows import Rows, Sparse
-from skipchain.kernels.gather import gather
-from skipchain.parallel import Workers, blocks
-from skipchain.scorers.linear import GRADIENT_ENTRIES, turned, unit_sums
+from skipchain.features.rows import Rows
+from skipchain.parallel import Workers
+from skipchain.scorers.linear import feature_sums, sum_rows, turned, unit_sums
 
 Floats = NDArray[np.float64]
 
@@ -38,24 +37,12 @@ class TableScorer:
 
     def gradient(self, residuals: Floats, workers: Workers) -> Floats:
         """The gradient in the table, from that in the scores. [F, W]"""
-        cut = self.rows.n_features
-        found = np.empty((cut + self.rows.units.n_rows, residuals.shape[1]))
-        _sums(self._by_row, residuals, residuals[:0], found, workers, add=False)
-        _sums(self._by_unit, found[cut:], found[:0], found[:cut], workers, add=True)
-        return found[:cut]
+        found = np.empty((self._by_row.n_rows, residuals.shape[1]))
+        return feature_sums(self._by_row, self._by_unit, residuals, found, workers)
 
 
 def table_scores(rows: Rows, table: Floats, workers: Workers) -> Floats:
     """The sums of the rows of a table that tokens' features choose. [N, W]"""
     found = np.empty((rows.tokens.n_rows, table.shape[1]))
-    _sums(rows.tokens, table, unit_sums(rows, table, workers), found, workers, add=False)
+    sum_rows(rows.tokens, table, found, workers, more=unit_sums(rows, table, workers))
     return found
-
-
-def _sums(
-    index: Sparse, table: Floats, more: Floats, out: Floats, workers: Workers, *, add: bool
-) -> None:
-    workers.map(
-        lambda b: gather(index.indptr, index.indices, index.values, table, more, out, *b, add),
-        blocks(index.indptr, GRADIENT_ENTRIES),
-    )
