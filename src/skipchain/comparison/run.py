@@ -19,9 +19,9 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.inference.chains import check_width
+from skipchain.inference.marginals import DECODERS
 from skipchain.models import estimator_class
 from skipchain.models.chain import decoders_of
-from skipchain.models.graph import DECODERS
 from skipchain.models.linking import LinkedEstimator
 from skipchain.models.model import BEAM
 from skipchain.models.wholeness import check_documents, longest_document

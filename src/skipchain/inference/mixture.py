@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from skipchain.errors import SkipchainError
 from skipchain.graph.dag import Dag
 from skipchain.inference.gate import EdgeFacts, Gate
-from skipchain.kernels import chain
 from skipchain.kernels.mixture import (
     Edges,
     Tables,
@@ -21,8 +20,7 @@ from skipchain.kernels.mixture import (
     sweep,
     tables_of,
 )
-from skipchain.parallel import Workers, blocks
-from skipchain.potentials import Constraints, Potentials, require_paths
+from skipchain.parallel import Workers
 from skipchain.scorers.edges import EdgeScores
 
 Floats = NDArray[np.float64]
@@ -213,28 +211,3 @@ def exact_marginals(
         0, dag.n_nodes, edges_of(dag, weights), bases, node, psi, tables_of(logs), norms, out
     )  # fmt: skip
     return out
-
-
-def legal(
-    marginals: Floats,
-    offsets: NDArray[np.int64],
-    constraints: Constraints | None,
-    workers: Workers,
-) -> Labels:
-    """The labels with the largest product of marginals among the sequences allowed. [N]"""
-    path = np.empty(len(marginals), np.int32)
-    size = marginals.shape[1]
-    node = np.log(np.maximum(marginals, np.finfo(np.float64).tiny))
-
-    def run(block: tuple[int, int]) -> None:
-        own = offsets[block[0] : block[1] + 1]
-        first, last = int(own[0]), int(own[-1])
-        p = Potentials(node[first:last], np.zeros((1, size, size)), own - first, first)
-        if constraints is not None:
-            p = p.constrained(constraints)
-        best = np.empty(len(own) - 1)
-        chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
-        require_paths(best, p)
-
-    workers.map(run, blocks(offsets))
-    return path

@@ -20,19 +20,16 @@ from skipchain.graph.rules import Rule
 from skipchain.inference import mixture
 from skipchain.inference.belief import Sending
 from skipchain.inference.gate import Gate
+from skipchain.inference.marginals import DECODERS, best_labels
 from skipchain.inference.pairwise import Undirected
-from skipchain.inference.scores import Ranked
 from skipchain.linked import Linked
 from skipchain.models.model import BEAM, Model
 from skipchain.models.wholeness import check_documents
 from skipchain.parallel import Workers
-from skipchain.schemes import Spans
 from skipchain.scorers.edges import Conditional, EdgeScores
 from skipchain.scorers.linear import Weights
 
 Floats = NDArray[np.float64]
-
-LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,25 +131,12 @@ class GraphModel(Model):
         """The predicted labels, in the model's encoding."""
         decoder = decoder or self.decoders[0]
         self.check_decoder(decoder, beam)
-        if decoder == LEGAL:
-            codes = mixture.legal(scores.marginals, scores.offsets, self.constraints, workers)
-        else:
-            codes = scores.marginals.argmax(axis=1).astype(np.int32)
+        codes = best_labels(scores.marginals, scores.offsets, self.constraints, decoder, workers)
         return Column(frozen(codes), self.labels)
 
     def marginals(self, scores: Beliefs, workers: Workers) -> Floats:
         """The probability of each label at each token, exact or not (see above). [N, L]"""
         return scores.marginals
-
-    def confidences(self, scores: Beliefs, spans: Spans, workers: Workers) -> Floats:
-        """Refused: the model has the probabilities of single labels only."""
-        raise SkipchainError(
-            f"the model ({self.kind}) knows how probable single labels are, not whole spans"
-        )
-
-    def nbest(self, scores: Beliefs, k: int, workers: Workers) -> list[Ranked]:
-        """Refused: sequences as a whole have no probabilities here."""
-        raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
     @property
     def decoders(self) -> tuple[str, ...]:

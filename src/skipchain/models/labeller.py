@@ -130,6 +130,30 @@ class Labeller(Estimator, ABC):
             scheme = given.scheme
         return known, None if scheme is None else check_scheme(scheme)
 
+    def _summary(
+        self,
+        minimum: Minimum,
+        *,
+        tokens: int,
+        sequences: int,
+        parameters: int,
+        dev: float | None,
+        **facts: Any,
+    ) -> dict[str, Any]:
+        """What a fitted model tells of its training; ``facts`` are those of one kind of model."""
+        return {
+            "tokens": tokens,
+            "sequences": sequences,
+            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
+            "iterations": minimum.iterations,
+            "evaluations": minimum.evaluations,
+            "stopped": minimum.reason,
+            "parameters": parameters,
+            "dev": dev,
+            "settings": plain(self.get_params()),
+            **facts,
+        }
+
     def _raise_interrupt(self) -> None:
         """Where nobody watches, nobody would know; the model is kept."""
         if self.minimum_.reason == INTERRUPTED:

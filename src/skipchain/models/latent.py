@@ -23,7 +23,7 @@ from skipchain.learn.restarts import Restarts, best_of_restarts
 from skipchain.learn.step import INTERRUPTED, Minimum, Step
 from skipchain.models.fitting import HeldOut, Progress, Watch, problem_of, require_allowed
 from skipchain.models.inputs import as_input, fit_features
-from skipchain.models.labeller import Labeller, plain
+from skipchain.models.labeller import Labeller
 from skipchain.models.states import StateModel
 from skipchain.objectives.latent import (
     ExpectedLikelihood,
@@ -136,22 +136,18 @@ class LatentEstimator(Labeller):
             facts = self._facts(task, minimum.vector)
         if progress is not None:
             progress.end(minimum)
-        summary = {
-            "tokens": data.n_tokens,
-            "sequences": len(data.offsets) - 1,
-            "loss": minimum.loss,
-            "iterations": minimum.iterations,
-            "evaluations": minimum.evaluations,
-            "stopped": minimum.reason,
-            "parameters": task.scorer.size,
-            "dev": score,
-            "settings": plain(self.get_params()),
-            "restarts": [
+        summary = self._summary(
+            minimum,
+            tokens=data.n_tokens,
+            sequences=len(data.offsets) - 1,
+            parameters=task.scorer.size,
+            dev=score,
+            restarts=[
                 {"loss": loss, "finished": finished}
                 for loss, finished in zip(restarts.losses, restarts.finished, strict=True)
             ],
             **facts,
-        }
+        )
         self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum
         if progress is None:

@@ -24,7 +24,7 @@ from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Part, Problem, Progress, Watch
 from skipchain.models.graph import GraphModel
 from skipchain.models.inputs import as_input
-from skipchain.models.labeller import Labeller, plain
+from skipchain.models.labeller import Labeller
 from skipchain.models.loglinear import LBFGS, MEMORY, SINGLE_TOLERANCE, LogLinear, best_of
 from skipchain.models.sequence import Learnt, Task
 from skipchain.models.wholeness import check_documents, longest_document
@@ -125,21 +125,17 @@ class LinkedEstimator(Labeller, ABC):
                 score = task.held_out.encoded_by(model).score(model, workers)
         if progress is not None:
             progress.end(minimum)
-        summary = {
-            "tokens": corpus.n_tokens,
-            "sequences": len(corpus),
-            "documents": corpus.n_documents,
-            "longest_document": longest_document(corpus),
-            "pairs": {str(r.rule): len(r.pairs) for r in task.relations.relations},
-            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
-            "iterations": minimum.iterations,
-            "evaluations": minimum.evaluations,
-            "stopped": minimum.reason,
-            "parameters": parameters,
-            "dev": score,
-            "settings": plain(self.get_params()),
+        summary = self._summary(
+            minimum,
+            tokens=corpus.n_tokens,
+            sequences=len(corpus),
+            parameters=parameters,
+            dev=score,
+            documents=corpus.n_documents,
+            longest_document=longest_document(corpus),
+            pairs={str(r.rule): len(r.pairs) for r in task.relations.relations},
             **model.summary,
-        }
+        )
         self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum
         if progress is None:

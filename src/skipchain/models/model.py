@@ -66,13 +66,15 @@ class Model(ABC):
     def marginals(self, scores: Any, workers: Workers) -> NDArray[np.float64]:
         """The probability of each label at each token. [N, L]"""
 
-    @abstractmethod
     def confidences(self, scores: Any, spans: Spans, workers: Workers) -> NDArray[np.float64]:
-        """The probability of each span as a whole. [K]"""
+        """The probability of each span as a whole, where the model knows it. [K]"""
+        raise SkipchainError(
+            f"the model ({self.kind}) knows how probable single labels are, not whole spans"
+        )
 
-    @abstractmethod
     def nbest(self, scores: Any, k: int, workers: Workers) -> list[Ranked]:
-        """The k best label sequences of each sentence."""
+        """The k best label sequences of each sentence, where the model knows them."""
+        raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
     @abstractmethod
     def pruned(self) -> Model:

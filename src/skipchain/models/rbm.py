@@ -203,17 +203,14 @@ class RBMCRF(Labeller):
         if progress is not None:
             progress.end(minimum)
         settings = {**self.get_params(), "observation": _told(self.observation)}
-        summary = {
-            "tokens": task.data.n_tokens,
-            "sequences": len(task.data.offsets) - 1,
-            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
-            "iterations": minimum.iterations,
-            "evaluations": minimum.evaluations,
-            "stopped": minimum.reason,
-            "parameters": int(task.blank.weights.size + task.blank.units.free.sum()),
-            "dev": score,
-            "settings": plain(settings),
-        }
+        summary = self._summary(
+            minimum,
+            tokens=task.data.n_tokens,
+            sequences=len(task.data.offsets) - 1,
+            parameters=int(task.blank.weights.size + task.blank.units.free.sum()),
+            dev=score,
+            settings=plain(settings),
+        )
         self.model_ = replace(model, summary=summary).pruned()
         self.minimum_ = minimum
         if progress is None:

@@ -11,22 +11,18 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
-from skipchain.errors import SkipchainError
 from skipchain.features.rows import Rows
 from skipchain.groups import LabelFeatures
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
-from skipchain.inference.mixture import legal
-from skipchain.inference.scores import Ranked
+from skipchain.inference.marginals import DECODERS, best_labels
 from skipchain.models.inputs import Features, as_input, encode
 from skipchain.models.model import BEAM, Model
 from skipchain.parallel import Workers
-from skipchain.schemes import Spans
 from skipchain.scorers.tables import table_scores
 
 Floats = NDArray[np.float64]
 
-LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
 
 
@@ -128,25 +124,12 @@ class RBMModel(Model):
         """The predicted labels, in the model's encoding."""
         decoder = decoder or self.decoders[0]
         self.check_decoder(decoder, beam)
-        if decoder == LEGAL and self.constraints is not None:
-            codes = legal(scores.marginals, scores.offsets, self.constraints, workers)
-        else:
-            codes = scores.marginals.argmax(axis=1).astype(np.int32)
+        codes = best_labels(scores.marginals, scores.offsets, self.constraints, decoder, workers)
         return Column(frozen(codes), self.labels)
 
     def marginals(self, scores: Sampled, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
         return scores.marginals
-
-    def confidences(self, scores: Sampled, spans: Spans, workers: Workers) -> Floats:
-        """Refused: the model has the probabilities of single labels only."""
-        raise SkipchainError(
-            f"the model ({self.kind}) knows how probable single labels are, not whole spans"
-        )
-
-    def nbest(self, scores: Sampled, k: int, workers: Workers) -> list[Ranked]:
-        """Refused: sequences as a whole have no probabilities here."""
-        raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
     @property
     def decoders(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from skipchain.learn.step import Minimum
 from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_allowed
 from skipchain.models.inputs import Known, as_input, encode, fit_features
-from skipchain.models.labeller import Labeller, plain, written
+from skipchain.models.labeller import Labeller, written
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import rewritten, transitions
@@ -155,18 +155,10 @@ class SequenceEstimator(Labeller, ABC):
         minimum = learnt.minimum
         if progress is not None:
             progress.end(minimum)
-        summary = {
-            "tokens": data.n_tokens,
-            "sequences": len(data.offsets) - 1,
-            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
-            "iterations": minimum.iterations,
-            "evaluations": minimum.evaluations,
-            "stopped": minimum.reason,
-            "parameters": learnt.parameters,
-            "dev": score,
-            "settings": plain(self.get_params()),
-            **learnt.facts,
-        }
+        summary = self._summary(
+            minimum, tokens=data.n_tokens, sequences=len(data.offsets) - 1,
+            parameters=learnt.parameters, dev=score, **learnt.facts,
+        )  # fmt: skip
         self.model_ = replace(model, summary=summary)
         self.minimum_ = minimum
 

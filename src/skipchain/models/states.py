@@ -14,7 +14,7 @@ from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.inference import states
-from skipchain.inference.mixture import legal
+from skipchain.inference.marginals import DECODERS, best_labels
 from skipchain.inference.scores import Ranked
 from skipchain.inference.states import StateScores
 from skipchain.inference.windows import span_windows
@@ -26,7 +26,7 @@ from skipchain.scorers.states import StateWeights
 
 Floats = NDArray[np.float64]
 
-LEGAL, POSTERIOR, VITERBI = DECODERS = "legal", "posterior", "viterbi"
+VITERBI = "viterbi"
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,9 @@ class StateModel(Model):
         self.check_decoder(decoder, beam)
         if decoder == VITERBI:
             codes = states.viterbi(scores, self.constraints, workers)
-        elif decoder == LEGAL:
-            marginals = states.marginals(scores, workers)
-            codes = legal(marginals, scores.offsets, self.constraints, workers)
         else:
-            codes = states.marginals(scores, workers).argmax(axis=1).astype(np.int32)
+            marginals = states.marginals(scores, workers)
+            codes = best_labels(marginals, scores.offsets, self.constraints, decoder, workers)
         return Column(frozen(codes), self.labels)
 
     def marginals(self, scores: StateScores, workers: Workers) -> Floats:
@@ -116,7 +114,7 @@ class StateModel(Model):
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has unless told."""
-        return DECODERS
+        return *DECODERS, VITERBI
 
     @property
     def exact(self) -> bool:

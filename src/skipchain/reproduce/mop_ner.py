@@ -15,9 +15,10 @@ import numpy as np
 from skipchain.corpus import Corpus
 from skipchain.datasets import data_set
 from skipchain.graph.ordering import Ordering
+from skipchain.inference.marginals import POSTERIOR
 from skipchain.metrics import Evaluation, evaluate, significance
 from skipchain.models.crf import CRF
-from skipchain.models.graph import POSTERIOR, GraphModel
+from skipchain.models.graph import GraphModel
 from skipchain.models.memm import MEMM
 from skipchain.models.model import Model
 from skipchain.models.mop import MoPMEMM
