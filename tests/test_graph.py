@@ -22,7 +22,7 @@ from skipchain.graph import (
     parse_rules,
     same_word,
 )  # fmt: skip
-from skipchain.graph.rules import split_arguments
+from skipchain.graph.ruletext import split_arguments
 from skipchain.inference.mixture import edges_of
 from skipchain.kernels import mixture
 from skipchain.models.wholeness import check_documents

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.graph.rules import split_arguments
+from skipchain.graph.ruletext import split_arguments
 from skipchain.models import ESTIMATORS, estimator_class, make_estimator
 from skipchain.models.labeller import Labeller
 from skipchain.schemes import check_scheme

@@ -11,9 +11,9 @@ from skipchain.graph.rules import (
     Rule,
     Same,
     Siblings,
-    parse_rules,
     same_word,
 )
+from skipchain.graph.ruletext import parse_rules
 
 __all__ = [
     "Alone",

@@ -54,8 +54,7 @@ class Relations:
         """Apply the rules. Where none of them begins chains, a token may stand alone."""
         if not any(rule.chain for rule in rules):
             rules = (*rules, Alone(always=False))
-        bounds = corpus.sentences[corpus.documents]
-        return cls(corpus, tuple(_relation(rule, corpus, bounds) for rule in rules))
+        return cls(corpus, tuple(_relation(rule, corpus) for rule in rules))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -117,7 +116,7 @@ class Relations:
         return self.corpus.sentences[:-1][filled]
 
 
-def _relation(rule: Rule, corpus: Corpus, bounds: NDArray[np.int64]) -> Relation:
+def _relation(rule: Rule, corpus: Corpus) -> Relation:
     pairs = rule.pairs(corpus)
     wrong = ((pairs < 0) | (pairs >= corpus.n_tokens)).any(axis=1)
     if wrong.any():
@@ -126,7 +125,7 @@ def _relation(rule: Rule, corpus: Corpus, bounds: NDArray[np.int64]) -> Relation
             f"edge rule {rule}: the pair ({u}, {v}) names a token that is not there; the corpus "
             f"has tokens 0 … {corpus.n_tokens - 1}"
         )
-    document = np.searchsorted(bounds, pairs, side="right") - 1
+    document = corpus.document_of(pairs)
     for wrong, what in (
         (pairs[:, 0] == pairs[:, 1], "links a token to itself"),
         (document[:, 0] != document[:, 1], "lies in two documents; edges stay within one"),

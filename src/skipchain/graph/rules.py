@@ -1,10 +1,9 @@
-"""Rules that say which labels depend on each other, as text that can be printed and stored."""
+"""Rules that say which labels depend on each other."""
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any
@@ -13,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
-from skipchain.errors import ParameterError, SkipchainError, TemplateError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.strings import Strings
-from skipchain.features.template import View, chain_of, parse_template
-from skipchain.features.templates import STRING_VIEWS, Templates
+from skipchain.features.template import View, chain_of
 from skipchain.features.views import UserView
 
 Pairs = NDArray[np.int64]
 UserRule = Callable[[Corpus], Any]
 
+BUILT_IN = ("previous", "alone", "same_word", "same", "links", "siblings")
 WORD = View("word")
 RECENT, MAX_DOCUMENTS = 5, 100
 MOST_SIBLINGS = 50
@@ -168,7 +167,7 @@ class Same(Rule):
     def fit(self, corpus: Corpus) -> Same:
         """With the strings that are too common in this corpus."""
         keys = self._keys(corpus)
-        document = _documents(corpus)
+        document = corpus.document_of(np.arange(corpus.n_tokens))
         seen = np.unique(document * np.int64(len(keys.values)) + keys.codes)
         counts = np.bincount(seen % len(keys.values), minlength=len(keys.values))
         often = np.flatnonzero(counts > self.max_documents).tolist()
@@ -180,7 +179,9 @@ class Same(Rule):
         left_out = np.array([value == "" for value in keys.values], np.bool_)
         if self.common is not None and len(self.common):
             left_out |= np.array(self.common.find(keys.values)) >= 0
-        group = _documents(corpus) * np.int64(len(keys.values)) + keys.codes
+        group = (
+            corpus.document_of(np.arange(corpus.n_tokens)) * np.int64(len(keys.values)) + keys.codes
+        )
         taking = ~left_out[keys.codes]
         if self.capitalised:
             words = corpus.words
@@ -331,10 +332,10 @@ class Own(Rule):
     function: UserRule
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or self.name in _BUILT_IN:
+        if not self.name.isidentifier() or self.name in BUILT_IN:
             raise ParameterError(
                 f"an edge rule of your own cannot have the name {self.name!r}: it has to be one "
-                f"word, and none of {', '.join(_BUILT_IN)}; give functions={{'name': function}}"
+                f"word, and none of {', '.join(BUILT_IN)}; give functions={{'name': function}}"
             )
 
     def __str__(self) -> str:
@@ -362,126 +363,6 @@ class Own(Rule):
         return _by_later(np.unique(found.astype(np.int64), axis=0))
 
 
-Arguments = dict[str, Any]
-_CALL = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
-_BUILT_IN = ("previous", "alone", "same_word", "same", "links", "siblings")
-_SAME = ("capitalised", "recent", "max_documents", "lower")
-_SIBLINGS = ("most",)
-
-
-def parse_rules(
-    given: str | Sequence[str | Rule | UserRule], functions: Mapping[str, Any] | None = None
-) -> tuple[Rule, ...]:
-    """Rules from text such as ``previous, same_word(recent=3), same(lower)``, or from a list.
-
-    A name that is not built in is one of ``functions``, which takes a corpus and gives pairs of
-    token numbers.
-
-    >>> [str(rule) for rule in parse_rules("previous, same(suffix(3), recent=2)")][1]
-    'same(suffix(3), capitalised=false, recent=2, max_documents=100, lower=false)'
-    """
-    own = dict(functions or {})
-    rules: list[Rule] = []
-    if not isinstance(given, (str, Sequence)):
-        raise ParameterError(f"edges are text or a list of rules, got {given!r}")
-    for part in split_arguments(given) if isinstance(given, str) else given:
-        if isinstance(part, Rule):
-            rules.append(part)
-        elif isinstance(part, str):
-            rules.append(_parsed(part, own))
-        elif callable(part):
-            rules.append(Own(getattr(part, "__name__", "own"), part))
-        else:
-            raise ParameterError(f"an edge rule is text, a rule or a function, got {part!r}")
-    if not rules:
-        raise ParameterError("there is no edge rule; give at least 'previous'")
-    kinds = [kind for rule in rules for kind in dict.fromkeys(rule.kinds)]
-    twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
-    if twice:
-        raise ParameterError(f"two edge rules have the name {twice[0]!r}; give it once")
-    return tuple(rules)
-
-
-def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
-    match = _CALL.fullmatch(text)
-    name = match[1] if match else text.strip()
-    if match is None or (name not in _BUILT_IN and name not in functions):
-        known = ", ".join([*_BUILT_IN, *functions])
-        raise ParameterError(f"there is no edge rule {text.strip()!r}; there are {known}")
-    listed = split_arguments(match[2] or "")
-    plain = {"previous": Previous, "alone": Alone}
-    if name in functions or name in plain:
-        if listed:
-            raise ParameterError(f"the edge rule {name!r} takes no arguments, got {match[2]!r}")
-        return Own(name, functions[name]) if name in functions else plain[name]()
-    if name == "links":
-        if len(listed) > 1:
-            raise ParameterError(f"links takes one direction, got {match[2]!r}")
-        return Links(*(direction.strip() for direction in listed))
-    if name == "siblings":
-        return Siblings(**_settings(name, listed, _SIBLINGS))
-    if name == "same_word":
-        return same_word(**_settings(name, listed))
-    if not listed or "=" in listed[0]:
-        raise ParameterError("same needs a view to compare, such as same(lower) or same(suffix(3))")
-    return Same(_view(listed[0], functions), functions=functions, **_settings(name, listed[1:]))
-
-
-def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) -> Arguments:
-    found: Arguments = {}
-    for argument in listed:
-        name, sign, text = (part.strip() for part in argument.partition("="))
-        if not sign or name not in known:
-            raise ParameterError(
-                f"{rule} does not take {argument.strip()!r}; wanted {', '.join(known)}, each as "
-                "name=value"
-            )
-        if name in found:
-            raise ParameterError(f"{rule}: {name} is given twice")
-        if name in ("capitalised", "lower"):
-            if text.lower() not in ("true", "false"):
-                raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
-            found[name] = text.lower() == "true"
-        elif text.isdecimal():
-            found[name] = int(text)
-        else:
-            raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")
-    return found
-
-
-def _view(text: str, functions: Mapping[str, Any]) -> View:
-    try:
-        templates = parse_template(text, STRING_VIEWS | frozenset(functions))
-        atoms = templates[0].atoms if len(templates) == 1 else ()
-        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
-            raise TemplateError("wanted one view of the token itself")
-        used = {view.function for view in chain_of(atoms[0].view)}
-        Templates(tuple(templates), {name: functions[name] for name in functions if name in used})
-    except TemplateError as error:
-        raise ParameterError(f"same({text.strip()}): {error}") from None
-    return atoms[0].view
-
-
-def split_arguments(text: str, between: str = ",") -> list[str]:
-    """Parts between commas (or another sign) that stand in no brackets and no quotation marks.
-
-    >>> split_arguments('previous, same(find("a,b"), recent=2)')
-    ['previous', ' same(find("a,b"), recent=2)']
-    """
-    parts, depth, quoted, first = [], 0, False, 0
-    for k, sign in enumerate(text):
-        if sign == '"' and text[k - 1 : k] != "\\":
-            quoted = not quoted
-        elif not quoted:
-            depth += (sign in "([") - (sign in ")]")
-            if sign == between and depth == 0:
-                parts.append(text[first:k])
-                first = k + 1
-    if text[first:].strip() or parts:
-        parts.append(text[first:])
-    return parts
-
-
 def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> list[str]:
     """A view of each distinct value of its column; empty where the view has nothing."""
     from skipchain.features.views import evaluate
@@ -495,12 +376,6 @@ def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) 
         if isinstance(value, list):
             raise ParameterError(f"same({view}): the view gives several strings; wanted one")
     return [str(value) if value is not None else "" for value in found]
-
-
-def _documents(corpus: Corpus) -> NDArray[np.int64]:
-    """The document of each token. [N]"""
-    bounds = corpus.sentences[corpus.documents]
-    return np.repeat(np.arange(corpus.n_documents), np.diff(bounds))
 
 
 def _require_links(corpus: Corpus) -> None:

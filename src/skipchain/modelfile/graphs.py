@@ -12,7 +12,8 @@ from skipchain.errors import ModelFileError
 from skipchain.features.ends import Ends
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
-from skipchain.graph.rules import Alone, Own, Same, parse_rules
+from skipchain.graph.rules import Alone, Own, Same
+from skipchain.graph.ruletext import parse_rules
 from skipchain.inference.belief import Sending
 from skipchain.inference.gate import FEATURES, Gate
 from skipchain.modelfile.tables import (

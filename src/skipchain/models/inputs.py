@@ -35,6 +35,16 @@ def as_input(given: Any) -> Corpus | Sequence[Any]:
     return sequences
 
 
+def chosen(
+    given: Corpus | Sequence[Any], labels: Any, sequences: NDArray[np.int64]
+) -> tuple[Corpus | list[Any], list[Any] | None]:
+    """Some of the sequences, and their labels where they are given apart."""
+    own = None if labels is None else [labels[k] for k in sequences.tolist()]
+    if isinstance(given, Corpus):
+        return given.take(sequences), own
+    return [given[k] for k in sequences.tolist()], own
+
+
 def fit_features(
     given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
 ) -> tuple[Features, Rows, NDArray[np.int64]]:

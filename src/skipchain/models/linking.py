@@ -17,7 +17,8 @@ from skipchain.features.rows import Rows
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.relations import Relations
-from skipchain.graph.rules import Rule, parse_rules
+from skipchain.graph.rules import Rule
+from skipchain.graph.ruletext import parse_rules
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import Minimum
 from skipchain.models.chain import ChainModel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,18 +19,18 @@ from skipchain.features.views import UserView
 from skipchain.groups import BORDERS, INSIDE, PARTIAL, Group, LabelFeatures, parse_groups
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
-from skipchain.kernels.rbm import seeded
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.momentum import Momentum
 from skipchain.learn.step import Minimum, Step
 from skipchain.models import estimator_class, make_estimator
 from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Progress, problem_of
-from skipchain.models.inputs import Known, as_input, fit_features
+from skipchain.models.inputs import Known, as_input, chain_offsets, chosen, fit_features
 from skipchain.models.labeller import Labeller, plain, written
 from skipchain.models.maxent import MaxEnt
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel, tempered
+from skipchain.models.rbmrun import RBMTask, Run
 from skipchain.models.sequence import Task
 from skipchain.objectives.contrastive import Batch
 from skipchain.parallel import Workers
@@ -42,7 +42,6 @@ Floats = NDArray[np.float64]
 LR, NONE = OBSERVATIONS = "lr", "none"
 BESIDE = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
 SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
-LARGEST = 1000.0  # a weight beyond this has left all reason
 
 
 class RBMCRF(Labeller):
@@ -217,7 +216,7 @@ class RBMCRF(Labeller):
             self._raise_interrupt()
         return self
 
-    def _begin(self, given: Corpus | Sequence[Any], y: Any, workers: Workers) -> _Task:
+    def _begin(self, given: Corpus | Sequence[Any], y: Any, workers: Workers) -> RBMTask:
         """The data to learn from, and a model of its features and labels without weights."""
         base, fixed = self._base(given, y, workers)
         if base is None:
@@ -248,17 +247,17 @@ class RBMCRF(Labeller):
         labels, _ = known.numbers(names)
         if fixed is None:
             fixed = np.zeros((len(labels), size))
-        return _Task(Dataset(rows, offsets, labels), fixed, blank)
+        return RBMTask(Dataset(rows, offsets, labels), fixed, blank)
 
     def _learn(
-        self, task: _Task, workers: Workers, progress: Progress | None
+        self, task: RBMTask, workers: Workers, progress: Progress | None
     ) -> tuple[RBMModel, Minimum]:
         blank, data = task.blank, task.data
         batches = task.batches(self.batch, self.seed)
         ascent = Momentum(self.rate, self.decay, self.momentum, self.momentum_from)
         table = self._first(task, workers)
         runs = [
-            _Run(
+            Run(
                 blank, batches, table, self.spread, ascent, self.average_from * self.epochs,
                 self.persistent, self.seed, number,
             )
@@ -289,7 +288,7 @@ class RBMCRF(Labeller):
         best = int(np.argmin(losses))
         return models[best], replace(minimum, vector=runs[best].average, loss=losses[best])
 
-    def _first(self, task: _Task, workers: Workers) -> Floats | None:
+    def _first(self, task: RBMTask, workers: Workers) -> Floats | None:
         """The weights of the input as they are learnt alone; None where they begin at random."""
         if self.observation != LR or not self.warm:
             return None
@@ -302,7 +301,7 @@ class RBMCRF(Labeller):
         alone = MaxEnt(optimiser="lbfgs", l2=l2, pairs="all", threads=self.threads)
         return alone._learn(Task(data, chain, None, None, None, workers, None, None)).weights.state
 
-    def _loss(self, model: RBMModel, task: _Task, workers: Workers) -> float:
+    def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
         data = task.data
         assert data.labels is not None
@@ -348,15 +347,14 @@ class RBMCRF(Labeller):
         """
         parts = _parts(given, self.folds, self.seed)
         base = _fitted(estimator, given, y, np.arange(int(max(map(max, parts))) + 1))
-        sizes = [len(own) for own in base.fitted.label(given, workers)]
-        starts = np.concatenate([[0], np.cumsum(sizes)])
+        starts = chain_offsets(given)
         number = {label: k for k, label in enumerate(base.fitted.labels)}
         found = np.zeros((int(starts[-1]), len(number)))
         everything = np.concatenate(parts)
         for part in parts:
             others = np.sort(np.setdiff1d(everything, part))
             model = _fitted(estimator, given, y, others).fitted
-            scores = model.scores(_chosen(given, part), workers)
+            scores = model.scores(chosen(given, None, part)[0], workers)
             tokens = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in part])
             columns = [(k, number[own]) for k, own in enumerate(model.labels) if own in number]
             source, target = (np.array(side) for side in zip(*columns, strict=True))
@@ -440,112 +438,6 @@ def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-@dataclass(frozen=True)
-class _Task:
-    """Everything to learn from: ``fixed`` [N, L] are the scores of a pre-trained model."""
-
-    data: Dataset
-    fixed: Floats
-    blank: RBMModel
-
-    def batches(self, size: int | None, seed: int) -> list[Batch]:
-        """The sequences in batches, in a random order that stays; empty ones are left out."""
-        data = self.data
-        assert data.labels is not None
-        lengths = np.diff(data.offsets)
-        chains = np.flatnonzero(lengths)
-        size = size or len(chains)
-        if size < len(chains):
-            chains = np.random.default_rng(seed).permutation(chains)
-        found = []
-        for first in range(0, len(chains), size):
-            own = chains[first : first + size]
-            tokens = np.concatenate(
-                [np.arange(data.offsets[c], data.offsets[c + 1]) for c in own.tolist()]
-            )
-            offsets = np.concatenate([[0], np.cumsum(lengths[own])])
-            found.append(
-                Batch(
-                    TableScorer(data.rows.take(tokens)), self.fixed[tokens], offsets,
-                    data.labels[tokens], bool(len(self.blank.weights)),
-                )
-            )  # fmt: skip
-        return found
-
-
-class _Run:
-    """One training from one beginning."""
-
-    def __init__(
-        self,
-        blank: RBMModel,
-        batches: Sequence[Batch],
-        table: Floats | None,
-        spread: float,
-        ascent: Momentum,
-        average_from: float,
-        persistent: bool,
-        seed: int,
-        number: int,
-    ) -> None:
-        rng = np.random.default_rng((seed, number))
-        units = blank.units
-        learnt = blank.weights.size
-        self._free = np.concatenate([np.ones(learnt), units.free])
-        self.vector = rng.uniform(-spread, spread, len(self._free)) * self._free
-        if table is not None:
-            self.vector[:learnt] = table.ravel()
-        self.average = self.vector
-        self._averaged = 0
-        self._average_from = average_from
-        self._blank = blank
-        self._own = self.model(self.vector)
-        self._speed = np.zeros_like(self.vector)
-        self._batches = batches
-        self._ascent = ascent
-        self._persistent = persistent
-        streams = range(1 + number * len(batches), 1 + (number + 1) * len(batches))
-        self._states = [
-            seeded(seed, stream, len(own.offsets) - 1)
-            for stream, own in zip(streams, batches, strict=True)
-        ]
-        self._current = [own.labels.copy() for own in batches]
-
-    def model(self, vector: Floats) -> RBMModel:
-        """The model of a vector, whose memory it shares."""
-        table, units = np.split(vector, [self._blank.weights.size])
-        return replace(
-            self._blank,
-            weights=table.reshape(self._blank.weights.shape),
-            units=self._blank.units.filled(units),
-        )
-
-    def epoch(self, number: int, steps: int, workers: Workers) -> float:
-        """One pass over the data: how badly labels were reconstructed in it."""
-        loss = 0.0
-        for batch, states, current in zip(self._batches, self._states, self._current, strict=True):
-            if not self._persistent:
-                current[:] = batch.labels
-            lost, gradient = batch.contrast(
-                self._own.weights, self._own.units, steps, states, current, workers
-            )
-            self._ascent.step(self.vector, self._speed, gradient * self._free, number)
-            loss += lost
-            if not np.abs(self.vector).max(initial=0.0) < LARGEST:  # NaN is not
-                rate = self._ascent.rate
-                raise SkipchainError(
-                    f"contrastive divergence has diverged in epoch {number + 1}: weights are "
-                    f"beyond {LARGEST:g} with rate={rate:g}; try rate={rate / 10:.1g}"
-                )
-        if number >= self._average_from:
-            self._averaged += 1
-            if self._averaged == 1:
-                self.average = self.vector.copy()
-            else:
-                self.average += (self.vector - self.average) / self._averaged
-        return loss
-
-
 def _told(observation: str | Model | Labeller) -> str:
     """What a model file says of the model beside."""
     if isinstance(observation, str):
@@ -584,15 +476,8 @@ def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[NDArray
     ]
 
 
-def _chosen(given: Corpus | Sequence[Any], sequences: NDArray[np.int64]) -> Any:
-    if isinstance(given, Corpus):
-        return given.take(sequences)
-    return [given[k] for k in sequences.tolist()]
-
-
 def _fitted(
     estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: NDArray[np.int64]
 ) -> Labeller:
     """A copy of an estimator, fitted to some of the sequences."""
-    own = None if y is None else [y[k] for k in sequences.tolist()]
-    return type(estimator)(**estimator.get_params()).fit(_chosen(given, sequences), own)
+    return type(estimator)(**estimator.get_params()).fit(*chosen(given, y, sequences))

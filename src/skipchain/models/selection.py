@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.step import Minimum, Step
 from skipchain.models.fitting import Problem
-from skipchain.models.inputs import as_input, label_column
+from skipchain.models.inputs import as_input, chosen, label_column
 from skipchain.models.latent import LatentEstimator
 from skipchain.parallel import Workers
 
@@ -81,7 +80,7 @@ def choose_states(
         began = time.perf_counter()
         own = type(estimator)(**{**estimator.get_params(), "states": number, "threads": 1})
         learnt, rest = (
-            _part(given, y, np.flatnonzero(own)) for own in (fold != held, fold == held)
+            chosen(given, y, np.flatnonzero(own)) for own in (fold != held, fold == held)
         )
         own.fit(*learnt, progress=stop)
         stop.check()
@@ -130,16 +129,6 @@ class _Stop:
 
     def end(self, minimum: Minimum) -> None:
         """After the last."""
-
-
-def _part(
-    given: Corpus | Sequence[Any], y: Any, chosen: NDArray[np.int64]
-) -> tuple[Corpus | list[Any], list[Any] | None]:
-    """Some of the sequences, and their labels where they are given apart."""
-    labels = None if y is None else [y[k] for k in chosen.tolist()]
-    if isinstance(given, Corpus):
-        return given.take(chosen.tolist()), labels
-    return [given[k] for k in chosen.tolist()], labels
 
 
 def _sequences(given: Corpus | Sequence[Any], labels: Any) -> list[list[str]]:
