@@ -15,6 +15,7 @@ Floats = NDArray[np.float64]
 class TableScorer:
     """Sums of the rows of a table [F, W] that tokens' features choose, and back.
 
+    >>> from skipchain.features.rows import Sparse
     >>> features = Sparse(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
     >>> scorer = TableScorer(Rows(features, Sparse.empty(0), Sparse.empty(2), 2))
     >>> with Workers(1) as workers:
