@@ -1,4 +1,4 @@
-"""Records with tagged fields: one record a line, ``<author> A. Lee. </author> <date> 1990. </date>``."""
+"""Records with tagged fields, one a line: ``<author> A. Lee. </author> <date> 1990. </date>``."""
 
 from __future__ import annotations
 
