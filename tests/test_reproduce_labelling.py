@@ -46,11 +46,11 @@ def test_rows_have_the_mean_and_the_range():
     rows = results.rows("toy", "6.4", published, lambda system, metric: f"{system} {metric}")
     assert [(row.system, row.metric) for row in rows] == [
         ("LR", "6.4: instance accuracy"),
-        ("LR", "6.4: B"),
         ("CRF", "6.4: instance accuracy"),
+        ("LR", "6.4: B"),
         ("CRF", "6.4: B"),
     ]
-    first, second, third, _ = rows
+    first, third, second, _ = rows
     assert (first.published, first.measured, first.low, first.high) == (50.0, 75.0, 50.0, 100.0)
     assert (first.seconds, first.verdict) == (4.0, "LR instance accuracy")
     assert (second.published, second.measured, third.published) == (None, 90.0, None)

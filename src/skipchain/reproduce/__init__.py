@@ -2,7 +2,7 @@
 
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner',
- 'mop-webkb']
+ 'mop-webkb', 'toy1', 'toy2', 'toy3']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
@@ -27,6 +27,9 @@ TABLES = {
     "encodings": "IO, IOB1, IOB2 and BIOES: accuracy and time of training (needs data)",
     "mop-ner": "MEMM, mixtures of parents, CRF and skip-chain CRF on names (needs data)",
     "mop-webkb": "maximum entropy and mixtures of parents on linked pages (needs data)",
+    "toy1": "an ambiguous input: ten models, with and without hidden variables",
+    "toy2": "larger structures in the labels: the same, and how hidden states overfit",
+    "toy3": "two bits of memory: LR, CRF, IOHMM, HRF, RBM-CRF",
 }
 
 

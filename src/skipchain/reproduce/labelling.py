@@ -126,23 +126,21 @@ class Results:
         verdict: Callable[[str, str], str] = lambda system, metric: "",
         systems: Sequence[str] | None = None,
     ) -> list[Row]:
-        """A row a system and metric of a published table, whose ``number`` goes before the metric.
+        """A row a metric and system of a published table, whose ``number`` goes before the metric.
 
         Measured is the mean over the data sets, low and high are the worst and the best, and
         ``seconds`` is all of the system's time of training. ``systems`` names those to be shown
         (all unless told), published or not. ``verdict`` is asked for each row.
         """
         rows = []
-        for system in self.by_system if systems is None else systems:
-            spent = sum(self.seconds(system))
-            for metric, told in published.items():
+        for metric, told in published.items():
+            for system in self.by_system if systems is None else systems:
                 own = self.values(system, metric)
                 if not own:  # a label that no data set has
                     continue
-                mean, low, high = spread(own)
                 rows.append(
-                    Row(table, system, f"{number}: {metric}", told.get(system), mean, low, high,
-                        spent, verdict(system, metric))
+                    Row(table, system, f"{number}: {metric}", told.get(system), *spread(own),
+                        sum(self.seconds(system)), verdict(system, metric))
                 )  # fmt: skip
         return rows
 
