@@ -14,12 +14,14 @@ from skipchain.reproduce.plots import confusions
 from skipchain.reproduce.run import spread
 from skipchain.reproduce.table import Row
 
+Integers = NDArray[np.int64]
+
 LARGEST = 3  # of the published confusions of a system
 LEAST = 0.5  # per cent that are shown
 
 
 def confusion_rows(table: str, results: Results) -> list[Row]:
-    """The largest published confusions of each system: the share of a field's tokens, in percent."""
+    """The largest published confusions of each system, in percent of a field's tokens."""
     names = list(FIELDS.values())
     rows = []
     for system, number in _tables(results).items():
@@ -38,7 +40,7 @@ def matrices(results: Results) -> tuple[str, ...]:
     """Every table as Markdown, published and measured in percent of a field's tokens."""
     sections = []
     for system, number in _tables(results).items():
-        published, own = percent(confusion(system)), percent(sum(measured(results, system)))
+        published, own = percent(confusion(system)), percent(total(results, system))
         body = [
             [f"**{name}**", *map(_cell, published[k].tolist(), own[k].tolist())]
             for k, name in enumerate(FIELDS)
@@ -54,12 +56,11 @@ def picture(results: Results) -> Picture:
     """What was measured, a panel a system."""
     names, scores = tuple(FIELDS), {}
     for system in _tables(results):
-        own = sum(measured(results, system))
-        scores[system] = TokenScores(names, own, 0, 0)
+        scores[system] = TokenScores(names, total(results, system), 0, 0)
     return confusions(scores, "What tokens of each field are taken for, all splits together")
 
 
-def measured(results: Results, system: str) -> list[NDArray[np.int64]]:
+def measured(results: Results, system: str) -> list[Integers]:
     """The confusions of each split, in the order of the published tables. [L, L] each"""
     found = []
     for own in results.by_system[system]:
@@ -72,7 +73,13 @@ def measured(results: Results, system: str) -> list[NDArray[np.int64]]:
     return found
 
 
-def percent(table: NDArray[np.int64]) -> NDArray[np.float64]:
+def total(results: Results, system: str) -> Integers:
+    """The confusions of all splits together. [L, L]"""
+    found: Integers = np.sum(measured(results, system), axis=0)
+    return found
+
+
+def percent(table: Integers) -> NDArray[np.float64]:
     """Rows that sum to 100."""
     shares: NDArray[np.float64] = 100.0 * table / np.maximum(table.sum(axis=1), 1)[:, None]
     return shares

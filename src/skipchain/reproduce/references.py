@@ -32,12 +32,19 @@ OURS = """
     shortshape[-1] & shortshape
     shortshape & shortshape[1]
     kind[-2..2]
+    kind & mark
+    kind[-1] & mark[-1]
+    kind[-1] & kind
+    kind & kind[1]
     bag(kind, -5..-1)
     bag(kind, 1..5)
     number[-2..2]
+    number[-1] & number
+    number & number[1]
     ending[-2..1]
     mark[-1] & mark
     mark[-1] & shortshape
+    label[-1] & mark[-1]
     quote[-1..1]
     bag(quote, -64..-1)
     bag(quote, 1..64)
@@ -181,5 +188,3 @@ def word_list(name: str) -> frozenset[str]:
 
 def _looked_up(words: frozenset[str]) -> UserView:
     return lambda word: "yes" if bare(word) in words else None
-
-
