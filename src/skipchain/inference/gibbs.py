@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from skipchain.groups import LabelFeatures
 from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded
 from skipchain.parallel import Workers, blocks
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ def marginals(
     found = np.empty_like(node)
     current = node.argmax(axis=1).astype(np.int32)
     chains = len(offsets) - 1
-    states = np.repeat(rbm.seeded(sampling.seed, 0, 1), chains)
+    states = np.repeat(seeded(sampling.seed, 0, 1), chains)
     layout, tables, heats = features.layout, features.tables, sampling.heats
 
     def run(block: tuple[int, int]) -> None:
@@ -80,7 +81,7 @@ def trace(
     offsets = np.array([0, length], np.int64)
     layout, tables = features.layout, features.tables
     current, own = node.argmax(axis=1).astype(np.int32), np.empty_like(node)
-    states = rbm.seeded(sampling.seed, 0, 1)
+    states = seeded(sampling.seed, 0, 1)
     counts = np.maximum(length - layout.last - layout.first, 0).tolist()
     found = [
         np.empty((sampling.samples, count, group.units))

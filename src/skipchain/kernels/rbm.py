@@ -26,10 +26,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX2 = np.uint64(0x94D049BB133111EB)
-UNIT = 2.0**-53
+from skipchain.kernels.random import uniform
+
+# Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
 # be compared with, so that an exponential is seldom needed
@@ -63,11 +62,6 @@ class Tables(NamedTuple):
     up: np.ndarray
     down: np.ndarray
     bias: np.ndarray  # [H]
-
-
-def seeded(seed, stream, count):
-    """The generators' first states for ``count`` chains: other seeds and streams, other numbers."""
-    return np.random.SeedSequence((seed, stream)).generate_state(count, np.uint64)
 
 
 @njit(nogil=True, cache=True)
@@ -245,7 +239,7 @@ def _activate(labels, begin, length, size, inputs, r, g, layout, tables, out):
 @njit(nogil=True, cache=True)
 def _is_on(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
-    u = _uniform(states, c)
+    u = uniform(states, c)
     if a >= REACH:
         return True
     if a < -REACH:
@@ -281,19 +275,9 @@ def _normalise(scores, t, chance):
 @njit(nogil=True, cache=True)
 def _draw(chance, states, c):
     """One of the labels, by their probabilities."""
-    u = _uniform(states, c)
+    u = uniform(states, c)
     for j in range(len(chance) - 1):
         u -= chance[j]
         if u < 0.0:
             return j
     return len(chance) - 1
-
-
-@njit(nogil=True, cache=True)
-def _uniform(states, c):
-    """The next number in [0, 1) of chain c."""
-    states[c] += STEP
-    z = states[c]
-    z = (z ^ (z >> np.uint64(30))) * MIX1
-    z = (z ^ (z >> np.uint64(27))) * MIX2
-    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT

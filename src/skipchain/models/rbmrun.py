@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
-from skipchain.kernels.rbm import seeded
+from skipchain.kernels.random import seeded
 from skipchain.learn.momentum import Momentum
 from skipchain.models.rbmmodel import RBMModel
 from skipchain.objectives.contrastive import Batch
