@@ -15,6 +15,7 @@ from skipchain.groups import BORDERS, Group, LabelFeatures, groups_text, parse_g
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
 from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded, uniform
 from skipchain.modelfile import load_model
 from skipchain.models.rbm import parse_steps
 from skipchain.models.rbmmodel import tempered
@@ -214,7 +215,7 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     hidden = np.zeros((len(inputs), features.n_units))
     lost = rbm.contrast(
         node, inputs, offsets, (0, count), features.layout, features.tables, labels, steps,
-        rbm.seeded(0, 1, count), current, *found, residuals, hidden,
+        seeded(0, 1, count), current, *found, residuals, hidden,
     )  # fmt: skip
     for own, exact in zip(found, wanted, strict=False):
         np.testing.assert_allclose(own / count, exact, atol=0.02)
@@ -240,7 +241,7 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
         node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables, heats,
-        40, rbm.seeded(1, 0, count), current, found,
+        40, seeded(1, 0, count), current, found,
     )  # fmt: skip
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)
@@ -248,8 +249,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
 
 
 def test_random_numbers_are_uniform_and_of_one_stream_each():
-    states = rbm.seeded(0, 0, 2)
-    drawn = np.array([[rbm._uniform(states, c) for c in (0, 1)] for _ in range(5000)])
+    states = seeded(0, 0, 2)
+    drawn = np.array([[uniform(states, c) for c in (0, 1)] for _ in range(5000)])
     assert drawn.min() >= 0.0
     assert drawn.max() < 1.0
     counts = np.histogram(drawn, 10, (0, 1))[0] / drawn.size
@@ -260,7 +261,7 @@ def test_random_numbers_are_uniform_and_of_one_stream_each():
 
 @pytest.mark.parametrize("a", [-45.0, -3.3, -0.01, 0.0, 1.0, 2.71, 45.0])
 def test_units_are_on_as_often_as_they_should(a):
-    states = rbm.seeded(3, 0, 1)
+    states = seeded(3, 0, 1)
     share = np.mean([rbm._is_on(a, states, 0) for _ in range(20_000)])
     assert share == pytest.approx(1 / (1 + np.exp(-a)), abs=0.012)
 
