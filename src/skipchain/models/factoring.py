@@ -32,6 +32,7 @@ from skipchain.schemes import convert
 Ints = NDArray[np.int64]
 
 LEARNED, COUNTED, GIVEN = PENALTIES = "learned", "counted", "given"
+FIRST = 0.25  # of the penalties by counts; where learning begins
 L2 = 1.0  # keeps the few numbers of a table small where pairs are few
 
 
@@ -181,9 +182,11 @@ class Factored(Labeller):
                     rest, progress=None if progress is None else Part(progress, note)
                 )
                 own = self._around(base)
-                # so that what is rare counts as doubtful; the tables themselves are learnt
+                # what is rare in training counts as doubtful, and is where learning begins
                 told = [
-                    factor.weighed_by(counted) if isinstance(factor, Consistency) else factor
+                    factor.weighed_by(counted).times(FIRST)
+                    if isinstance(factor, Consistency)
+                    else factor
                     for factor in own.factors
                 ]
                 lessons.append(_lesson(replace(own, factors=tuple(told)), held, workers))

@@ -25,11 +25,12 @@ class Lesson:
 
 
 class PseudoLikelihood:
-    """−Σ_v log p(right candidate of v | what is expected of the others) + l2 · Σ w².
+    """−Σ_v log p(right candidate of v | what is expected of the others) + l2 · Σ (w − w₀)².
 
     A candidate scores s · (its own log-probability) + Σ w over the pairs of its spans with those
     of other stretches, as often as these are expected by their model. The vector holds s, then the
-    entries w of all tables that may be learnt; those of pairs without order are tied.
+    entries w of all tables that may be learnt; those of pairs without order are tied. w₀ are the
+    entries that the relations have, from which little data lead little away.
     """
 
     def __init__(self, lessons: Sequence[Lesson], workers: Workers, *, l2: float) -> None:
@@ -39,6 +40,10 @@ class PseudoLikelihood:
         first = lessons[0].interplay
         self._directions = first.directions
         self.numbers, self.size = _numbered(first)
+        self._first = np.zeros(self.size + 1)
+        for relation, numbers in zip(first.relations, self.numbers, strict=True):
+            self._first[numbers] = relation.table
+        self._first = self._first[:-1]  # what is not learnt is the last
         self._expected = [
             (np.exp(own.interplay.alone), own.interplay.expected(np.exp(own.interplay.alone)))
             for own in lessons
@@ -46,8 +51,8 @@ class PseudoLikelihood:
 
     @property
     def start(self) -> Floats:
-        """The model's own probabilities, and nothing else."""
-        return np.append(1.0, np.zeros(self.size))
+        """The model's own probabilities, and the tables that there are."""
+        return np.append(1.0, self._first)
 
     def tables(self, vector: Floats) -> list[Floats]:
         """The tables of all relations, for candidates that score their own log-probability."""
@@ -70,9 +75,10 @@ class PseudoLikelihood:
                 numbers = self.numbers[number].T if turned else self.numbers[number]
                 np.add.at(gradient, numbers + 1, own_table)
         gradient = gradient[:-1]  # what is not learnt is the last
-        gradient[1:] += 2.0 * self._l2 * vector[1:]
+        away = vector[1:] - self._first
+        gradient[1:] += 2.0 * self._l2 * away
         loss = sum(part[0] for part in found)
-        return loss + self._l2 * float(vector[1:] @ vector[1:]), gradient
+        return loss + self._l2 * float(away @ away), gradient
 
     def _part(self, number: int, scale: float, weights: Floats) -> tuple[float, float, Floats]:
         lesson = self._lessons[number]
