@@ -82,3 +82,7 @@ class Agreement:
     def times(self, strength: float) -> Agreement:
         """The same, so many times as strong."""
         return replace(self, penalty=self.penalty * strength)
+
+    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What a pair that differs adds."""
+        return {f"{self.type} disagrees": {self.type: {self.type: -self.penalty}}}

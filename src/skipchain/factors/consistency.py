@@ -137,6 +137,16 @@ class Consistency:
         """The same, so many times as strong."""
         return replace(self, strength=self.strength * strength)
 
+    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What pairs of types add."""
+        return {
+            name: {
+                row: dict(zip(self.types, (self.strength * own).tolist(), strict=True))
+                for row, own in zip(self.types, table, strict=True)
+            }
+            for name, table in ((SAME, self.same), (INSIDE, self.inside))
+        }
+
     def _table(self, own: Floats, types: Sequence[str]) -> Floats:
         table = np.zeros((len(types) + 1, len(types) + 1))
         at = [list(types).index(name) for name in self.types]

@@ -47,3 +47,7 @@ class Forbidden:
     def times(self, strength: float) -> Forbidden:
         """The same: what is forbidden stays so."""
         return self
+
+    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What the pair adds: more than anything makes up for."""
+        return {f"{self.one} or {self.other}": {self.one: {self.other: -FORBIDDING}}}

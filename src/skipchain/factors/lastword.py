@@ -65,3 +65,7 @@ class LastWord:
     def times(self, strength: float) -> LastWord:
         """The same, so many times as strong."""
         return replace(self, penalty=self.penalty * strength)
+
+    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What a place without the type adds."""
+        return {f"last word of {self.type}": {self.type: {"elsewhere": -self.penalty}}}

@@ -85,6 +85,10 @@ class SpanFactor(Protocol):
         """The same factor, so many times as strong."""
         ...
 
+    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What it adds, for people: by relation, row and column."""
+        ...
+
 
 def check_types(wanted: Sequence[str], known: Sequence[str], factor: str) -> None:
     """Refuse types that are not known.
