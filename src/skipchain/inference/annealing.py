@@ -17,6 +17,7 @@ from skipchain.parallel import Workers
 
 Ints = NDArray[np.int64]
 
+RETYPED = 10  # sweeps after which spans with the same words may change their type together
 SWEEPS = 100  # of climbing and of mean field, at most
 DAMPING = 0.5
 AT_REST = 1e-4  # the largest change of a probability in a sweep
@@ -74,9 +75,12 @@ class Annealing:
 
 
 def anneal(interplay: Interplay, how: Annealing, workers: Workers) -> Ints:
-    """The best choice that sampling meets, or that can be reached from it by climbing. [V]"""
-    best = interplay.tops(interplay.alone)
-    tops = np.full(len(interplay.groups), -np.inf)
+    """The best choice that sampling meets, or that can be reached from it by climbing. [V]
+
+    What mean field comes to is a candidate, too: it weighs all spans of a name at once.
+    """
+    best = climb(interplay, workers, interplay.tops(mean_field(interplay, workers)))
+    tops = np.array(interplay.document_scores(best))
     nothing = np.zeros(0, np.int64)
     heats = how.heats
     for number in range(how.chains):
@@ -89,17 +93,22 @@ def anneal(interplay: Interplay, how: Annealing, workers: Workers) -> Ints:
             document: int, picks: Ints = picks, found: Ints = found, field: Floats = field,
             states: Any = states,
         ) -> None:  # fmt: skip
-            own = interplay.groups[document]
+            own, slots = interplay.groups[document], interplay.shared[document]
             parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
-            top = kernel.tally(*parts, own, picks)
-            state = states[document : document + 1]
-            top += kernel.sample(*parts, own, picks, heats, state, nothing, found)
-            if top > tops[document]:
-                tops[document] = top
-                best[own] = found[own]
+            kernel.tally(*parts, own, picks)
+            kernel.sample(
+                *parts, interplay.users, slots, RETYPED, own, picks, heats,
+                states[document : document + 1], nothing, found,
+            )  # fmt: skip
 
         workers.map(run, range(len(interplay.groups)))
-    return climb(interplay, workers, best)
+        found = climb(interplay, workers, found)
+        scores = np.array(interplay.document_scores(found))
+        for document in np.flatnonzero(scores > tops).tolist():
+            own = interplay.groups[document]
+            best[own] = found[own]
+        tops = np.maximum(tops, scores)
+    return best
 
 
 def sampled(interplay: Interplay, how: Annealing, burn_in: int, workers: Workers) -> Floats:
@@ -125,8 +134,9 @@ def sampled(interplay: Interplay, how: Annealing, burn_in: int, workers: Workers
             parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
             kernel.tally(*parts, own, picks)
             state = states[document : document + 1]
-            kernel.sample(*parts, own, picks, np.ones(burn_in), state, nothing, best)
-            kernel.sample(*parts, own, picks, heats, state, visits, best)
+            together = (interplay.users, interplay.shared[document], 0)
+            kernel.sample(*parts, *together, own, picks, np.ones(burn_in), state, nothing, best)
+            kernel.sample(*parts, *together, own, picks, heats, state, visits, best)
 
         workers.map(run, range(len(interplay.groups)))
     live = interplay.live[interplay.candidates.stretches]
@@ -139,13 +149,13 @@ def climb(interplay: Interplay, workers: Workers, picks: Ints | None = None) -> 
     chosen = interplay.tops(interplay.alone) if picks is None else picks.copy()
     field = interplay.field(interplay.chosen(chosen))
 
-    def run(own: Ints) -> None:
+    def run(document: int) -> None:
         kernel.climb(
-            interplay.lists, interplay.links, interplay.weights, interplay.pairs, field, own,
-            chosen, SWEEPS,
+            interplay.lists, interplay.links, interplay.weights, interplay.pairs, field,
+            interplay.users, interplay.shared[document], interplay.groups[document], chosen, SWEEPS,
         )  # fmt: skip
 
-    workers.map(run, interplay.groups)
+    workers.map(run, range(len(interplay.groups)))
     return chosen
 
 

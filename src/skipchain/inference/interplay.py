@@ -16,7 +16,7 @@ from skipchain.factors.wiring import Relation, SpanFactor, Wiring
 from skipchain.inference.candidates import Candidates, cut, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
-from skipchain.kernels.factors import Links, Lists
+from skipchain.kernels.factors import Links, Lists, Users
 from skipchain.schemes import decode
 from skipchain.schemes.labels import PREFIXES, parse
 from skipchain.schemes.scheme import OUTSIDE
@@ -171,6 +171,29 @@ class Interplay:
         bounds = np.flatnonzero(np.diff(self.documents[live], prepend=-1))
         return np.split(live, bounds[1:])
 
+    @cached_property
+    def users(self) -> Users:
+        """The stretches that have spans of each slot."""
+        counts = np.diff(self.lists.spans)
+        pairs = np.unique(
+            np.stack([self.lists.slots, np.repeat(self.candidates.stretches, counts)]), axis=1
+        )
+        sizes = np.bincount(pairs[0], minlength=len(self.links.starts) - 1)
+        return Users(cut(sizes), pairs[1])
+
+    @cached_property
+    def shared(self) -> list[Ints]:
+        """For each of the groups, the slots that several of its stretches have."""
+        sizes = np.diff(self.users.starts)
+        slots = np.flatnonzero(sizes > 1)
+        owner = self.documents[self.users.variables[self.users.starts[slots]]]
+        order = np.argsort(owner, kind="stable")
+        slots, owner = slots[order], owner[order]
+        wanted = np.array([self.documents[own[0]] for own in self.groups], np.int64)
+        low = np.searchsorted(owner, wanted).tolist()
+        high = np.searchsorted(owner, wanted, side="right").tolist()
+        return [slots[a:b] for a, b in zip(low, high, strict=True)]
+
     def tops(self, scores: Floats) -> Ints:
         """The candidate of each stretch with the highest score, the first of equals. [V]"""
         first = self.lists.first[:-1]
@@ -218,6 +241,16 @@ class Interplay:
         here = field[np.arange(len(field)), own.kinds]
         worse = (here < -SMALLEST_CONTEST) | (here < field.max(axis=1) - SMALLEST_CONTEST)
         return own.chosen(np.flatnonzero(worse))
+
+    def document_scores(self, picks: Ints) -> list[float]:
+        """What the chosen candidates [V] of the live stretches of each of the groups score."""
+        field = self.field(np.zeros(len(self.lists.local)))
+        return [
+            float(kernel.tally(
+                self.lists, self.links, self.weights, self.pairs, field, own, picks
+            ))
+            for own in self.groups
+        ]  # fmt: skip
 
     def score(self, picks: Ints) -> float:
         """The log-probability of a choice [V], up to a constant."""

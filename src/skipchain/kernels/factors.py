@@ -48,6 +48,13 @@ class Links(NamedTuple):
     sizes: np.ndarray  # [R]
 
 
+class Users(NamedTuple):
+    """The variables that have candidates with spans of slot s are starts[s] … of variables."""
+
+    starts: np.ndarray  # [S + 1]
+    variables: np.ndarray  # [U]
+
+
 @njit(nogil=True, cache=True)
 def add_span(links, weights, field, slot, kind, amount):
     """Put ``amount`` spans of a slot and kind into the field; weights [D, K, K]."""
@@ -107,13 +114,18 @@ def tally(lists, links, weights, pairs, field, variables, chosen):
 
 
 @njit(nogil=True, cache=True)
-def sample(lists, links, weights, pairs, field, variables, chosen, heats, state, visits, best):
+def sample(
+    lists, links, weights, pairs, field, users, slots, every, variables, chosen, heats, state,
+    visits, best,
+):  # fmt: skip
     """Sweeps of Gibbs sampling over some variables.
 
     Sweep s draws each variable in turn from p ∝ exp(score / heats[s]), and takes the best where the
-    heat is 0. chosen [V] is where it begins and ends, best [V] the best state at the end of any
-    sweep; visits [Q], or [0], counts the states at the ends of sweeps; state [1] is that of the
-    random numbers. Returns how much better the best is than the first.
+    heat is 0. After each of ``every`` sweeps (0: never) spans of one slot may change together
+    (`retype`), which helps to find the best state but does not keep the distribution. chosen [V] is
+    where it begins and ends, best [V] the best state at the end of any sweep; visits [Q], or [0],
+    counts the states at the ends of sweeps; state [1] is that of the random numbers. Returns how
+    much better the best is than the first.
     """
     total, top = 0.0, 0.0
     widest = 0
@@ -147,6 +159,10 @@ def sample(lists, links, weights, pairs, field, variables, chosen, heats, state,
             total += values[pick] - values[chosen[v] - a]
             chosen[v] = a + pick
             put(lists, links, weights, field, chosen[v], 1.0)
+        if every > 0 and s % every == every - 1:
+            total += retype(
+                lists, links, weights, pairs, field, users, slots, chosen, heat, state
+            )  # fmt: skip
         if total > top + SMALLEST_GAIN:
             top = total
             for v in variables:
@@ -158,9 +174,72 @@ def sample(lists, links, weights, pairs, field, variables, chosen, heats, state,
 
 
 @njit(nogil=True, cache=True)
-def climb(lists, links, weights, pairs, field, variables, chosen, sweeps):
-    """Take the best candidate of each variable in turn until none changes; returns the gain."""
+def retype(lists, links, weights, pairs, field, users, slots, chosen, heat, state):
+    """Give all spans of a slot another kind together, where that is better or chance has it.
+
+    For each of ``slots`` and each kind, the variables that use the slot (users.variables, from
+    users.starts on) and have it with another kind take their best candidate that has it with this
+    one. All of them, or none: with the probability min(1, exp(gain / heat)). Returns the gain.
+    """
+    total = 0.0
+    most = 0
+    for s in slots:
+        most = max(most, users.starts[s + 1] - users.starts[s])
+    moved, before = np.empty(most, np.int64), np.empty(most, np.int64)
+    for s in slots:
+        for kind in range(field.shape[1]):
+            count = 0
+            gain = 0.0
+            for i in range(users.starts[s], users.starts[s + 1]):
+                v = users.variables[i]
+                now = chosen[v]
+                if not _has(lists, now, s, kind, False):
+                    continue
+                put(lists, links, weights, field, now, -1.0)
+                pick, top = now, -np.inf
+                for q in range(lists.first[v], lists.first[v + 1]):
+                    if _has(lists, q, s, kind, True):
+                        value = score(lists, pairs, field, q)
+                        if value > top:
+                            pick, top = q, value
+                if pick != now:
+                    gain += top - score(lists, pairs, field, now)
+                    moved[count], before[count] = v, now
+                    count += 1
+                    chosen[v] = pick
+                put(lists, links, weights, field, chosen[v], 1.0)
+            if count == 0:
+                continue
+            taken = gain > SMALLEST_GAIN
+            if not taken and heat > 0.0:
+                taken = uniform(state, 0) < np.exp(gain / heat)
+            if taken:
+                total += gain
+                continue
+            for i in range(count):
+                put(lists, links, weights, field, chosen[moved[i]], -1.0)
+                chosen[moved[i]] = before[i]
+                put(lists, links, weights, field, before[i], 1.0)
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _has(lists, q, slot, kind, same):
+    """Whether a candidate has a span of a slot, of a kind (``same``) or of another."""
+    for e in range(lists.spans[q], lists.spans[q + 1]):
+        if lists.slots[e] == slot and (lists.kinds[e] == kind) == same:
+            return True
+    return False
+
+
+@njit(nogil=True, cache=True)
+def climb(lists, links, weights, pairs, field, users, slots, variables, chosen, sweeps):
+    """Take the best candidate of each variable in turn until none changes; returns the gain.
+
+    Where that ends, spans of one slot are changed together (`retype`), and it goes on if it helps.
+    """
     gain = 0.0
+    state = np.zeros(1, np.uint64)
     for _ in range(sweeps):
         moved = False
         for v in variables:
@@ -177,7 +256,12 @@ def climb(lists, links, weights, pairs, field, variables, chosen, sweeps):
                 chosen[v] = pick
             put(lists, links, weights, field, chosen[v], 1.0)
         if not moved:
-            break
+            further = retype(
+                lists, links, weights, pairs, field, users, slots, chosen, 0.0, state
+            )  # fmt: skip
+            gain += further
+            if further <= SMALLEST_GAIN:
+                break
     return gain
 
 
