@@ -91,6 +91,8 @@ class Interplay:
     counts: tuple[int, ...]
     """How many relations each factor has."""
     documents: Ints  # [V]
+    awake: bool = False
+    """Whether all stretches count as live."""
 
     @classmethod
     def of(
@@ -147,6 +149,8 @@ class Interplay:
     @cached_property
     def live(self) -> NDArray[np.bool_]:
         """The stretches with spans that mind spans outside of them. [V]"""
+        if self.awake:
+            return np.ones(len(self.documents), np.bool_)
         lists, links = self.lists, self.links
         counts = np.diff(lists.spans)
         stretch = np.repeat(self.candidates.stretches, counts)  # of each span
@@ -168,6 +172,8 @@ class Interplay:
     def groups(self) -> list[Ints]:
         """The live stretches of each document that has any."""
         live = np.flatnonzero(self.live)
+        if not len(live):
+            return []
         bounds = np.flatnonzero(np.diff(self.documents[live], prepend=-1))
         return np.split(live, bounds[1:])
 

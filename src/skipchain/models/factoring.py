@@ -70,6 +70,8 @@ class Factored(Labeller):
 
     kind = "factored"
 
+    model_: FactoredModel
+
     def __init__(
         self,
         base: str | Labeller = "crf",
