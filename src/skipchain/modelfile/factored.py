@@ -19,10 +19,16 @@ from skipchain.models.factored import FactoredModel
 from skipchain.models.inputs import Features
 
 TABLES = ("same", "inside")
+_OWN = (
+    "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
+    "put it beside the loaded one again: FactoredModel.around(model.base, factors)"
+)
 
 
 def parts(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a chain model with factors holds beside labels and features."""
+    if model.own:
+        raise ModelFileError(_OWN.format(type(model.own[0]).__name__))
     header, arrays = chains.parts(model.base)
     described = []
     for number, factor in enumerate(model.factors):
@@ -80,10 +86,7 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
         return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
     if isinstance(factor, Forbidden):
         return {"factor": "forbidden", "one": factor.one, "other": factor.other}
-    raise ModelFileError(
-        f"{type(factor).__name__} is a factor of your own, which a model file cannot hold; save "
-        "the chain model, and put the factor beside it after loading: FactoredModel.around"
-    )
+    raise ModelFileError(_OWN.format(type(factor).__name__))
 
 
 def _factor(

@@ -13,11 +13,13 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
+from skipchain.factors.own import OwnFactor
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference import annealing, chains
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.candidates import Candidates, Doubts, certain, find_candidates, runs
 from skipchain.inference.interplay import Interplay, Labelling
+from skipchain.inference.own import anneal_own
 from skipchain.inference.scores import Scores
 from skipchain.inference.twopass import two_pass
 from skipchain.models.chain import ChainModel
@@ -83,6 +85,7 @@ class FactoredModel(Model):
     features: Features
     base: ChainModel
     factors: tuple[SpanFactor, ...]
+    own: tuple[OwnFactor, ...] = ()
     doubts: Doubts = field(default_factory=Doubts)
     annealing: Annealing = field(default_factory=Annealing)
     scheme: str | None = None
@@ -94,12 +97,16 @@ class FactoredModel(Model):
     def around(
         cls,
         base: Model,
-        factors: Sequence[SpanFactor],
+        factors: Sequence[SpanFactor | OwnFactor],
         doubts: Doubts | None = None,
         annealing: Annealing | None = None,
         summary: Mapping[str, Any] | None = None,
     ) -> FactoredModel:
-        """Factors beside a chain model."""
+        """Factors beside a chain model.
+
+        A factor of the user's own (see `skipchain.factors.OwnFactor`) is asked in Python, token by
+        token, which is slow; it is not kept in a model file.
+        """
         if not isinstance(base, ChainModel) or not base.exact or not base.probabilistic:
             order = f", order {base.order}" if base.order > 2 else ""
             raise SkipchainError(
@@ -111,10 +118,12 @@ class FactoredModel(Model):
                 "factors are about spans among other words, and the model's labels mark none"
             )
         types = Labelling.of(base.labels, base.encoding).types
-        for factor in factors:
+        own = tuple(factor for factor in factors if isinstance(factor, OwnFactor))
+        compiled = tuple(factor for factor in factors if not isinstance(factor, OwnFactor))
+        for factor in compiled:
             factor.check(types)
         return cls(
-            "factored", base.labels, base.features, base, tuple(factors), doubts or Doubts(),
+            "factored", base.labels, base.features, base, compiled, own, doubts or Doubts(),
             annealing or Annealing(), base.scheme, base.encoding, base.constrained,
             base.summary if summary is None else summary,
         )  # fmt: skip
@@ -181,7 +190,11 @@ class FactoredModel(Model):
             codes = two_pass(scores.chain, scores.corpus, self.labelling.kinds, workers)
             return Column(frozen(codes), self.labels)
         interplay = self.interplay(scores, workers)
-        if decoder == GIBBS:
+        if self.own:
+            if decoder != GIBBS:
+                raise SkipchainError(f"factors of your own need the decoder gibbs, not {decoder}")
+            picks = anneal_own(interplay, scores.corpus, self.labels, self.own, self.annealing)
+        elif decoder == GIBBS:
             picks = annealing.anneal(interplay, self.annealing, workers)
         elif decoder == ICM:
             picks = annealing.climb(interplay, workers)
@@ -225,6 +238,8 @@ class FactoredModel(Model):
         return found
 
     def _chances(self, scores: Whole, workers: Workers) -> tuple[Interplay, Floats]:
+        if self.own:
+            raise SkipchainError("with factors of your own there are labels, but no probabilities")
         interplay = self.interplay(scores, workers)
         if scores.chances is None:
             scores.chances = annealing.sampled(interplay, self.annealing, BURN_IN, workers)
@@ -247,7 +262,7 @@ class FactoredModel(Model):
     @property
     def weighs_spans(self) -> bool:
         """Spans have probabilities by how often they are sampled."""
-        return True
+        return not self.own
 
     @property
     def order(self) -> int:
