@@ -38,8 +38,8 @@ def inspect(
     """Show a model's size, settings, templates, strongest features and transitions.
 
     Of a model whose labels are linked across documents: the rules, and what each kind of edge has
-    learnt. Of a model with label features: what they look for. Of a model of hidden states: what
-    each state emits, and which states follow it.
+    learnt. Of a model with label features: what they look for. Of hidden states: what each of them
+    emits, and which states follow it.
     """
     from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
@@ -165,6 +165,10 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
             _print_grid(console, unit["weights"], [*labels, "<outside>"])
             if unit.get("features"):
                 _print_features(console, "switched by", unit["features"])
+    for number, expert in enumerate(summary["experts"], start=1):
+        console.print()
+        console.print(Text.assemble((f"Expert {number}", "bold"), f": {expert['kind']}"))
+        _print_states(console, expert)
 
 
 def _print_states(console: Console, summary: dict[str, Any]) -> None:
