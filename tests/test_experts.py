@@ -18,8 +18,8 @@ from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
 from skipchain.inference.states import StateScores
 from skipchain.kernels import experts, rbm
-from skipchain.kernels.draws import seeded
 from skipchain.kernels.experts import count_states
+from skipchain.kernels.random import seeded
 from skipchain.modelfile import load_model
 from skipchain.models.summary import summarise
 from skipchain.objectives.contrastive import Batch

@@ -15,7 +15,7 @@ from skipchain.groups import BORDERS, Group, LabelFeatures, groups_text, parse_g
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
 from skipchain.kernels import rbm
-from skipchain.kernels.draws import seeded, uniform
+from skipchain.kernels.random import seeded, uniform
 from skipchain.modelfile import load_model
 from skipchain.models.rbm import parse_steps
 from skipchain.models.rbmmodel import tempered

@@ -12,7 +12,7 @@ from skipchain.groups import LabelFeatures
 from skipchain.inference.states import StateScores
 from skipchain.inference.states import marginals as state_marginals
 from skipchain.kernels import rbm
-from skipchain.kernels.draws import seeded
+from skipchain.kernels.random import seeded
 from skipchain.parallel import Workers, blocks
 from skipchain.scorers.experts import expert_tables
 

@@ -30,9 +30,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.draws import draw
+from skipchain.kernels.random import uniform
 
-# Compiled with draws d044df1a8765
+# Compiled with random 8cff55a078fd
 
 SMALLEST_SUM = 1e-280
 
@@ -286,3 +286,14 @@ def _came_from(chain, alpha, logs, t, j, out):
 def _log_sum(terms):
     top = terms.max()
     return top + np.log(np.exp(terms - top).sum()) if top > -np.inf else top
+
+
+@njit(nogil=True, cache=True)
+def draw(chance, states, c):
+    """One of several, by their probabilities."""
+    u = uniform(states, c)
+    for j in range(len(chance) - 1):
+        u -= chance[j]
+        if u < 0.0:
+            return j
+    return len(chance) - 1

@@ -17,6 +17,9 @@ the scores of their labels. Units need not be kept.
 
 Where there are experts (`kernels.experts`), their hidden states are drawn in the same step, and
 what they say of labels is added to the scores, too.
+
+Each chain has a generator of random numbers of its own, so that chains can be worked on in any
+order, by any number of threads, with the same result.
 """
 
 from __future__ import annotations
@@ -26,11 +29,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.draws import draw, uniform
-from skipchain.kernels.experts import add_states, count_states
+from skipchain.kernels.experts import add_states, count_states, draw
+from skipchain.kernels.random import uniform
 
-# Compiled with draws d044df1a8765
-# Compiled with experts b04b24006ede
+# Compiled with experts 8784065df9fd
+# Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
 # be compared with, so that an exponential is seldom needed

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.features.rows import Rows
-from skipchain.kernels.draws import seeded
+from skipchain.kernels.random import seeded
 from skipchain.learn.momentum import Momentum
 from skipchain.models.rbmexperts import learnt_weights
 from skipchain.models.rbmmodel import RBMModel

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference.gate import FEATURES
 from skipchain.models.chain import ChainModel
+from skipchain.models.factored import FactoredModel
 from skipchain.models.graph import GraphModel
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
@@ -30,7 +31,8 @@ def summarise(
     the ``end`` ``parent``. A model with label features has ``groups`` of them, the model that they
     stand ``beside``, if any, and ``experts``. One of hidden states tells, for each state, how often
     the training data visit it, which labels it emits and which states follow it (in percent), and
-    the features that say most about either.
+    the features that say most about either. A model with factors has those of its chain, and
+    ``factors``: what pairs of spans add.
 
     >>> from skipchain import CRF, Corpus
     >>> model = CRF("word").fit(Corpus.of([["a", "b"]] * 5, [["x", "y"]] * 5)).model_
@@ -44,6 +46,9 @@ def summarise(
         return {**_common(model), **_rbm(model, top, chosen)}
     if isinstance(model, StateModel):
         return {**_common(model), **_states(model, top, chosen)}
+    if isinstance(model, FactoredModel):
+        told = [factor.told() for factor in model.factors]
+        return {**summarise(model.base, top=top, labels=labels), **_common(model), "factors": told}
     assert isinstance(model, ChainModel)
     weights, names = model.weights, model.features.names()
     by_label = {

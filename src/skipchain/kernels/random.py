@@ -1,8 +1,4 @@
-"""Random numbers of kernels that sample.
-
-Each chain has a generator of its own (SplitMix64), so that chains can be worked on in any order, by
-any number of threads, with the same result.
-"""
+"""Random numbers for kernels: SplitMix64, with as many independent generators as are wanted."""
 
 from __future__ import annotations
 
@@ -22,20 +18,9 @@ def seeded(seed, stream, count):
 
 @njit(nogil=True, cache=True)
 def uniform(states, c):
-    """The next number in [0, 1) of chain c."""
+    """The next number in [0, 1) of generator c."""
     states[c] += STEP
     z = states[c]
     z = (z ^ (z >> np.uint64(30))) * MIX1
     z = (z ^ (z >> np.uint64(27))) * MIX2
     return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT
-
-
-@njit(nogil=True, cache=True)
-def draw(chance, states, c):
-    """One of several, by their probabilities."""
-    u = uniform(states, c)
-    for j in range(len(chance) - 1):
-        u -= chance[j]
-        if u < 0.0:
-            return j
-    return len(chance) - 1
