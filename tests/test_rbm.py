@@ -24,6 +24,9 @@ from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 from skipchain.pictures import png
 from skipchain.problems import toy1, toy3
+from skipchain.scorers.experts import expert_tables
+
+NOTHING = (np.zeros(0), np.zeros(0))  # statistics of no expert
 
 # An oracle by enumeration ------------------------------------------------------------------------
 
@@ -214,8 +217,8 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     found = [np.zeros_like(features.up), np.zeros_like(features.bias)]
     hidden = np.zeros((len(inputs), features.n_units))
     lost = rbm.contrast(
-        node, inputs, offsets, (0, count), features.layout, features.tables, labels, steps,
-        seeded(0, 1, count), current, *found, residuals, hidden,
+        node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
+        labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
     )  # fmt: skip
     for own, exact in zip(found, wanted, strict=False):
         np.testing.assert_allclose(own / count, exact, atol=0.02)
@@ -240,8 +243,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
     heats = Sampling(burn_in=10, samples=40, annealed=annealed).heats
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
-        node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables, heats,
-        40, seeded(1, 0, count), current, found,
+        node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables,
+        expert_tables([]), heats, 40, seeded(1, 0, count), current, found,
     )  # fmt: skip
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)

@@ -39,7 +39,7 @@ def inspect(
 
     Of a model with factors: what they add. Of a model whose labels are linked across documents: the
     rules, and what each kind of edge has learnt. Of a model with label features: what they look
-    for. Of a model of hidden states: what each state emits, and which states follow it.
+    for. Of hidden states: what each of them emits, and which states follow it.
     """
     from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
@@ -177,6 +177,10 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
             _print_grid(console, unit["weights"], [*labels, "<outside>"])
             if unit.get("features"):
                 _print_features(console, "switched by", unit["features"])
+    for number, expert in enumerate(summary["experts"], start=1):
+        console.print()
+        console.print(Text.assemble((f"Expert {number}", "bold"), f": {expert['kind']}"))
+        _print_states(console, expert)
 
 
 def _print_states(console: Console, summary: dict[str, Any]) -> None:

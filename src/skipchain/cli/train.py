@@ -146,6 +146,14 @@ def train(
         float | None,
         typer.Option(help="For rbm-crf: the power of the model beside (1)."),
     ] = None,
+    experts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="For rbm-crf: models of hidden states that learn together with the label "
+            "features, kind:states or a model file, such as 'hrf:4; iohmm:2'.",
+        ),
+    ] = None,
     steps: Annotated[
         str | None,
         typer.Option(
@@ -296,9 +304,9 @@ def train(
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
         "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
         "max_sweeps": max_sweeps, "groups": groups, "borders": borders,
-        "observation": _beside(observation), "gamma": gamma, "steps": steps, "states": states,
-        "restarts": restarts, "em": em, "annealing": annealing, "init": init, "bias": bias,
-        "optimiser": optimiser,
+        "observation": _beside(observation), "gamma": gamma, "experts": _listed(experts),
+        "steps": steps, "states": states, "restarts": restarts,
+        "em": em, "annealing": annealing, "init": init, "bias": bias, "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing,
@@ -363,3 +371,10 @@ def _beside(observation: str | None) -> Any:
     if observation is None or not is_model_file(observation):
         return observation
     return load_model(observation)
+
+
+def _listed(experts: str | None) -> list[Any] | None:
+    """The parts of a list, those that are in files as models."""
+    if experts is None:
+        return None
+    return [_beside(part.strip()) for part in experts.split(";") if part.strip()]
