@@ -255,12 +255,15 @@ def _links(relations: Sequence[Relation], slots: int) -> tuple[Links, tuple[tupl
     directions: list[tuple[int, bool]] = []
     parts = []
     for number, relation in enumerate(relations):
-        ends = [(relation.rows, relation.columns, False)]
+        ends = [(relation.rows, relation.columns, relation.sizes, False)]
         if relation.rows is not relation.columns:
-            ends.append((relation.columns, relation.rows, True))
-        for sources, targets, turned in ends:
+            apart = relation.rows != relation.columns  # a slot and itself are linked already
+            ends.append(
+                (relation.columns[apart], relation.rows[apart], relation.sizes[apart], True)
+            )
+        for sources, targets, sizes, turned in ends:
             table = np.full(len(sources), len(directions))
-            parts.append((sources, targets, table, relation.sizes))
+            parts.append((sources, targets, table, sizes))
             directions.append((number, turned))
     if not parts:
         none = np.zeros(0, np.int64)
