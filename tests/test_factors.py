@@ -345,3 +345,389 @@ def test_pairs_of_one_slot_count_once_in_any_relation():
     factors = (Neighbours(values),)
     interplay = problem.interplay(factors=factors)
     assert differences(interplay, problem.plain(None, factors), some_picks(interplay, 0, 20)) < 1e-7
+
+
+# Candidates --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
+@pytest.mark.parametrize(("tolerance", "most"), [(0.0, ALL), (0.0, 2), (0.1, ALL), (0.3, 1)])
+def test_candidates_are_the_best_labellings_of_stretches(encoding, order, local, tolerance, most):
+    """Their scores, their number, and how probable it is that another labelling is right."""
+    problem = Problem(5, encoding, order, local, documents=((4, 3, 1),), spread=1.5)
+    opened = np.arange(len(problem.best)) == 5
+    found = problem.candidates(tolerance, most, opened)
+    sure = chains.marginals(problem.scores, problem.workers).max(axis=1) >= 1.0 - tolerance
+    sure &= ~opened
+    plain, sentences = problem.plain(), problem.corpus.sentences
+    stretch = 0
+    for number, (a, b) in enumerate(itertools.pairwise(sentences.tolist())):
+        every = np.array(plain.sentences[number])
+        scores = np.array([plain.sentence(a, codes) for codes in every])
+        whole = np.logaddexp.reduce(scores)
+        possible = np.ones(len(every), bool)
+        outside = np.ones(b - a, bool)
+        while stretch < len(found.starts) and found.starts[stretch] < b:
+            start, stop = int(found.starts[stretch]) - a, int(found.stops[stretch]) - a
+            outside[start:stop] = False
+            fixed = sure[a:b].copy()
+            fixed[:start], fixed[stop:] = True, True
+            assert not fixed.all()
+            around = (every[:, fixed] == problem.best[a:b][fixed]).all(axis=1)
+            norm = np.logaddexp.reduce(scores[around])
+            own = range(found.first[stretch], found.first[stretch + 1])
+            listed = [
+                tuple(found.labels[found.places[q] : found.places[q] + stop - start]) for q in own
+            ]
+            assert len(set(listed)) == len(listed)
+            for q, labels in zip(own, listed, strict=True):
+                codes = problem.best[a:b].copy()
+                codes[start:stop] = labels
+                assert found.scores[q] == pytest.approx(plain.sentence(a, codes) - norm, abs=1e-9)
+            best = sorted(scores[around] - norm, reverse=True)[:most]
+            top = [found.scores[q] for q in own][: len(best)]
+            np.testing.assert_allclose(top, best, atol=1e-9)
+            possible &= [tuple(codes[start:stop]) in listed for codes in every]
+            stretch += 1
+        possible &= (every[:, outside] == problem.best[a:b][outside]).all(axis=1)
+        missed = 1.0 - np.exp(np.logaddexp.reduce(scores[possible]) - whole)
+        assert missed <= found.doubt[number] + 1e-9
+        if tolerance == 0.0 and most == ALL and b - a < 4:
+            assert missed == pytest.approx(0.0, abs=1e-9)
+    assert stretch == len(found.starts)
+
+
+def test_the_best_labelling_with_another_type_is_a_candidate():
+    """Also where the labels of a span are sure, as long as something beside them is in doubt."""
+    problem = Problem(0, documents=((4,),), factors="none")
+    best = np.array([1, 2, 2, 0], np.int32)  # a span of A, of which only the first token is open
+    opened = np.array([True, False, False, False])
+    marginals = np.eye(5)[best]
+    found = find_candidates(
+        problem.scores, best, marginals, problem.labelling.kinds, problem.workers, Doubts(0.0, 1),
+        opened,
+    )  # fmt: skip
+    assert (found.starts.tolist(), found.stops.tolist()) == ([0], [3])
+    plain = problem.plain()
+    every = [own for own in plain.sentences[0] if own[3] == 0]
+    free = max((own for own in every if own[1:3] == (2, 2)), key=lambda own: plain.sentence(0, own))
+    other = max(
+        (own for own in every if set(own[:3]) <= {3, 4}), key=lambda own: plain.sentence(0, own)
+    )
+    assert found.labels.reshape(-1, 3).tolist() == [list(free[:3]), list(other[:3])]
+    wanted = plain.sentence(0, other) - plain.sentence(0, free)
+    assert found.scores[1] - found.scores[0] == pytest.approx(wanted)
+
+
+STRETCHES = [  # labels, doubtful tokens, stretches of order 1, of order 2
+    ("OOOOOOO", [1, 3, 6], [(1, 2), (3, 4), (6, 7)], [(1, 4), (6, 7)]),
+    ("OOOOOOO", [0, 2, 4], [(0, 1), (2, 3), (4, 5)], [(0, 5)]),
+    ("OOBIIOO", [3], [(2, 5)], [(2, 5)]),
+    ("OBIOBIO", [2], [(1, 3)], [(1, 6)]),
+    ("OBOBOOB", [3], [(3, 4)], [(1, 4)]),
+    ("OBOBOBO", [3], [(3, 4)], [(1, 6)]),
+    ("OOO|OOO", [1, 4], [(1, 2), (4, 5)], [(1, 2), (4, 5)]),
+    ("OOB|BOO", [2], [(2, 3)], [(2, 3)]),
+    ("BO|OB", [0, 3], [(0, 1), (3, 4)], [(0, 1), (3, 4)]),
+    ("OOOO", [], [], []),
+]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("labels", "doubtful", "first", "second"), STRETCHES)
+def test_stretches_end_where_labels_outside_of_spans_are_certain(
+    labels, doubtful, first, second, order
+):
+    """For order 2 that takes two labels in a row, or one where the sentence begins or ends."""
+    sizes = tuple(map(len, labels.split("|")))
+    problem = Problem(0, order=order, factors="none", documents=(sizes,))
+    best = np.array(["OBI".index(own) for own in labels.replace("|", "")], np.int32)
+    marginals = np.eye(5)[best]
+    marginals[doubtful] = 0.2
+    found = find_candidates(
+        problem.scores, best, marginals, problem.labelling.kinds, problem.workers,
+        Doubts(1e-3, 5), np.zeros(len(best), bool),
+    )  # fmt: skip
+    stretches = list(zip(found.starts.tolist(), found.stops.tolist(), strict=True))
+    assert stretches == (first if order == 1 else second)
+
+
+def test_labels_put_together_are_those_of_the_candidates():
+    problem = Problem(6, documents=((5, 4, 3),), spread=3.0, factors="none")
+    interplay = problem.interplay(0.2)
+    own = interplay.candidates
+    assert 0 < (own.stops - own.starts).sum() < len(problem.best)
+    for picks in some_picks(interplay, 0, 10):
+        labels = own.labelled(picks)
+        inside = np.zeros(len(labels), bool)
+        for v, q in enumerate(picks):
+            start, stop = own.starts[v], own.stops[v]
+            inside[start:stop] = True
+            wanted = own.labels[own.places[q] : own.offsets[q + 1]]
+            np.testing.assert_array_equal(labels[start:stop], wanted)
+        np.testing.assert_array_equal(labels[~inside], problem.best[~inside])
+    np.testing.assert_array_equal(own.labelled(interplay.tops(own.scores)), problem.best)
+
+
+def test_where_nothing_is_in_doubt_there_is_nothing_to_choose():
+    problem = Problem(6)
+    interplay = Interplay.of(
+        problem.corpus, certain(problem.best, len(problem.corpus)), problem.labelling,
+        problem.factors,
+    )  # fmt: skip
+    none = np.zeros(0, np.int64)
+    assert interplay.score(none) == 0.0
+    for found in (
+        anneal(interplay, Annealing(3), problem.workers),
+        climb(interplay, problem.workers),
+        mean_field(interplay, problem.workers),
+        sampled(interplay, Annealing(3), 1, problem.workers),
+        interplay.live,
+    ):
+        assert len(found) == 0
+    np.testing.assert_array_equal(interplay.candidates.labelled(none), problem.best)
+
+
+# Who minds whom ----------------------------------------------------------------------------------
+
+
+def fixed_interplay(words, labels, factors, documents=None):
+    """Labels taken for certain, with factors."""
+    corpus = Corpus.of(words, documents=documents)
+    kinds = ("LOC", "PER", "T")
+    names = ("O", *(f"{prefix}-{kind}" for kind in kinds for prefix in "BI"))
+    codes = np.array([names.index(name) for own in labels for name in own], np.int32)
+    labelling = Labelling.of(names, "iob2")
+    return Interplay.of(corpus, certain(codes, len(corpus)), labelling, factors)
+
+
+STRICT = Consistency(("LOC", "PER"), -np.array([[0.0, 1], [1, 0]]), -np.array([[0.0, 1], [1, 0]]))
+CONTESTS = [
+    ([["Lee"], ["Lee"]], [["B-PER"], ["B-PER"]], STRICT, None, set()),
+    ([["Lee"], ["Lee"]], [["B-PER"], ["B-LOC"]], STRICT, None, {(0, 1), (1, 2)}),
+    ([["Lee"], ["Lee"]], [["B-PER"], ["B-LOC"]], STRICT, [1, 1], set()),
+    (
+        [["Ada", "Lee"], ["Lee", "x"], ["Ada"]],
+        [["B-PER", "I-PER"], ["B-LOC", "O"], ["B-PER"]], STRICT, None, {(0, 2), (2, 3)},
+    ),
+    ([["Lee"], ["Lee"]], [["B-PER"], ["O"]], LastWord("PER"), None, {(0, 1), (1, 2)}),
+    ([["Lee"], ["Lee"]], [["B-PER"], ["O"]], LastWord("PER"), [1, 1], set()),
+    ([["Lee"], ["Ada", "Lee"]], [["B-PER"], ["B-PER", "I-PER"]], LastWord("PER"), None, set()),
+    ([["1", "x", "2"]], [["B-T", "O", "B-T"]], Agreement("T"), None, {(0, 1), (2, 3)}),
+    ([["1", "x", "2"], ["1"]], [["B-T", "O", "O"], ["B-T"]], Agreement("T"), None, set()),
+    (
+        [["1"], ["2"], ["1"]], [["B-T"], ["B-T"], ["B-T"]], Agreement("T"), None,
+        {(0, 1), (1, 2), (2, 3)},
+    ),
+    ([["Lee"], ["Lee"]], [["B-PER"], ["B-T"]], Forbidden("T", "PER"), None, {(0, 1), (1, 2)}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "labels", "factor", "documents", "wanted"), CONTESTS)
+def test_fixed_spans_that_others_object_to_are_named(words, labels, factor, documents, wanted):
+    found = fixed_interplay(words, labels, (factor,), documents).contested()
+    assert set(zip(found.starts.tolist(), found.stops.tolist(), strict=True)) == wanted
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_nothing_outside_minds_is_not_live(seed):
+    problem = Problem(seed, factors="consistency", documents=((2, 2), (3,), (1, 1)), spread=2.0)
+    interplay = problem.interplay(0.1)
+    rng = np.random.default_rng(seed)
+    first = interplay.lists.first
+    for v in np.flatnonzero(~interplay.live):
+        for picks in some_picks(interplay, seed, 5):
+            one, other = picks.copy(), picks.copy()
+            one[v], other[v] = rng.integers(first[v], first[v + 1], 2)
+            gain = interplay.score(one) - interplay.score(other)
+            assert gain == pytest.approx(interplay.alone[one[v]] - interplay.alone[other[v]])
+    grouped = np.concatenate(interplay.groups)
+    np.testing.assert_array_equal(grouped, np.flatnonzero(interplay.live))
+    for own in interplay.groups:
+        assert len(set(interplay.documents[own])) <= 1
+
+
+def test_live_by_hand():
+    """Lee and Lee of one document; a name alone in its document; a name beside a fixed one."""
+    problem = Problem(0, "io", factors="consistency", documents=((1, 1), (1,), (1, 1)))
+    words = Corpus.of([["x"], ["x"], ["y"], ["X"], ["X"]], documents=[2, 1, 2])
+    problem.corpus = words
+    marginals = np.full((5, 3), 1 / 3)
+    marginals[4] = [0.0, 1.0, 0.0]
+    best = np.array([1, 1, 1, 1, 1], np.int32)
+    found = find_candidates(
+        problem.scores, best, marginals, problem.labelling.kinds, problem.workers, Doubts(),
+        np.zeros(5, bool),
+    )  # fmt: skip
+    interplay = Interplay.of(words, found, problem.labelling, problem.factors)
+    assert interplay.live.tolist() == [True, True, False, True]
+    assert [own.tolist() for own in interplay.groups] == [[0, 1], [3]]
+
+
+# Choosing ----------------------------------------------------------------------------------------
+
+
+def parts(interplay):
+    return interplay.lists, interplay.links, interplay.weights, interplay.pairs
+
+
+@pytest.mark.parametrize("encoding", LABELS)
+def test_sums_that_are_kept_stay_those_of_the_state(encoding):
+    problem = Problem(7, encoding, factors="all")
+    interplay = problem.interplay()
+    variables = np.arange(len(interplay.documents))
+    picks = some_picks(interplay, 1, 1)[0]
+    first = picks.copy()
+    field = interplay.field(interplay.chosen(picks))
+    state = np.array([5], np.uint64)
+    visits = np.zeros(len(interplay.lists.local), np.int64)
+    for sweep in range(10):
+        before, best = picks.copy(), picks.copy()
+        heats = np.full(1 + sweep, 1.0 + sweep)
+        gain = kernel.sample(*parts(interplay), field, variables, picks, heats, state, visits, best)
+        assert gain == pytest.approx(interplay.score(best) - interplay.score(before), abs=1e-7)
+        assert gain >= 0.0
+        np.testing.assert_allclose(field, interplay.field(interplay.chosen(picks)), atol=1e-7)
+    assert (picks != first).any()
+    ends = np.add.reduceat(visits, interplay.lists.first[:-1])
+    assert set(ends.tolist()) == {sum(range(1, 11))}
+
+
+def test_cold_sampling_is_climbing():
+    problem = Problem(8, factors="consistency")
+    interplay = problem.interplay()
+    variables = np.arange(len(interplay.documents))
+    for start in some_picks(interplay, 2, 10):
+        picks, climbed, best = start.copy(), start.copy(), start.copy()
+        field = interplay.field(interplay.chosen(start))
+        none, state = np.zeros(0, np.int64), np.zeros(1, np.uint64)
+        gain = kernel.sample(
+            *parts(interplay), field, variables, picks, np.zeros(50), state, none, best
+        )
+        field = interplay.field(interplay.chosen(start))
+        assert gain == pytest.approx(kernel.climb(*parts(interplay), field, variables, climbed, 50))
+        np.testing.assert_array_equal(picks, climbed)
+        np.testing.assert_array_equal(best, climbed)
+        np.testing.assert_allclose(field, interplay.field(interplay.chosen(climbed)), atol=1e-9)
+
+
+@pytest.mark.parametrize("encoding", LABELS)
+@pytest.mark.parametrize("factors", ["consistency", "last word", "own key", "all"])
+def test_sampled_labels_are_as_frequent_as_they_are_probable(encoding, factors):
+    problem = Problem(9, encoding, factors=factors)
+    wanted = problem.plain().marginals()
+    interplay = problem.interplay()
+    how = Annealing(8000, chains=2, seed=4)
+    chances = sampled(interplay, how, 100, problem.workers)
+    sums = np.add.reduceat(chances, interplay.lists.first[:-1])
+    np.testing.assert_allclose(sums, 1.0)
+    found = token_chances(interplay, chances, wanted.shape)
+    np.testing.assert_allclose(found, wanted, atol=0.03)
+
+
+@pytest.mark.parametrize("encoding", ["io", "iob2"])  # single labels of bioes cannot change
+def test_sampling_agrees_with_sampling_token_by_token(encoding):
+    problem = Problem(10, encoding, factors="all", documents=((2, 2),), spread=0.5)
+    plain = problem.plain()
+    slow = plain.gibbs(6000, seed=1)
+    np.testing.assert_allclose(slow, plain.marginals(), atol=0.05)
+    interplay = problem.interplay()
+    chances = sampled(interplay, Annealing(8000), 100, problem.workers)
+    np.testing.assert_allclose(token_chances(interplay, chances, slow.shape), slow, atol=0.06)
+
+
+def test_what_is_not_live_is_not_sampled():
+    problem = Problem(11, factors="none")
+    interplay = problem.interplay()
+    chances = sampled(interplay, Annealing(1), 0, problem.workers)
+    marginals = chains.marginals(problem.scores, problem.workers)
+    np.testing.assert_allclose(token_chances(interplay, chances, marginals.shape), marginals)
+
+
+@pytest.mark.parametrize("encoding", LABELS)
+@pytest.mark.parametrize("seed", range(4))
+def test_annealing_finds_the_best_labelling(encoding, seed):
+    problem = Problem(seed, encoding, factors="all", documents=((3, 2), (1,)))
+    interplay = problem.interplay()
+    plain = problem.plain()
+    best = max(plain.table, key=plain.table.get)
+    for scattered in (False, True):
+        how = Annealing(60, chains=3, seed=seed, scattered=scattered)
+        found = interplay.candidates.labelled(anneal(interplay, how, problem.workers))
+        assert plain.joint(found) >= plain.joint(best) - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_climbing_never_falls_and_ends_where_no_single_step_helps(seed):
+    problem = Problem(seed, factors="all")
+    interplay = problem.interplay()
+    for picks in (None, *some_picks(interplay, seed, 5)):
+        start = interplay.tops(interplay.alone) if picks is None else picks
+        found = climb(interplay, problem.workers, picks)
+        here = interplay.score(found)
+        assert here >= interplay.score(start) - 1e-9
+        first = interplay.lists.first
+        for v in range(len(found)):
+            for q in range(first[v], first[v + 1]):
+                assert (
+                    interplay.score(np.where(np.arange(len(found)) == v, q, found)) <= here + 1e-9
+                )
+        if picks is not None:
+            assert climb(interplay, problem.workers, found).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("encoding", LABELS)
+def test_mean_field_rests(encoding):
+    problem = Problem(12, encoding, factors="consistency")
+    interplay = problem.interplay()
+    chances = mean_field(interplay, problem.workers)
+    first = interplay.lists.first
+    np.testing.assert_allclose(np.add.reduceat(chances, first[:-1]), 1.0)
+    plain = problem.plain()
+    for v in range(len(first) - 1):
+        others = [u for u in range(len(first) - 1) if u != v and interplay.documents[u] == 0]
+        if interplay.documents[v] != 0:
+            continue
+        values = []
+        for q in range(first[v], first[v + 1]):
+            total = 0.0
+            for own in itertools.product(*(range(first[u], first[u + 1]) for u in others)):
+                picks = first[:-1].copy()
+                picks[[v, *others]] = [q, *own]
+                chance = np.prod(chances[list(own)])
+                if chance > 1e-6:
+                    total += chance * plain.interplay(interplay.candidates.labelled(picks))
+            values.append(interplay.lists.local[q] + total)
+        wanted = np.exp(values - np.logaddexp.reduce(values))
+        np.testing.assert_allclose(chances[first[v] : first[v + 1]], wanted, atol=2e-3)
+
+
+def test_mean_field_is_exact_where_nothing_is_linked():
+    problem = Problem(13, "bioes", factors="none")
+    interplay = problem.interplay()
+    marginals = chains.marginals(problem.scores, problem.workers)
+    found = token_chances(interplay, mean_field(interplay, problem.workers), marginals.shape)
+    np.testing.assert_allclose(found, marginals, atol=1e-12)
+    alone = Problem(13, factors="all", documents=((3,),))  # its own spans mind each other
+    interplay = alone.interplay()
+    assert not interplay.live.any()
+    found = token_chances(interplay, mean_field(interplay, alone.workers), (3, 5))
+    np.testing.assert_allclose(found, alone.plain().marginals(), atol=1e-12)
+
+
+def test_seeds_decide_and_threads_do_not():
+    problem = Problem(14, documents=((3, 3),) * 6)
+    interplay = problem.interplay()
+    how = Annealing(20, chains=2, seed=1)
+    with Workers(2) as two:
+        for run in (
+            lambda workers: sampled(interplay, how, 5, workers),
+            lambda workers: anneal(interplay, how, workers),
+            lambda workers: climb(interplay, workers),
+            lambda workers: mean_field(interplay, workers),
+        ):
+            np.testing.assert_array_equal(run(problem.workers), run(two))
+    again = sampled(interplay, how, 5, problem.workers)
+    np.testing.assert_array_equal(again, sampled(interplay, how, 5, problem.workers))
+    other = sampled(interplay, Annealing(20, chains=2, seed=2), 5, problem.workers)
+    assert (again != other).any()

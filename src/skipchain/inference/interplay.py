@@ -17,6 +17,7 @@ from skipchain.inference.candidates import Candidates, cut, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import Links, Lists
+from skipchain.metrics.consistency import numbered
 from skipchain.schemes import decode
 from skipchain.schemes.labels import PREFIXES, parse
 from skipchain.schemes.scheme import OUTSIDE
@@ -215,9 +216,14 @@ class Interplay:
         link, span = link[itself], span[itself]
         met = self.links.sizes[link, None] * self.weights[self.links.tables[link], own.kinds[span]]
         np.subtract.at(field, span, met)
-        here = field[np.arange(len(field)), own.kinds]
-        worse = (here < -SMALLEST_CONTEST) | (here < field.max(axis=1) - SMALLEST_CONTEST)
-        return own.chosen(np.flatnonzero(worse))
+        rows = np.arange(len(field))
+        here = field[rows, own.kinds]
+        field[rows, own.kinds] = 0.0  # as if it were not there
+        # a span may count in several slots, and what one of them takes another may give back
+        span = numbered(own.starts, own.kinds) if len(rows) else rows
+        now, other = np.bincount(span, here), np.zeros(len(rows))
+        np.maximum.at(other, span, field.max(axis=1))
+        return own.chosen(np.flatnonzero(now[span] < other[span] - SMALLEST_CONTEST))
 
     def score(self, picks: Ints) -> float:
         """The log-probability of a choice [V], up to a constant."""
