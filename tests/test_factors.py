@@ -731,3 +731,218 @@ def test_seeds_decide_and_threads_do_not():
     np.testing.assert_array_equal(again, sampled(interplay, how, 5, problem.workers))
     other = sampled(interplay, Annealing(20, chains=2, seed=2), 5, problem.workers)
     assert (again != other).any()
+
+
+# Learning ----------------------------------------------------------------------------------------
+
+
+def lesson(problem, seed, tolerance=0.0, most=6):
+    """Candidates with right ones drawn at random, and none for some stretches."""
+    interplay = problem.interplay(tolerance, most)
+    rng = np.random.default_rng(seed)
+    first = interplay.lists.first
+    gold = rng.integers(first[:-1], first[1:])
+    gold[rng.random(len(gold)) < 0.2] = -1
+    return Lesson(interplay, gold)
+
+
+def pseudo_loss(problem, own, factors, scale):
+    """Every right candidate given all choices of the others, weighed by their own chances."""
+    interplay, gold = own.interplay, own.gold
+    chances, first = np.exp(interplay.alone), interplay.lists.first
+    picks = all_picks(interplay)
+    plain = problem.plain([interplay.candidates.labelled(one) for one in picks], factors)
+    table = {
+        tuple(one): plain.interplay(interplay.candidates.labelled(one)) for one in picks
+    }  # fmt: skip
+    loss = 0.0
+    for v in np.flatnonzero(gold >= 0):
+        values = []
+        for q in range(first[v], first[v + 1]):
+            expected = sum(
+                np.prod(np.delete(chances[list(one)], v)) * value
+                for one, value in table.items() if one[v] == q
+            )  # fmt: skip
+            values.append(scale * (interplay.lists.local[q] + expected))
+        loss += np.logaddexp.reduce(values) - values[gold[v] - first[v]]
+    return loss
+
+
+LEARNT = ["consistency", "whole", "one type", "words", "own key", "last word"]
+
+
+@pytest.mark.parametrize("factors", LEARNT)
+@pytest.mark.parametrize("encoding", ["io", "iob2"])
+def test_the_loss_is_that_of_the_definition(factors, encoding):
+    sizes = ((3, 2, 3), (2,)) if encoding == "iob2" else ((3, 2), (2, 2))
+    problem = Problem(15, encoding, factors=factors, documents=sizes, spread=1.5)
+    own = lesson(problem, 15, 0.05, 5)
+    objective = PseudoLikelihood([own], problem.workers, l2=0.3)
+    vector = np.random.default_rng(0).normal(0, 1, 1 + objective.size)
+    vector[0] = 1.7
+    tables, types = iter(objective.tables(vector)), problem.labelling.types
+    counts = own.interplay.counts
+    told = [
+        factor.weighed([next(tables) for _ in range(count)], types)
+        for factor, count in zip(problem.factors, counts, strict=True)
+    ]
+    wanted = pseudo_loss(problem, own, told, 1.7)
+    wanted += 0.3 * ((vector - objective.start)[1:] ** 2).sum()
+    assert objective(vector)[0] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("factors", [*LEARNT, "all"])
+def test_the_gradient_is_that_of_the_loss(factors):
+    problem = Problem(16, factors=factors, documents=((3, 2, 2), (2, 3)))
+    with Workers(2) as workers:
+        lessons = [lesson(problem, 1), lesson(problem, 2, 0.1)]
+        objective = PseudoLikelihood(lessons, workers, l2=0.3)
+        vector = objective.start + np.random.default_rng(1).normal(0, 0.5, 1 + objective.size)
+        _, gradient = objective(vector)
+        for k in range(len(vector)):
+            step = 1e-5 * (np.arange(len(vector)) == k)
+            slope = (objective(vector + step)[0] - objective(vector - step)[0]) / 2e-5
+            assert gradient[k] == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+def test_learning_begins_with_what_there_is_and_ties_pairs_without_order():
+    problem = Problem(17, factors="consistency")
+    objective = PseudoLikelihood([lesson(problem, 0)], problem.workers, l2=1.0)
+    assert objective.size == 3 + 4  # a symmetric table, and one that is not
+    same, inside = objective.tables(objective.start)
+    own = problem.factors[0]
+    np.testing.assert_allclose(same[:2, :2], own.same)
+    np.testing.assert_allclose(inside[:2, :2], own.inside)
+    vector = np.random.default_rng(0).normal(2.0, 1.0, 1 + objective.size)
+    same, inside = objective.tables(vector)
+    np.testing.assert_array_equal(same, same.T)
+    assert not np.array_equal(inside, inside.T)
+    assert not same[2].any()
+    assert not inside[:, 2].any()
+    np.testing.assert_allclose(same[0, 1], vector[2] / vector[0])
+
+
+def test_what_is_forbidden_is_not_learnt():
+    problem = Problem(17, factors="forbidden")
+    objective = PseudoLikelihood([lesson(problem, 0)], problem.workers, l2=1.0)
+    assert objective.size == 0
+    assert problem.factors[0].weighed(objective.tables(np.ones(1)), ("A", "B")) == Forbidden(
+        "B", "A"
+    )
+
+
+# Two passes --------------------------------------------------------------------------------------
+
+
+def test_what_words_are_elsewhere_by_hand():
+    corpus = Corpus.of([["x", "y", "x"], ["x"], ["x", "y"]], documents=[2, 1])
+    marginals = np.array([
+        [0.5, 0.2, 0.2, 0.1], [1.0, 0.0, 0.0, 0.0], [0.1, 0.3, 0.3, 0.3], [0.9, 0.0, 0.1, 0.0],
+        [0.3, 0.3, 0.4, 0.0], [0.0, 0.0, 0.0, 1.0],
+    ])  # fmt: skip
+    kinds = np.array([-1, 0, 0, 1], np.int32)
+    np.testing.assert_allclose(elsewhere(marginals, corpus, kinds), [
+        [0.35, 0.15, 0.5], [0.0, 0.0, 0.0], [0.25, 0.05, 0.7], [0.5, 0.2, 0.3],
+        [0.0, 0.0, 0.0], [0.0, 0.0, 0.0],
+    ])  # fmt: skip
+
+
+@pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
+def test_the_second_pass_is_the_best_labelling_with_what_the_first_told(encoding, order, local):
+    problem = Problem(18, encoding, order, local, documents=((3, 3),), spread=0.3)
+    kinds = problem.labelling.kinds
+    marginals = chains.marginals(problem.scores, problem.workers)
+    told = elsewhere(marginals, problem.corpus, kinds)[:, kinds]
+    found = two_pass(problem.scores, problem.corpus, kinds, problem.workers, 3.0)
+    plain = problem.plain(factors=())
+    for first, every in zip((0, 3), plain.sentences, strict=True):
+        own = {
+            codes: plain.sentence(first, codes)
+            + sum(3.0 * told[first + t, code] for t, code in enumerate(codes))
+            for codes in every
+        }
+        assert tuple(found[first : first + 3]) == max(own, key=own.get)
+    again = two_pass(problem.scores, problem.corpus, kinds, problem.workers, 0.0)
+    np.testing.assert_array_equal(again, problem.best)
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+PAIR = np.zeros((2, 2))
+REFUSED = [
+    (lambda: Consistency(("A", "B"), np.zeros((3, 3)), PAIR), "2 by 2, got"),
+    (lambda: Consistency(("A", "B"), PAIR, np.full((2, 2), np.nan)), "finite numbers"),
+    (lambda: Consistency(("A", "B"), np.full((2, 2), np.nan), PAIR), "finite numbers"),
+    (lambda: Consistency(("A", "B"), np.array([[0.0, 1], [2, 0]]), PAIR), "symmetric"),
+    (lambda: Consistency(("A", "B"), PAIR, PAIR, strength=-1.0), "strength .* at least 0"),
+    (lambda: Consistency(("A", "B"), PAIR, PAIR, strength=np.nan), "strength .* at least 0"),
+    (lambda: Agreement("A", "sound"), "no key 'sound'; there are words, lower"),
+    (lambda: Agreement("A", penalty=np.inf), "finite number, got inf"),
+    (lambda: LastWord("A", penalty=np.nan), "finite number, got nan"),
+    (lambda: Forbidden("A", "A"), "'A' twice"),
+    (lambda: Doubts(-0.1), "tolerance must be from 0 to 1"),
+    (lambda: Doubts(np.nan), "tolerance must be from 0 to 1"),
+    (lambda: Doubts(0.1, 0), "most must be at least 1"),
+    (lambda: Annealing(0), "samples must be a whole number of at least 1, got 0"),
+    (lambda: Annealing(2.5), "samples must be a whole number"),
+    (lambda: Annealing(2, chains=0), "chains must be"),
+    (lambda: Annealing(2, seed=-1), "seed must be"),
+    (lambda: Annealing(2, "slowly"), "'linear' or one number a sweep, got 'slowly'"),
+    (lambda: Annealing(2, (1.0,)), "1 numbers for 2 samples"),
+    (lambda: Annealing(2, (1.0, -0.5)), "at least 0, got -0.5"),
+    (lambda: Annealing(2, (1.0, np.nan)), "at least 0, got nan"),
+    (lambda: parse_factors("harmony"), "no factor 'harmony'; there are consistency"),
+    (lambda: parse_factors("consistency; "), "no factor ''"),
+    (lambda: parse_factors("consistency(A)"), r"cannot read the factor 'consistency\(A\)'"),
+    (lambda: parse_factors("forbidden(A)"), "the forms are"),
+    (lambda: parse_factors("agreement(, lower)"), "cannot read"),
+    (lambda: parse_factors("agreement(A, sound)"), "no key 'sound'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("make", "message"), REFUSED)
+def test_what_makes_no_sense_is_refused(make, message):
+    with pytest.raises(ParameterError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [Consistency.blank(("A", "X")), Agreement("X"), LastWord("X"), Forbidden("A", "X")],
+    ids=lambda factor: type(factor).__name__,
+)
+def test_types_that_a_model_does_not_have_are_refused(factor):
+    with pytest.raises(SkipchainError, match=f"{type(factor).__name__} is about X, but .* A, B"):
+        factor.check(("A", "B"))
+
+
+def test_factors_are_read_from_text():
+    found = parse_factors(
+        "consistency ; agreement( T , own);forbidden(A, B); last_word(P); agreement(T)",
+        {"own": initial},
+    )
+    assert found[1:] == (
+        Agreement("T", initial), Forbidden("A", "B"), LastWord("P"), Agreement("T", "words"),
+    )  # fmt: skip
+    assert isinstance(found[0], Consistency)
+    assert found[0].types == ()
+
+
+def test_strength_multiplies_what_can_be_weaker():
+    rng = np.random.default_rng(0)
+    for factors in ("consistency", "words", "last word", "forbidden"):
+        problem = Problem(19, factors=factors)
+        picks = problem.interplay().lists.first[:-1]
+        weaker = [factor.times(0.5) for factor in problem.factors]
+        found = problem.interplay(factors=weaker).score(picks)
+        plain = problem.plain()
+        codes = problem.interplay().candidates.labelled(picks)
+        share = 1.0 if factors == "forbidden" else 0.5
+        wanted = problem.interplay(factors=()).score(picks) + share * plain.interplay(codes)
+        assert found == pytest.approx(wanted)
+    assert consistency(rng, strength=0.5).times(0.5).strength == 0.25
+
+
+def test_cooling_of_ones_own():
+    np.testing.assert_array_equal(Annealing(3, (2.0, 1.0, 0.5)).heats, [2.0, 1.0, 0.5])
+    assert Annealing(1).heats.tolist() == [1.0]
