@@ -151,7 +151,9 @@ def _visit(
 
 def climb(interplay: Interplay, workers: Workers, picks: Ints | None = None) -> Ints:
     """From a choice (None: the best without factors) to better ones, stretch by stretch. [V]"""
-    chosen = interplay.tops(interplay.alone) if picks is None else picks.copy()
+    chosen = interplay.tops(interplay.alone)
+    if picks is not None:
+        chosen = np.where(interplay.live, picks, chosen)
     field = interplay.field(interplay.chosen(chosen))
 
     def run(document: int) -> None:

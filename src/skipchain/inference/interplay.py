@@ -17,6 +17,7 @@ from skipchain.inference.candidates import Candidates, cut, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import Links, Lists, Users
+from skipchain.metrics.consistency import numbered
 from skipchain.schemes import decode
 from skipchain.schemes.labels import PREFIXES, parse
 from skipchain.schemes.scheme import OUTSIDE
@@ -244,9 +245,14 @@ class Interplay:
         link, span = link[itself], span[itself]
         met = self.links.sizes[link, None] * self.weights[self.links.tables[link], own.kinds[span]]
         np.subtract.at(field, span, met)
-        here = field[np.arange(len(field)), own.kinds]
-        worse = (here < -SMALLEST_CONTEST) | (here < field.max(axis=1) - SMALLEST_CONTEST)
-        return own.chosen(np.flatnonzero(worse))
+        rows = np.arange(len(field))
+        here = field[rows, own.kinds]
+        field[rows, own.kinds] = 0.0  # as if it were not there
+        # a span may count in several slots, and what one of them takes another may give back
+        span = numbered(own.starts, own.kinds) if len(rows) else rows
+        now, other = np.bincount(span, here), np.zeros(len(rows))
+        np.maximum.at(other, span, field.max(axis=1))
+        return own.chosen(np.flatnonzero(now[span] < other[span] - SMALLEST_CONTEST))
 
     def document_scores(self, picks: Ints) -> list[float]:
         """What the chosen candidates [V] of the live stretches of each of the groups score."""
@@ -294,12 +300,15 @@ def _links(relations: Sequence[Relation], slots: int) -> tuple[Links, tuple[tupl
     directions: list[tuple[int, bool]] = []
     parts = []
     for number, relation in enumerate(relations):
-        ends = [(relation.rows, relation.columns, False)]
+        ends = [(relation.rows, relation.columns, relation.sizes, False)]
         if relation.rows is not relation.columns:
-            ends.append((relation.columns, relation.rows, True))
-        for sources, targets, turned in ends:
+            apart = relation.rows != relation.columns  # a slot and itself are linked already
+            ends.append(
+                (relation.columns[apart], relation.rows[apart], relation.sizes[apart], True)
+            )
+        for sources, targets, sizes, turned in ends:
             table = np.full(len(sources), len(directions))
-            parts.append((sources, targets, table, relation.sizes))
+            parts.append((sources, targets, table, sizes))
             directions.append((number, turned))
     if not parts:
         none = np.zeros(0, np.int64)
