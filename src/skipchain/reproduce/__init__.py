@@ -1,6 +1,8 @@
 """Published tables measured anew: one module each, published and measured side by side.
 
 >>> list(TABLES)
+['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
+ 'toy3', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll']
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'gibbs-viterbi',
  'consistency-counts', 'nonlocal-conll']
 >>> reproduce("maxent").verdict
@@ -27,6 +29,9 @@ TABLES = {
     "encodings": "IO, IOB1, IOB2 and BIOES: accuracy and time of training (needs data)",
     "mop-ner": "MEMM, mixtures of parents, CRF and skip-chain CRF on names (needs data)",
     "mop-webkb": "maximum entropy and mixtures of parents on linked pages (needs data)",
+    "toy1": "an ambiguous input: ten models, with and without hidden variables",
+    "toy2": "larger structures in the labels: the same, and how hidden states overfit",
+    "toy3": "two bits of memory: LR, CRF, IOHMM, HRF, RBM-CRF",
     "gibbs-viterbi": "annealed sampling finds what Viterbi finds (needs data)",
     "consistency-counts": "how often names keep their type in a document (needs data)",
     "nonlocal-conll": "names that keep their type, by sampling across documents (needs data)",

@@ -8,7 +8,7 @@ from typing import Any
 from skipchain import markdown
 from skipchain.pictures import Picture
 
-HOLDS, FAILS = "holds", "does not hold"
+HOLDS, FAILS, BETTER = "holds", "does not hold", "better"
 HEADINGS = ("system", "metric", "published", "measured", "low", "high", "seconds", "verdict")
 
 
