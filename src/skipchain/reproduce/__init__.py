@@ -3,8 +3,6 @@
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
  'toy3', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll']
-['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'gibbs-viterbi',
- 'consistency-counts', 'nonlocal-conll']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
