@@ -246,7 +246,7 @@ def test_templates_that_become_equal_are_one():
         ("lower(word, pos)", "wanted a number or a string, got 'pos'"),
         ("suffix(3, word)", "wanted a number or a string, got 'word'"),
         ("suffix(3,)", "wanted a number or a string, got ')'"),
-        ("stem(word)", "there is no view 'stem'; there are digits, find, lower, match, ngrams"),
+        ("root(word)", "there is no view 'root'; there are digits, find, lower, match, ngrams"),
         ("label[-1]", "'label[-1]' has only the previous label; plain label transitions are"),
         ("label", "'label' is what is to be predicted; templates can read it only as 'label"),
         ("label[-2] & word", "'label' is what is to be predicted"),
@@ -261,6 +261,8 @@ def test_templates_that_become_equal_are_one():
         ("ngrams(0, 3)", "view 'ngrams' wants lengths of at least 1, got [0, 3]"),
         ("ngrams(3, 2)", "ngrams(3, 2): the first length is larger"),
         ('find("(")', "find: '(' is no regular expression: missing )"),
+        ("trim", "view 'trim' takes a \"string\", got []"),
+        ("stem(3)", "view 'stem' takes no arguments, got [3]"),
         ("lower(ngrams)", "lower(ngrams): n-grams are several values, use them directly"),
         ("suffix(lower(ngrams(2, 3)), 2) & word", "n-grams are several values"),
         ("lower(words(text))", "lower(words(text)): words are several values, use them directly"),
@@ -279,7 +281,9 @@ def test_what_cannot_be_read_is_said(text, message):
 
 
 def test_of_tells_the_standard_sets_where_text_is_no_template():
-    with pytest.raises(TemplateError, match=r"\(standard sets: ner, chunk, pos, citation\)$"):
+    with pytest.raises(
+        TemplateError, match=r"\(standard sets: ner, chunk, pos, citation, reference\)$"
+    ):
         Templates.of("nerd-set")
 
 
@@ -392,6 +396,8 @@ def test_every_built_in_view_takes_a_list_of_nothing():
         ("suffix(2)", "ab", "ab"), ("suffix(3)", "ab", None), ('match("^$")', "", "yes"),
         ('match("b")', "abc", "yes"), ('match("^b")', "abc", None), ('find("x*")', "ab", ""),
         ('find("b.")', "abcbd", "bc"), ('find("z")', "ab", None),
+        ('trim(".,")', "a.b.,", "a.b"), ('trim(".,")', ".,", None), ('trim("(")', "(a", "(a"),
+        ("stem", "Learning", "Learn"), ("stem", "relations", "relat"), ("stem", "", ""),
     ],
 )  # fmt: skip
 def test_values_of_built_in_views(view, word, wanted):
