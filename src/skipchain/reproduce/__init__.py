@@ -2,7 +2,7 @@
 
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
- 'toy3', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll']
+ 'toy3', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll', 'nonlocal-seminars']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
@@ -33,6 +33,7 @@ TABLES = {
     "gibbs-viterbi": "annealed sampling finds what Viterbi finds (needs data)",
     "consistency-counts": "how often names keep their type in a document (needs data)",
     "nonlocal-conll": "names that keep their type, by sampling across documents (needs data)",
+    "nonlocal-seminars": "fields of announcements that agree, by sampling (needs data)",
 }
 
 
