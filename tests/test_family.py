@@ -62,6 +62,7 @@ FAMILY = {
     "rbm-crf": {"groups": "2:0..1; 2:0..2", **SAMPLED},
     "rbm-crf, conditioned": {"groups": "2:-1..0|x", "restarts": 2, "batch": 9, **SAMPLED},
     "rbm-crf, beside": {"groups": "2:0..1", "observation": "memm", **SAMPLED},
+    "rbm-crf, experts": {"groups": "2:0..1", "experts": "iohmm:2", **SAMPLED},
     "iohmm": {"restarts": 2, "em": 3},
     "iohmm, marginal": {"restarts": 1, "em": 3, "states": 2, "objective": "marginal", "bias": True},
     "hrf": {"restarts": 2, "em": 3},
@@ -126,7 +127,8 @@ def weights(model):
     if isinstance(model, GraphModel):
         return np.concatenate([own.weights.vector for own in model.conditionals.values()])
     if isinstance(model, RBMModel):
-        return np.concatenate([model.weights.ravel(), model.units.vector])
+        experts = [own.weights.vector for own in model.experts]
+        return np.concatenate([model.weights.ravel(), model.units.vector, *experts])
     return model.weights.vector
 
 

@@ -23,6 +23,7 @@ LAYERS = [
         "dataset",
         "linked",
         "groups",
+        "factors",
     },
     {"scorers"},
     {"objectives", "inference"},

@@ -8,16 +8,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skipchain.problems import toy1, toy2, toy3
+from skipchain.problems import recall, toy1, toy2, toy3
 from skipchain.problems.blocks import MACHINE, STOP
 from skipchain.problems.memory import remembered
+from skipchain.problems.recall import stored
 
 
 def joined(labels):
     return ["".join(own) for own in labels]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, recall])
 def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     one, same, other = draw(3), draw(3), draw(4)
     assert one.train_y == same.train_y
@@ -28,7 +29,7 @@ def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     assert one.train_y != one.test_y[: len(one.train_y)]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, recall])
 def test_every_token_has_an_input_and_a_label(draw):
     problem = draw(0)
     for inputs, labels in ((problem.train_x, problem.train_y), (problem.test_x, problem.test_y)):
@@ -110,3 +111,14 @@ def test_toy3_has_the_shares_of_inputs_published():
 
 def test_toy3_can_be_shorter():
     assert toy3(0, train=3, test=2, length=20).test_x[1].shape == (20, 4)
+
+
+def test_recall_stores_a_label_and_keeps_it():
+    assert "".join(stored("1SR0")) == "1000"  # nothing stands five places before
+    assert "".join(stored("10110SRRRRRRRRSR")) == "1011011111111111"
+    problem = recall(0)
+    inputs = np.concatenate(problem.train_x).argmax(axis=1)
+    labels = np.concatenate(problem.train_y)
+    assert (labels[inputs == 0] == "0").all()
+    assert (labels[inputs == 1] == "1").all()
+    np.testing.assert_allclose(np.bincount(inputs) / len(inputs), [0.3, 0.3, 0.1, 0.3], atol=0.02)

@@ -15,6 +15,7 @@ from skipchain.groups import BORDERS, Group, LabelFeatures, groups_text, parse_g
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
 from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded, uniform
 from skipchain.modelfile import load_model
 from skipchain.models.rbm import parse_steps
 from skipchain.models.rbmmodel import tempered
@@ -23,6 +24,9 @@ from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 from skipchain.pictures import png
 from skipchain.problems import toy1, toy3
+from skipchain.scorers.experts import expert_tables
+
+NOTHING = (np.zeros(0), np.zeros(0))  # statistics of no expert
 
 # An oracle by enumeration ------------------------------------------------------------------------
 
@@ -213,8 +217,8 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     found = [np.zeros_like(features.up), np.zeros_like(features.bias)]
     hidden = np.zeros((len(inputs), features.n_units))
     lost = rbm.contrast(
-        node, inputs, offsets, (0, count), features.layout, features.tables, labels, steps,
-        rbm.seeded(0, 1, count), current, *found, residuals, hidden,
+        node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
+        labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
     )  # fmt: skip
     for own, exact in zip(found, wanted, strict=False):
         np.testing.assert_allclose(own / count, exact, atol=0.02)
@@ -239,8 +243,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
     heats = Sampling(burn_in=10, samples=40, annealed=annealed).heats
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
-        node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables, heats,
-        40, rbm.seeded(1, 0, count), current, found,
+        node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables,
+        expert_tables([]), heats, 40, seeded(1, 0, count), current, found,
     )  # fmt: skip
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)
@@ -248,8 +252,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
 
 
 def test_random_numbers_are_uniform_and_of_one_stream_each():
-    states = rbm.seeded(0, 0, 2)
-    drawn = np.array([[rbm._uniform(states, c) for c in (0, 1)] for _ in range(5000)])
+    states = seeded(0, 0, 2)
+    drawn = np.array([[uniform(states, c) for c in (0, 1)] for _ in range(5000)])
     assert drawn.min() >= 0.0
     assert drawn.max() < 1.0
     counts = np.histogram(drawn, 10, (0, 1))[0] / drawn.size
@@ -260,7 +264,7 @@ def test_random_numbers_are_uniform_and_of_one_stream_each():
 
 @pytest.mark.parametrize("a", [-45.0, -3.3, -0.01, 0.0, 1.0, 2.71, 45.0])
 def test_units_are_on_as_often_as_they_should(a):
-    states = rbm.seeded(3, 0, 1)
+    states = seeded(3, 0, 1)
     share = np.mean([rbm._is_on(a, states, 0) for _ in range(20_000)])
     assert share == pytest.approx(1 / (1 + np.exp(-a)), abs=0.012)
 

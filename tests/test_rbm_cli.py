@@ -62,6 +62,24 @@ def test_label_features_beside_a_model_file_or_a_kind_of_model(data):
         assert "to the power of 0.5" in run("inspect", model).stdout
 
 
+def test_experts_by_name_and_in_a_file(data):
+    hrf, _ = train(data, "hrf.skip", "--model", "hrf", "--states", 2, "--restarts", 1, "--em", 2)
+    model, found = rbm(data, "--experts", f"{hrf}; iohmm:1", "--observation", "none")
+    assert found.exit_code == 0, found.output
+    told = json.loads(run("inspect", model, "--json").stdout)
+    assert [(own["kind"], len(own["states"])) for own in told["experts"]] == [
+        ("hrf", 2),
+        ("iohmm", 1),
+    ]
+    shown = run("inspect", model).stdout
+    assert "Expert 1: hrf" in shown
+    assert "State 2: " in shown
+    assert run("tag", model, data).exit_code == 0
+    for experts, said in (("hrf:0", "at least one hidden state"), (model, "got rbm-crf")):
+        _, found = rbm(data, "--experts", experts, name="other.skip")
+        assert said in str(found.exception)
+
+
 def test_plots(data, tmp_path):
     pytest.importorskip("matplotlib")
     model, _ = rbm(data)

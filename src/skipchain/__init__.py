@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skipchain.metrics import evaluate
     from skipchain.modelfile import save
     from skipchain.models.crf import CRF
+    from skipchain.models.factoring import Factored
     from skipchain.models.hmm import HMM
     from skipchain.models.hrf import HRF
     from skipchain.models.iohmm import IOHMM
@@ -34,6 +35,7 @@ __version__ = "0.1.0"
 # Names are imported when they are first used: `skipchain --help` needs none of them.
 _WHERE = {
     "CRF": "skipchain.models.crf",
+    "Factored": "skipchain.models.factoring",
     "HMM": "skipchain.models.hmm",
     "HRF": "skipchain.models.hrf",
     "IOHMM": "skipchain.models.iohmm",
@@ -63,6 +65,7 @@ __all__ = [
     "RBMCRF",
     "Column",
     "Corpus",
+    "Factored",
     "MaxEnt",
     "MoPMEMM",
     "Perceptron",

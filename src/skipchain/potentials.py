@@ -39,6 +39,10 @@ class Potentials:
         """The last token of each chain that has one."""
         return self.offsets[1:][np.diff(self.offsets) > 0] - 1
 
+    def tables(self, first: int, last: int) -> NDArray[np.float64]:
+        """The edge tables of some tokens of the block, or the one that all share."""
+        return self.edge[first:last] if len(self.edge) > 1 else self.edge
+
     def constrained(self, constraints: Constraints) -> Potentials:
         """With −∞ for whatever the constraints forbid."""
         node = self.node.copy()

@@ -23,6 +23,7 @@ from skipchain.schemes import Spans
 
 if TYPE_CHECKING:
     from skipchain.models.explain import Explanation
+    from skipchain.models.objections import Objections
     from skipchain.models.parentage import Parentage
 
 
@@ -180,22 +181,32 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
-    ) -> Explanation | Parentage:
+    ) -> Explanation | Parentage | Objections:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
         without ``labels`` the predicted one and the runner-up are compared. A model of linked
-        labels tells which other tokens the label comes from, so it needs the whole document.
+        labels tells which other tokens the label comes from, and one with factors what these had to
+        object, so both need the whole document.
         """
         from skipchain.models.chain import ChainModel
         from skipchain.models.explain import explain
+        from skipchain.models.factored import FactoredModel
         from skipchain.models.graph import GraphModel
+        from skipchain.models.objections import explain_factors
         from skipchain.models.parentage import explain_parents
 
         model = self.model
         own = as_input(parse_plain(given) if isinstance(given, str) else given)
         if isinstance(model, GraphModel):
             return explain_parents(model, own, token, labels=labels, threads=self.threads)
+        if isinstance(model, FactoredModel):
+            if labels is not None:
+                raise SkipchainError(
+                    "with factors the labels with and without them are compared; to compare "
+                    "others, explain the chain model alone"
+                )
+            return explain_factors(model, own, token, threads=self.threads)
         if not isinstance(model, ChainModel):
             raise SkipchainError(
                 f"labels of the model ({model.kind}) have no explanation by feature: hidden states "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,14 +15,20 @@ from skipchain.cli.options import (
     Format,
     Json,
     Label,
+    Samples,
     Scheme,
     Threads,
     decoding,
     print_json,
     read_corpora,
     require_labels,
+    with_samples,
 )
 from skipchain.errors import SkipchainError
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+    from skipchain.tagger import Tagger
 
 
 def evaluate(
@@ -35,6 +41,7 @@ def evaluate(
     ],
     decoder: Decoder = None,
     beam: Beam = None,
+    samples: Samples = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
@@ -60,18 +67,20 @@ def evaluate(
     steps = decoding(decoder, beam)
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
     began = time.perf_counter()
+    without = None
     if is_model_file(first):
         from skipchain.tagger import load
 
-        tagger = load(first, threads=threads)
+        tagger = with_samples(load(first, threads=threads), samples)
         tagger.model.check_decoder(**steps)
         gold = read_corpora([second], **how)  # type: ignore[arg-type]
         require_labels(gold, second)
         predicted = tagger.predict(gold, **steps).corpus
-    elif decoder is not None or beam is not None:
+        without = _without_factors(tagger, gold, decoder)
+    elif decoder is not None or beam is not None or samples is not None:
         raise SkipchainError(
-            f"--decoder and --beam need a model, but {first} is none: labels in a file are compared"
-            " as they are"
+            f"--decoder, --beam and --samples need a model, but {first} is none: labels in a file "
+            "are compared as they are"
         )
     else:
         gold = read_corpora([first], **how)  # type: ignore[arg-type]
@@ -80,8 +89,10 @@ def evaluate(
         require_labels(predicted, second)
     evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
+    before = None if without is None else measure(gold, without, strict=strict)
     if json:
-        print_json({**evaluation.as_dict(), "seconds": round(seconds, 4)})
+        told = {} if before is None else {"without_factors": before.as_dict()}
+        print_json({**evaluation.as_dict(), **told, "seconds": round(seconds, 4)})
         return
     from rich.console import Console
 
@@ -89,4 +100,20 @@ def evaluate(
     console.print(render(evaluation))
     if confusion:
         console.print(confusion_table(evaluation.tokens, width=console.width))
+    if before is not None and before.consistency is not None:
+        console.print(
+            f"without factors: F1 {before.f1:.2f}, consistency {before.consistency.percent:.2f}",
+            highlight=False,
+        )
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)
+
+
+def _without_factors(tagger: Tagger, gold: Corpus, decoder: str | None) -> Corpus | None:
+    """What the chain model alone says, where factors have had a say."""
+    from skipchain.models.factored import FactoredModel
+    from skipchain.tagger import Tagger
+
+    model = tagger.model
+    if not isinstance(model, FactoredModel) or decoder in model.base.decoders:
+        return None
+    return Tagger(model.base, tagger.threads).predict(gold).corpus

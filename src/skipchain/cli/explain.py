@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.models.chain import ChainModel
     from skipchain.models.explain import Contribution, Explanation
+    from skipchain.models.objections import Objections, Reading
     from skipchain.models.parentage import Parent, Parentage
 
 SPOKEN_FOR = 3  # parents whose features are shown
@@ -59,11 +60,13 @@ def explain(
     """Show what decides between two labels at a token: active features, weights, totals.
 
     Of a model whose labels are linked across documents: which tokens the label comes from, and how
-    much of its probability each of them gives. The labels are the model's own, in the encoding it
+    much of its probability each of them gives. Of a model with factors: what these had to object to
+    the chain's own label. The labels are the model's own, in the encoding it
     learnt (see: skipchain inspect).
     """
     from skipchain.io.text import parse_plain
     from skipchain.models.chain import ChainModel
+    from skipchain.models.objections import Objections
     from skipchain.models.parentage import Parentage
     from skipchain.tagger import load
 
@@ -84,8 +87,11 @@ def explain(
     if json:
         answer = found.as_dict()
         for part in answer.get("parents", [answer]):
-            part["contributions"] = part["contributions"][:top]
+            if "contributions" in part:
+                part["contributions"] = part["contributions"][:top]
         print_json(answer)
+    elif isinstance(found, Objections):
+        _print_objections(found, top)
     elif isinstance(found, Parentage):
         _print_parents(found, tagger.model.kind, top)
     else:
@@ -173,6 +179,48 @@ def _print_parents(found: Parentage, kind: str, top: int) -> None:
     _print_forbidden(console, found)
     told = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
     console.print(Text(f"{kind}: {told}", style="dim"))
+
+
+def _print_objections(found: Objections, top: int) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, highlight=False)
+    before, after = found.chain.label, found.factored.label
+    told = f"{after}, which factors have not changed"
+    if found.changed:
+        told = f"{after} with factors, {before} without"
+    console.print(Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {told}"))
+    readings = [("without factors", found.chain)]
+    if found.factored.labels != found.chain.labels:
+        readings.append(("with factors", found.factored))
+    for title, reading in readings:
+        console.print()
+        labels = " ".join(reading.labels)
+        console.print(Text.assemble((title, "bold"), f": tokens from {found.start} are {labels}"))
+        console.print(_remarks(reading, top))
+    console.print(Text("what is added to log-probabilities; the larger total wins", style="dim"))
+
+
+def _remarks(reading: Reading, top: int) -> Table:
+    """What speaks for and against one labelling."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(justify="right")
+    table.add_column(overflow="fold")
+    table.add_row(f"{reading.score:+.2f}", "log-probability by the chain model")
+    for remark in reading.remarks[:top]:
+        (_, _, kind, words), (start, _, other, told) = remark.span, remark.other
+        named = f"{other or 'another label'} at {start} ({told})"
+        text = f"{remark.relation}: {kind or 'another label'} here ({words}), {named}"
+        table.add_row(f"{remark.amount:+.2f}", Text(text))
+    rest = reading.remarks[top:]
+    if rest:
+        table.add_row(f"{sum(own.amount for own in rest):+.2f}", f"… {len(rest)} more")
+    table.add_row(f"{reading.total:+.2f}", Text("total", style="bold"))
+    return table
 
 
 def _named(parent: Parent) -> str:

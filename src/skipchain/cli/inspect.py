@@ -37,9 +37,9 @@ def inspect(
 ) -> None:
     """Show a model's size, settings, templates, strongest features and transitions.
 
-    Of a model whose labels are linked across documents: the rules, and what each kind of edge has
-    learnt. Of a model with label features: what they look for. Of a model of hidden states: what
-    each state emits, and which states follow it.
+    Of a model with factors: what they add. Of a model whose labels are linked across documents: the
+    rules, and what each kind of edge has learnt. Of a model with label features: what they look
+    for. Of hidden states: what each of them emits, and which states follow it.
     """
     from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
@@ -93,6 +93,7 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     if "states" in summary:
         _print_states(console, summary)
         return
+    _print_factors(console, summary.get("factors", []))
     for name in labels:
         own = summary["labels"][name]
         title = f"Features of {name}"
@@ -107,6 +108,17 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
         _print_features(console, "Features of label pairs", pairs)
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
     _print_transitions(console, summary["transitions"], labels)
+
+
+def _print_factors(console: Console, factors: list[dict[str, Any]]) -> None:
+    """What pairs of spans of a document add to a labelling, by their types."""
+    from rich.text import Text
+
+    for title, grid in ((title, grid) for factor in factors for title, grid in factor.items()):
+        console.print()
+        told = " (what a pair of spans in a document adds, by their types)"
+        console.print(Text.assemble((title, "bold"), told))
+        _print_grid(console, grid, list(grid))
 
 
 def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
@@ -165,6 +177,10 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
             _print_grid(console, unit["weights"], [*labels, "<outside>"])
             if unit.get("features"):
                 _print_features(console, "switched by", unit["features"])
+    for number, expert in enumerate(summary["experts"], start=1):
+        console.print()
+        console.print(Text.assemble((f"Expert {number}", "bold"), f": {expert['kind']}"))
+        _print_states(console, expert)
 
 
 def _print_states(console: Console, summary: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
+    from skipchain.tagger import Tagger
 
 Format = Annotated[
     str | None,
@@ -48,8 +49,13 @@ Decoder = Annotated[
     typer.Option(
         help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam). For "
         "mop-memm: legal (the best that the scheme allows) or posterior; legal unless told. For "
-        "iohmm and hrf: legal, posterior or viterbi; legal unless told."
+        "iohmm and hrf: legal, posterior or viterbi; legal unless told. With factors also gibbs, "
+        "icm, mean-field and two-pass; gibbs unless told."
     ),
+]
+Samples = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="With factors: sweeps of --decoder gibbs; 200 unless told."),
 ]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
@@ -89,6 +95,22 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     if decoder != "beam":
         raise SkipchainError(f"--beam needs --decoder beam; {decoder or 'viterbi'} has no beam")
     return {"decoder": decoder, "beam": beam}
+
+
+def with_samples(tagger: Tagger, samples: int | None) -> Tagger:
+    """The tagger with so many sweeps of sampling; refused where it does not sample."""
+    from skipchain.models.factored import FactoredModel
+    from skipchain.tagger import Tagger
+
+    if samples is None:
+        return tagger
+    model = tagger.model
+    if not isinstance(model, FactoredModel):
+        raise SkipchainError(
+            f"--samples is for models with factors, and {model.kind} has none; train it with "
+            "--consistency"
+        )
+    return Tagger(model.sampling(samples), tagger.threads)
 
 
 def shared_settings(

@@ -14,11 +14,13 @@ from skipchain.cli.options import (
     Format,
     Label,
     Overwrite,
+    Samples,
     Scheme,
     Threads,
     decoding,
     read_corpora,
     say,
+    with_samples,
 )
 from skipchain.errors import SkipchainError
 
@@ -47,6 +49,7 @@ def tag(
     ] = None,
     decoder: Decoder = None,
     beam: Beam = None,
+    samples: Samples = None,
     marginals: Annotated[
         bool,
         typer.Option(
@@ -90,7 +93,7 @@ def tag(
         raise SkipchainError("give a file or --text, not both")
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    tagger = load(model, threads=threads)
+    tagger = with_samples(load(model, threads=threads), samples)
     tagger.model.check_decoder(**how)
     if text is not None:
         if not text.strip():

@@ -89,9 +89,35 @@ def train(
         int | None,
         typer.Option(
             metavar="N",
-            help="Parts that --mixing learned (3), or rbm-crf beside a kind of model (5), cut the "
-            "data into.",
+            help="Parts that --mixing learned (3), rbm-crf beside a kind of model (5), or factors "
+            "(5) cut the data into.",
         ),
+    ] = None,
+    consistency: Annotated[
+        bool,
+        typer.Option(
+            "--consistency",
+            help="With crf, memm or hmm: names keep their type through a document.",
+        ),
+    ] = False,
+    factors: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="With crf, memm or hmm: what holds in a document: 'consistency; agreement(stime, "
+            "lower); last_word(speaker); forbidden(PER, LOC)'.",
+        ),
+    ] = None,
+    penalties: Annotated[
+        str | None,
+        typer.Option(
+            help="With factors: what is not as it should be costs as much as is learned on "
+            "documents held out, as is counted in training data (consistency), or as is given "
+            "(learned)."
+        ),
+    ] = None,
+    strength: Annotated[
+        float | None, typer.Option(help="With factors: what penalties are multiplied by (1).")
     ] = None,
     groups: Annotated[
         str | None,
@@ -119,6 +145,14 @@ def train(
     gamma: Annotated[
         float | None,
         typer.Option(help="For rbm-crf: the power of the model beside (1)."),
+    ] = None,
+    experts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="For rbm-crf: models of hidden states that learn together with the label "
+            "features, kind:states or a model file, such as 'hrf:4; iohmm:2'.",
+        ),
     ] = None,
     steps: Annotated[
         str | None,
@@ -270,17 +304,28 @@ def train(
         "dictionary": dictionary, "order": order, "edges": edges, "orderings": orderings,
         "mixing": mixing, "folds": folds, "agreement": agreement, "damping": damping,
         "max_sweeps": max_sweeps, "groups": groups, "borders": borders,
-        "observation": _beside(observation), "gamma": gamma, "steps": steps, "states": states,
-        "restarts": restarts, "em": em, "annealing": annealing, "init": init, "bias": bias,
-        "optimiser": optimiser,
+        "observation": _beside(observation), "gamma": gamma, "experts": _listed(experts),
+        "steps": steps, "states": states, "restarts": restarts,
+        "em": em, "annealing": annealing, "init": init, "bias": bias, "optimiser": optimiser,
         "objective": objective, "l1": l1, "l2": l2, "pairs": pairs,
         "dependent": dependent, "epochs": epochs, "rate": rate, "dropout": dropout,
         "update": update, "emissions": emissions, "smoothing": smoothing,
         "tolerance": tolerance, "max_iterations": max_iterations, "patience": patience,
     }  # fmt: skip
-    estimator = make_estimator(
-        model, features, **settings, **{k: v for k, v in chosen.items() if v is not None}
-    )
+    given = {k: v for k, v in chosen.items() if v is not None}
+    asked: dict[str, Any] = {"factors": factors, "penalties": penalties, "strength": strength}
+    around: dict[str, Any] = {k: v for k, v in asked.items() if v is not None}
+    if consistency or factors is not None:
+        around |= {name: given.pop(name) for name in ("folds",) if name in given}
+    elif around:
+        raise SkipchainError(f"--{next(iter(around))} needs --consistency or --factors")
+    estimator = make_estimator(model, features, **settings, **given)
+    if consistency or factors is not None:
+        from skipchain.models.factoring import Factored
+
+        if consistency and factors is not None and "consistency" not in factors:
+            around["factors"] = f"consistency; {factors}"
+        estimator = Factored(estimator, threads=threads, **around)
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
     with compile_notice(quiet=quiet), warned, watched as display:
@@ -326,3 +371,10 @@ def _beside(observation: str | None) -> Any:
     if observation is None or not is_model_file(observation):
         return observation
     return load_model(observation)
+
+
+def _listed(experts: str | None) -> list[Any] | None:
+    """The parts of a list, those that are in files as models."""
+    if experts is None:
+        return None
+    return [_beside(part.strip()) for part in experts.split(";") if part.strip()]

@@ -135,8 +135,7 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
             if first == last:
                 ranked.append(Ranked(paths[:1], np.ones(1)))
                 continue
-            edge = p.edge[first:last] if len(p.edge) > 1 else p.edge
-            best_paths(p.node[first:last], edge, k, paths, values)
+            best_paths(p.node[first:last], p.tables(first, last), k, paths, values)
             real = values > -np.inf
             ranked.append(Ranked(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
         return ranked

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.groups import LabelFeatures
+from skipchain.inference.states import StateScores
+from skipchain.inference.states import marginals as state_marginals
 from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded
 from skipchain.parallel import Workers, blocks
+from skipchain.scorers.experts import expert_tables
 
 Floats = NDArray[np.float64]
 
@@ -46,22 +51,25 @@ def marginals(
     features: LabelFeatures,
     sampling: Sampling,
     workers: Workers,
+    experts: Sequence[StateScores] = (),
 ) -> Floats:
     """The probability of each label at each token, averaged over samples. [N, L]
 
     node [N, L] are the scores of labels by themselves, inputs [N, H] or [0, H] those that the
-    input gives the units. Every chain draws the same random numbers, so that it gets the same
-    labels whatever stands beside it. Without groups this is exact.
+    input gives the units; ``experts`` are models of hidden states that the labels come from, too.
+    Every chain draws the same random numbers, so that it gets the same labels whatever stands
+    beside it. Without groups and experts this is exact.
     """
     found = np.empty_like(node)
-    current = node.argmax(axis=1).astype(np.int32)
+    current = first_labels(node, experts, workers)
     chains = len(offsets) - 1
-    states = np.repeat(rbm.seeded(sampling.seed, 0, 1), chains)
+    states = np.repeat(seeded(sampling.seed, 0, 1), chains)
     layout, tables, heats = features.layout, features.tables, sampling.heats
 
     def run(block: tuple[int, int]) -> None:
+        beside = expert_tables([own.potentials(block) for own in experts])
         rbm.sample(
-            node, inputs, offsets, block, layout, tables, heats, sampling.samples, states,
+            node, inputs, offsets, block, layout, tables, beside, heats, sampling.samples, states,
             current, found,
         )  # fmt: skip
 
@@ -69,8 +77,24 @@ def marginals(
     return found
 
 
+def first_labels(
+    node: Floats, experts: Sequence[StateScores], workers: Workers
+) -> NDArray[np.int32]:
+    """The labels to begin with: the best of each token by its scores and by each expert. [N]"""
+    scores = node
+    for own in experts:
+        chance = state_marginals(own, workers)
+        scores = scores + np.log(np.maximum(chance, np.finfo(np.float64).tiny))
+    best: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
+    return best
+
+
 def trace(
-    node: Floats, inputs: Floats, features: LabelFeatures, sampling: Sampling
+    node: Floats,
+    inputs: Floats,
+    features: LabelFeatures,
+    sampling: Sampling,
+    experts: Sequence[StateScores] = (),
 ) -> list[Floats]:
     """p(h = 1 | y) of the units along one sequence, in each step that counts.
 
@@ -79,8 +103,9 @@ def trace(
     length, size = node.shape
     offsets = np.array([0, length], np.int64)
     layout, tables = features.layout, features.tables
-    current, own = node.argmax(axis=1).astype(np.int32), np.empty_like(node)
-    states = rbm.seeded(sampling.seed, 0, 1)
+    current, own = first_labels(node, experts, Workers(1)), np.empty_like(node)
+    beside = expert_tables([expert.potentials((0, 1)) for expert in experts])
+    states = seeded(sampling.seed, 0, 1)
     counts = np.maximum(length - layout.last - layout.first, 0).tolist()
     found = [
         np.empty((sampling.samples, count, group.units))
@@ -89,7 +114,7 @@ def trace(
     for step, heat in enumerate(sampling.heats):
         once = np.array([heat])
         rbm.sample(
-            node, inputs, offsets, (0, 1), layout, tables, once, 1, states, current, own
+            node, inputs, offsets, (0, 1), layout, tables, beside, once, 1, states, current, own
         )  # fmt: skip
         if step >= sampling.burn_in:
             for number, out in enumerate(found):

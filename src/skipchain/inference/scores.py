@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ class Scores:
 
     ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
     ``local`` each position is normalised given the label before it. ``histories`` make a label
-    depend on more labels before it.
+    depend on more labels before it. ``extra`` [N, L] is added to the scores of labels after all.
     """
 
     data: Dataset
@@ -33,6 +33,7 @@ class Scores:
     allowed: NDArray[np.bool_] | None = None
     local: bool = False
     histories: Histories | None = None
+    extra: Floats | None = None
 
     @classmethod
     def of(
@@ -75,6 +76,8 @@ class Scores:
             potentials = potentials.constrained(self.constraints)
         if self.allowed is not None:
             potentials = potentials.clamped(self.allowed[potentials.tokens])
+        if self.extra is not None:
+            potentials = replace(potentials, node=potentials.node + self.extra[potentials.tokens])
         return potentials
 
 

@@ -77,8 +77,8 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
             node = p.node[a:b].copy()
             sets = windows.allowed[windows.rows[w] : windows.rows[w] + stop - start]
             node[start - a : stop - a][~sets] = -np.inf
-            chain = Potentials(node, _part(p.edge, a, b), np.array([0, b - a]))
-            free = Potentials(opened.node[a:b], _part(opened.edge, a, b), chain.offsets)
+            chain = Potentials(node, p.tables(a, b), np.array([0, b - a]))
+            free = Potentials(opened.node[a:b], opened.tables(a, b), chain.offsets)
             inside = _sums(scores, chain, free, np.empty_like(node))[0]
             out[w] = min(1.0, np.exp(inside - whole[c]))
 
@@ -113,7 +113,7 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
                 ranked.append(Ranked(paths[:1], np.ones(1)))
                 continue
             kernel.nbest(
-                p.node[a:b], _part(p.edge, a, b), opened.node[a:b], _part(opened.edge, a, b),
+                p.node[a:b], p.tables(a, b), opened.node[a:b], opened.tables(a, b),
                 scores.weights.second, scores.local, k, paths, values,
             )  # fmt: skip
             tops[c] = values[0]
@@ -127,8 +127,3 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
 
     found = workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return [ranked for part in found for ranked in part]
-
-
-def _part(edge: Floats, first: int, last: int) -> Floats:
-    """The tables of one chain."""
-    return edge[first:last] if len(edge) > 1 else edge

@@ -15,8 +15,11 @@ only is left out. Given the labels all units are independent, and given the unit
 step of Gibbs sampling goes through the replicas once, and adds the weights of those that are on to
 the scores of their labels. Units need not be kept.
 
-Each chain has a generator of random numbers of its own (SplitMix64), so that chains can be worked
-on in any order, by any number of threads, with the same result.
+Where there are experts (`kernels.experts`), their hidden states are drawn in the same step, and
+what they say of labels is added to the scores, too.
+
+Each chain has a generator of random numbers of its own, so that chains can be worked on in any
+order, by any number of threads, with the same result.
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX2 = np.uint64(0x94D049BB133111EB)
-UNIT = 2.0**-53
+from skipchain.kernels.experts import add_states, count_states, draw
+from skipchain.kernels.random import uniform
+
+# Compiled with experts 8784065df9fd
+# Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
 # be compared with, so that an exponential is seldom needed
@@ -65,15 +69,10 @@ class Tables(NamedTuple):
     bias: np.ndarray  # [H]
 
 
-def seeded(seed, stream, count):
-    """The generators' first states for ``count`` chains: other seeds and streams, other numbers."""
-    return np.random.SeedSequence((seed, stream)).generate_state(count, np.uint64)
-
-
 @njit(nogil=True, cache=True)
 def contrast(
-    node, inputs, offsets, chains, layout, tables, labels, steps, states, current, gradient,
-    bias_gradient, residuals, hidden,
+    node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
+    gradient, bias_gradient, residuals, hidden, moved, emitted,
 ):  # fmt: skip
     """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
 
@@ -81,30 +80,34 @@ def contrast(
     where the last call ended), and takes up those reached. To gradient (as ``up``) and
     bias_gradient [H] the differences of σ(a) are *added* (5.10, 5.11); residuals [N, L] are the
     labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, H] or [0, H]
-    the differences of σ(a) are added at the replicas' own places. Returned is −log p(labels | h),
-    h drawn in the first step, summed over positions: how badly labels are reconstructed.
+    the differences of σ(a) are added at the replicas' own places; to moved and emitted those of the
+    experts' states (`count_states`). Returned is −log p(labels | h), h drawn in the first step,
+    summed over positions: how badly labels are reconstructed.
     """
     size = node.shape[1]
     chance = np.empty(size)
     scores = np.empty((_longest(offsets, chains), size))
     active = np.empty(len(tables.bias))
     lost = 0.0
+    base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         _statistics(
             labels, first, length, size, inputs, layout, tables, 1.0, active, gradient,
             bias_gradient, hidden,
         )  # fmt: skip
+        count_states(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
             _score(
                 current, first, length, node, inputs, 1.0, layout, tables, states, c, active, scores
             )
+            add_states(experts, current, first, length, base, 1.0, step, states, c, scores)
             for t in range(length):
                 _normalise(scores, t, chance)
                 gold = labels[first + t]
                 if step == 0:
                     lost -= np.log(max(chance[gold], 1e-300))
-                current[first + t] = _draw(chance, states, c)
+                current[first + t] = draw(chance, states, c)
                 if step == steps - 1:
                     for j in range(size):
                         residuals[first + t, j] = -chance[j]
@@ -113,11 +116,14 @@ def contrast(
             current, first, length, size, inputs, layout, tables, -1.0, active, gradient,
             bias_gradient, hidden,
         )  # fmt: skip
+        count_states(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
 
 @njit(nogil=True, cache=True)
-def sample(node, inputs, offsets, chains, layout, tables, heats, kept, states, current, marginals):
+def sample(
+    node, inputs, offsets, chains, layout, tables, experts, heats, kept, states, current, marginals
+):  # fmt: skip
     """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
 
     In step s all scores are multiplied by heats[s]; over the last ``kept`` steps p(y | h) is
@@ -128,6 +134,7 @@ def sample(node, inputs, offsets, chains, layout, tables, heats, kept, states, c
     chance = np.empty(size)
     scores = np.empty((_longest(offsets, chains), size))
     active = np.empty(len(tables.bias))
+    base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         marginals[first : first + length] = 0.0
@@ -137,9 +144,10 @@ def sample(node, inputs, offsets, chains, layout, tables, heats, kept, states, c
                 current, first, length, node, inputs, heats[s], layout, tables, states, c, active,
                 scores,
             )  # fmt: skip
+            add_states(experts, current, first, length, base, heats[s], s, states, c, scores)
             for t in range(length):
                 _normalise(scores, t, chance)
-                current[first + t] = _draw(chance, states, c)
+                current[first + t] = draw(chance, states, c)
                 if keep:
                     for j in range(size):
                         marginals[first + t, j] += chance[j] / kept
@@ -245,7 +253,7 @@ def _activate(labels, begin, length, size, inputs, r, g, layout, tables, out):
 @njit(nogil=True, cache=True)
 def _is_on(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
-    u = _uniform(states, c)
+    u = uniform(states, c)
     if a >= REACH:
         return True
     if a < -REACH:
@@ -276,24 +284,3 @@ def _normalise(scores, t, chance):
         total += chance[j]
     for j in range(len(chance)):
         chance[j] /= total
-
-
-@njit(nogil=True, cache=True)
-def _draw(chance, states, c):
-    """One of the labels, by their probabilities."""
-    u = _uniform(states, c)
-    for j in range(len(chance) - 1):
-        u -= chance[j]
-        if u < 0.0:
-            return j
-    return len(chance) - 1
-
-
-@njit(nogil=True, cache=True)
-def _uniform(states, c):
-    """The next number in [0, 1) of chain c."""
-    states[c] += STEP
-    z = states[c]
-    z = (z ^ (z >> np.uint64(30))) * MIX1
-    z = (z ^ (z >> np.uint64(27))) * MIX2
-    return np.float64((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * UNIT

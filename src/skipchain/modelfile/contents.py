@@ -15,7 +15,7 @@ from skipchain.modelfile.tables import Arrays
 from skipchain.models.model import Model
 from skipchain.schemes import check_scheme
 
-MARKS = {"edges": "graphs", "groups": "labelfeatures", "states": "states"}
+MARKS = {"factors": "factored", "edges": "graphs", "groups": "labelfeatures", "states": "states"}
 """Entries of the header that only one form has; files without any are of chains."""
 
 

@@ -1,4 +1,4 @@
-"""Models with label features in model files; they may have another model inside."""
+"""Models with label features in model files; they may have other models inside."""
 
 from __future__ import annotations
 
@@ -13,25 +13,33 @@ from skipchain.inference.gibbs import Sampling
 from skipchain.modelfile.contents import contents, model_of
 from skipchain.modelfile.tables import Arrays, dense, sparse
 from skipchain.models.inputs import Features
+from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
+from skipchain.models.states import StateModel
 
 BASE = "base."  # before the names of arrays of the model inside
+EXPERT = "expert.{}."  # the same of the experts, by their numbers
 
 
 def parts(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model with label features holds beside labels and features."""
     arrays = {**sparse("weights", model.weights), **sparse("units", model.units.vector)}
-    header = {
+    header: dict[str, Any] = {
         "groups": groups_text(model.units.groups),
         "borders": model.units.borders,
         "observed": len(model.weights) > 0,
         "sampling": asdict(model.sampling),
         "gamma": model.gamma,
         "base": None,
+        "experts": [],
     }
     if model.base is not None:
-        header["base"], inside = contents(model.base)
-        arrays |= {f"{BASE}{name}": own for name, own in inside.items()}
+        header["base"], inside = _put_inside(model.base, BASE)
+        arrays |= inside
+    for number, expert in enumerate(model.experts):
+        own, inside = _put_inside(expert, EXPERT.format(number))
+        header["experts"].append(own)
+        arrays |= inside
     return header, arrays
 
 
@@ -67,13 +75,30 @@ def read(
         raise ValueError(f"gamma is {gamma}")
     base = None
     if header["base"] is not None:
-        inside = {
-            name.removeprefix(BASE): own for name, own in arrays.items() if name.startswith(BASE)
-        }
-        base = model_of(header["base"], inside, functions, path)
+        base = model_of(header["base"], _taken_out(arrays, BASE), functions, path)
         if base.labels != labels:
             raise ValueError("the model beside has other labels")
+    experts = []
+    for number, inside in enumerate(header.get("experts", [])):
+        expert = model_of(inside, _taken_out(arrays, EXPERT.format(number)), functions, path)
+        if not isinstance(expert, StateModel) or expert.labels != labels:
+            raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
+        experts.append(expert)
     return RBMModel(
         str(header["kind"]), labels, features, weights, units, sampling, base, gamma,
         header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+        tuple(experts),
     )  # fmt: skip
+
+
+def _put_inside(model: Model, prefix: str) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a model that is part of another one."""
+    header, arrays = contents(model)
+    return header, {f"{prefix}{name}": own for name, own in arrays.items()}
+
+
+def _taken_out(arrays: Arrays, prefix: str) -> Arrays:
+    """The arrays of a model inside, under their own names."""
+    return {
+        name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)
+    }

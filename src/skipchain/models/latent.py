@@ -30,6 +30,7 @@ from skipchain.objectives.latent import (
     StateLikelihood,
     StateMarginals,
     StateObjective,
+    expected_counts,
 )
 from skipchain.parallel import Workers
 from skipchain.scorers.states import StateScorer, StateWeights
@@ -329,9 +330,9 @@ class LatentEstimator(Labeller):
 
     def _facts(self, task: StateTask, vector: Floats) -> dict[str, Any]:
         """How often states follow each other and emit labels in the training data, as expected."""
-        bound = ExpectedLikelihood(task.data, task.scorer, task.workers, local=self.local)
-        bound.expect(vector)
-        pairs, emitted = bound.counts()
+        pairs, emitted = expected_counts(
+            task.data, task.scorer, vector, task.workers, local=self.local
+        )
         return {"followed": pairs.tolist(), "emitted": emitted.tolist()}
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.dataset import Dataset
-from skipchain.errors import CorpusError, ParameterError, SkipchainError, SkipchainWarning
+from skipchain.errors import CorpusError, ParameterError, SkipchainWarning
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.groups import BORDERS, INSIDE, PARTIAL, Group, LabelFeatures, parse_groups
@@ -25,17 +25,26 @@ from skipchain.learn.step import Minimum, Step
 from skipchain.models import estimator_class, make_estimator
 from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Progress, problem_of
-from skipchain.models.inputs import Known, as_input, chain_offsets, chosen, fit_features
-from skipchain.models.labeller import Labeller, plain, written
+from skipchain.models.inputs import as_input, fit_features
+from skipchain.models.labeller import Labeller, plain
+from skipchain.models.latent import LatentEstimator
 from skipchain.models.maxent import MaxEnt
 from skipchain.models.model import Model
+from skipchain.models.rbmbeside import marginals_beside, told, written_like
+from skipchain.models.rbmexperts import (
+    check_labels,
+    counted,
+    expert_data,
+    experts_text,
+    fitted_experts,
+    parse_experts,
+)
 from skipchain.models.rbmmodel import RBMModel, tempered
 from skipchain.models.rbmrun import RBMTask, Run
 from skipchain.models.sequence import Task
-from skipchain.objectives.contrastive import Batch
+from skipchain.models.states import StateModel
 from skipchain.parallel import Workers
 from skipchain.scorers.linear import Weights
-from skipchain.scorers.tables import TableScorer
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +78,11 @@ class RBMCRF(Labeller):
         taken. A model that is fitted is taken as it is. Another estimator, or a kind of one such as
         ``crf``, is fitted first; label features then learn beside what it says of parts of the data
         that it was not shown (``folds`` of them), since it is too sure of what it was.
+    experts
+        Models of hidden states that are learnt together with the label features: HRFs and IOHMMs,
+        or text: ``"hrf:4; iohmm:2"``. They begin with what they have learnt if they are fitted,
+        else they are fitted first. A logistic regression beside them begins with nothing;
+        ``observation="none"`` leaves it out.
     warm, spread
         Weights begin at random between −``spread`` and ``spread``; ``warm`` begins with those of
         the logistic regression where they would end if there were no label features.
@@ -112,6 +126,7 @@ class RBMCRF(Labeller):
         observation: str | Model | Labeller = LR,
         gamma: float = 1.0,
         folds: int = 5,
+        experts: str | LatentEstimator | StateModel | Sequence[Any] = (),
         warm: bool = True,
         spread: float = 1.0,
         encoding: str | None = "bioes",
@@ -141,6 +156,7 @@ class RBMCRF(Labeller):
         self.observation = observation
         self.gamma = gamma
         self.folds = folds
+        self.experts = experts
         self.warm = warm
         self.spread = spread
         self.encoding = encoding
@@ -169,6 +185,9 @@ class RBMCRF(Labeller):
         short: dict[str, Any] = {"epochs": 1, "restarts": 1, "folds": 2}
         if isinstance(self.observation, Labeller):
             short["observation"] = self.observation.shortened()
+        short["experts"] = tuple(
+            own.shortened() if isinstance(own, Labeller) else own for own in self._experts()
+        )
         return type(self)(**{**self.get_params(), **short})
 
     # Fitting -----------------------------------------------------------------------------------
@@ -201,12 +220,16 @@ class RBMCRF(Labeller):
             score = None if dev is None else HeldOut(model, dev, dev_y).score(model, workers)
         if progress is not None:
             progress.end(minimum)
-        settings = {**self.get_params(), "observation": _told(self.observation)}
+        settings = {
+            **self.get_params(),
+            "observation": told(self.observation),
+            "experts": experts_text(self._experts()),
+        }
         summary = self._summary(
             minimum,
             tokens=task.data.n_tokens,
             sequences=len(task.data.offsets) - 1,
-            parameters=int(task.blank.weights.size + task.blank.units.free.sum()),
+            parameters=task.parameters,
             dev=score,
             settings=plain(settings),
         )
@@ -219,13 +242,16 @@ class RBMCRF(Labeller):
     def _begin(self, given: Corpus | Sequence[Any], y: Any, workers: Workers) -> RBMTask:
         """The data to learn from, and a model of its features and labels without weights."""
         base, fixed = self._base(given, y, workers)
-        if base is None:
+        experts = fitted_experts(self._experts(), given, y)
+        beside = (*experts, *(() if base is None else (base,)))
+        check_labels(beside)
+        if beside:
+            known, scheme = self._known(given, y)
+            encoding, names = beside[0].encoding, beside[0].labels
+            known = written_like(beside[0], known, scheme)
+        else:
             known, scheme, encoding = self._labels(given, y)
             names = known.names
-        else:
-            known, scheme = self._known(given, y)
-            encoding, names = base.encoding, base.labels
-            known = _like(base, known, scheme)
         features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
         if rows.tokens.n_rows == 0:
             raise CorpusError("there is no token to learn from")
@@ -242,12 +268,13 @@ class RBMCRF(Labeller):
         blank = RBMModel(
             self.kind, names, features, np.zeros((count, size)), units,
             Sampling(self.burn_in, self.samples, self.annealed, self.seed), base, self.gamma,
-            scheme, encoding, self.constraints != "none",
+            scheme, encoding, self.constraints != "none", experts=experts,
         )  # fmt: skip
         labels, _ = known.numbers(names)
         if fixed is None:
             fixed = np.zeros((len(labels), size))
-        return RBMTask(Dataset(rows, offsets, labels), fixed, blank)
+        seen = tuple(expert_data(own, given, labels, workers) for own in experts)
+        return RBMTask(Dataset(rows, offsets, labels), fixed, blank, seen)
 
     def _learn(
         self, task: RBMTask, workers: Workers, progress: Progress | None
@@ -286,13 +313,19 @@ class RBMCRF(Labeller):
         models = [run.model(run.average) for run in runs]
         losses = outer.map(lambda model: self._loss(model, task, inner), models)
         best = int(np.argmin(losses))
-        return models[best], replace(minimum, vector=runs[best].average, loss=losses[best])
+        experts = zip(models[best].experts, task.experts, strict=True)
+        found = replace(
+            models[best], experts=tuple(counted(own, seen, workers) for own, seen in experts)
+        )
+        return found, replace(minimum, vector=runs[best].average, loss=losses[best])
 
     def _first(self, task: RBMTask, workers: Workers) -> Floats | None:
         """The weights of the input as they are learnt alone; None where they begin at random."""
         if self.observation != LR or not self.warm:
             return None
         blank, data = task.blank, task.data
+        if blank.experts:  # they have learnt it
+            return np.zeros_like(blank.weights)
         size = len(blank.labels)
         chain = ChainModel(
             MaxEnt.kind, blank.labels, blank.features, Weights.zeros(0, 0, size), local=True
@@ -303,15 +336,13 @@ class RBMCRF(Labeller):
 
     def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
-        data = task.data
-        assert data.labels is not None
-        scorer = TableScorer(data.rows)
-        whole = Batch(scorer, task.fixed, data.offsets, data.labels, bool(len(model.weights)))
+        whole = task.whole()
         found = gibbs.marginals(
             whole.node(model.weights, workers), whole.inputs(model.units, workers),
-            data.offsets, model.units, model.sampling, workers,
+            whole.offsets, model.units, model.sampling, workers,
+            model.states(task.experts, workers),
         )  # fmt: skip
-        gold = found[np.arange(len(found)), data.labels]
+        gold = found[np.arange(len(found)), whole.labels]
         return float(-np.log(np.maximum(gold, np.finfo(np.float64).tiny)).sum())
 
     # The model beside --------------------------------------------------------------------------
@@ -325,41 +356,17 @@ class RBMCRF(Labeller):
             if found in OBSERVATIONS:
                 return None, None
             found = self._beside(found)
-        if isinstance(found, Labeller) and not hasattr(found, "model_"):
-            return self._crossed(found, given, y, workers)
-        base = found.fitted if isinstance(found, Labeller) else found
-        scores = base.scores(given, workers)
-        return base, tempered(base.marginals(scores, workers), self.gamma)
+        base, marginals = marginals_beside(found, given, y, self.folds, self.seed, workers)
+        return base, tempered(marginals, self.gamma)
 
-    def _beside(self, kind: str) -> Labeller:
-        """An estimator of a kind with the settings of this one."""
+    def _beside(self, kind: str, **settings: Any) -> Labeller:
+        """An estimator of a kind with the settings of this one, and some of its own."""
         known = estimator_class(kind)._parameters()
-        return make_estimator(
-            kind, self.features, **{name: getattr(self, name) for name in SHARED if name in known}
-        )
+        shared = {name: getattr(self, name) for name in SHARED if name in known}
+        return make_estimator(kind, self.features, **shared, **settings)
 
-    def _crossed(
-        self, estimator: Labeller, given: Corpus | Sequence[Any], y: Any, workers: Workers
-    ) -> tuple[Model, Floats]:
-        """An estimator fitted to all data, and what it says of each part after seeing the others.
-
-        Parts are whole documents where there are enough of them, so that linked labels stay so.
-        """
-        parts = _parts(given, self.folds, self.seed)
-        base = _fitted(estimator, given, y, np.arange(int(max(map(max, parts))) + 1))
-        starts = chain_offsets(given)
-        number = {label: k for k, label in enumerate(base.fitted.labels)}
-        found = np.zeros((int(starts[-1]), len(number)))
-        everything = np.concatenate(parts)
-        for part in parts:
-            others = np.sort(np.setdiff1d(everything, part))
-            model = _fitted(estimator, given, y, others).fitted
-            scores = model.scores(chosen(given, None, part)[0], workers)
-            tokens = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in part])
-            columns = [(k, number[own]) for k, own in enumerate(model.labels) if own in number]
-            source, target = (np.array(side) for side in zip(*columns, strict=True))
-            found[np.ix_(tokens, target)] = model.marginals(scores, workers)[:, source]
-        return base.fitted, tempered(found, self.gamma)
+    def _experts(self) -> tuple[LatentEstimator | StateModel, ...]:
+        return parse_experts(self.experts, lambda kind, states: self._beside(kind, states=states))
 
     # Settings ----------------------------------------------------------------------------------
 
@@ -392,9 +399,11 @@ class RBMCRF(Labeller):
                 f"model, got "
                 f"{type(self.observation).__name__}"
             )
-        if self.observation == NONE and not any(group.conditioned for group in groups):
+        sighted = any(group.conditioned for group in groups) or self._experts()
+        if self.observation == NONE and not sighted:
             raise ParameterError(
-                "observation='none' needs a group that sees the input, such as '4:-1..0|x'"
+                "observation='none' needs a group that sees the input, such as '4:-1..0|x', or "
+                "experts, such as 'hrf:4'"
             )
 
     def _check_lengths(self, groups: Sequence[Group], offsets: NDArray[np.int64]) -> None:
@@ -436,48 +445,3 @@ def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
             f"as '1, 500:3' (3 from epoch 500 on), got {given!r}"
         )
     return found
-
-
-def _told(observation: str | Model | Labeller) -> str:
-    """What a model file says of the model beside."""
-    if isinstance(observation, str):
-        return observation
-    return observation.kind if isinstance(observation, Model) else repr(observation)
-
-
-def _like(base: Model, known: Known, scheme: str | None) -> Known:
-    """Labels written as a pre-trained model has them; those that it does not know are refused."""
-    if scheme is not None and base.encoding is not None:
-        known = written(known, scheme, base.encoding)
-    strange = sorted(set(known.names) - set(base.labels))
-    if strange:
-        raise SkipchainError(
-            f"the model beside ({base.kind}) does not know the label {strange[0]!r}; it has "
-            f"{', '.join(base.labels)}: train it on data with the same labels"
-        )
-    return known
-
-
-def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[NDArray[np.int64]]:
-    """Sequence numbers in parts of about the same size, by documents where there are enough."""
-    count = len(given)
-    starts = np.arange(count + 1)
-    if isinstance(given, Corpus) and given.n_documents >= 2 * folds:
-        starts = given.documents
-    if len(starts) - 1 < folds:
-        raise ParameterError(
-            f"{folds} folds need as many sequences, but there are {len(starts) - 1}; give fewer "
-            "folds, or a model that is fitted"
-        )
-    order = np.random.default_rng(seed).permutation(len(starts) - 1)
-    return [
-        np.concatenate([np.arange(starts[k], starts[k + 1]) for k in np.sort(order[part::folds])])
-        for part in range(folds)
-    ]
-
-
-def _fitted(
-    estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: NDArray[np.int64]
-) -> Labeller:
-    """A copy of an estimator, fitted to some of the sequences."""
-    return type(estimator)(**estimator.get_params()).fit(*chosen(given, y, sequences))

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
+from skipchain.dataset import Dataset
 from skipchain.features.rows import Rows
 from skipchain.groups import LabelFeatures
 from skipchain.inference import gibbs
 from skipchain.inference.gibbs import Sampling
 from skipchain.inference.marginals import DECODERS, best_labels
+from skipchain.inference.states import StateScores
 from skipchain.models.inputs import Features, as_input, encode
 from skipchain.models.model import BEAM, Model
+from skipchain.models.states import StateModel
 from skipchain.parallel import Workers
 from skipchain.scorers.tables import table_scores
 
@@ -28,11 +31,12 @@ SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """Input as a model with label features sees it; ``base`` as its pre-trained model does."""
+    """Input as a model with label features sees it, its pre-trained model and its experts do."""
 
     rows: Rows
     offsets: NDArray[np.int64]  # [C + 1]
     base: Any = None
+    experts: tuple[Dataset, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ class RBMModel(Model):
     """What fitting a model with label features leaves, and what a model file holds.
 
     Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
-    the model ``base``, to the power of ``gamma``. The units of ``units`` look at windows of labels.
-    Marginals are found by sampling.
+    the model ``base``, to the power of ``gamma``. The units of ``units`` look at windows of labels,
+    and the hidden states of ``experts`` emit them. Marginals are found by sampling.
     """
 
     form = "labelfeatures"
@@ -67,12 +71,14 @@ class RBMModel(Model):
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
+    experts: tuple[StateModel, ...] = ()
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Observed:
         """The input encoded."""
         rows, offsets = encode(self.features, given, workers)
         base = None if self.base is None else self.base.dataset(given, workers)
-        return Observed(rows, offsets, base)
+        experts = tuple(own.dataset(given, workers) for own in self.experts)
+        return Observed(rows, offsets, base, experts)
 
     def scored(
         self, data: Observed, workers: Workers, allowed: NDArray[np.bool_] | None = None
@@ -81,7 +87,10 @@ class RBMModel(Model):
         node, inputs = self.potentials(data, workers)
         if allowed is not None:
             node = np.where(allowed, node, -np.inf)
-        found = gibbs.marginals(node, inputs, data.offsets, self.units, self.sampling, workers)
+        found = gibbs.marginals(
+            node, inputs, data.offsets, self.units, self.sampling, workers,
+            self.states(data.experts, workers),
+        )  # fmt: skip
         return Sampled(data.offsets, found, data.rows.unknown)
 
     def scores(
@@ -106,6 +115,10 @@ class RBMModel(Model):
         inputs = self.units.inputs
         return node, table_scores(data.rows, inputs, workers) if len(inputs) else inputs
 
+    def states(self, data: Sequence[Dataset], workers: Workers) -> list[StateScores]:
+        """What the experts say of their input."""
+        return [own.scored(each, workers) for own, each in zip(self.experts, data, strict=True)]
+
     def trace(self, sequence: Any) -> tuple[list[str], list[Floats]]:
         """How the units fire along one sequence while it is sampled: labels, and a group each.
 
@@ -115,8 +128,9 @@ class RBMModel(Model):
         with Workers(1) as workers:
             data = self.dataset(given, workers)
             node, inputs = self.potentials(data, workers)
+            experts = self.states(data.experts, workers)
             found = self.label(given, workers)[0]
-        return found, gibbs.trace(node, inputs, self.units, self.sampling)
+        return found, gibbs.trace(node, inputs, self.units, self.sampling, experts)
 
     def decode(
         self, scores: Sampled, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -145,7 +159,8 @@ class RBMModel(Model):
     def active(self) -> int:
         """How many weights are not zero."""
         own = int(np.count_nonzero(self.weights)) + int(np.count_nonzero(self.units.vector))
-        return own + (0 if self.base is None else self.base.active)
+        inside: list[Model] = [*self.experts, *([] if self.base is None else [self.base])]
+        return own + sum(model.active for model in inside)
 
     def pruned(self) -> RBMModel:
         """Without features whose weights are all zero; predictions stay the same."""
@@ -160,6 +175,7 @@ class RBMModel(Model):
             weights=self.weights[used] if len(self.weights) else self.weights,
             units=self.units.kept(used),
             base=None if self.base is None else self.base.pruned(),
+            experts=tuple(own.pruned() for own in self.experts),
         )
 
 

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
-from skipchain.kernels.rbm import seeded
+from skipchain.features.rows import Rows
+from skipchain.kernels.random import seeded
 from skipchain.learn.momentum import Momentum
+from skipchain.models.rbmexperts import learnt_weights
 from skipchain.models.rbmmodel import RBMModel
 from skipchain.objectives.contrastive import Batch
+from skipchain.objectives.experts import Expert
 from skipchain.parallel import Workers
 from skipchain.scorers.tables import TableScorer
 
@@ -24,11 +27,28 @@ LARGEST = 1000.0  # a weight beyond this has left all reason
 
 @dataclass(frozen=True)
 class RBMTask:
-    """Everything to learn from: ``fixed`` [N, L] are the scores of a pre-trained model."""
+    """Everything to learn from: ``fixed`` [N, L] are the scores of a pre-trained model.
+
+    ``experts`` are the same data as the experts of the ``blank`` model see them.
+    """
 
     data: Dataset
     fixed: Floats
     blank: RBMModel
+    experts: tuple[Dataset, ...] = ()
+
+    @property
+    def parameters(self) -> int:
+        """How many weights are learnt."""
+        blank = self.blank
+        own = blank.weights.size + int(blank.units.free.sum())
+        return own + sum(int(learnt_weights(each.weights).sum()) for each in blank.experts)
+
+    def whole(self) -> Batch:
+        """All sequences together."""
+        data = self.data
+        assert data.labels is not None
+        return self._batch(data.rows, self.fixed, data.offsets, data.labels, self.experts)
 
     def batches(self, size: int | None, seed: int) -> list[Batch]:
         """The sequences in batches, in a random order that stays; empty ones are left out."""
@@ -46,13 +66,28 @@ class RBMTask:
                 [np.arange(data.offsets[c], data.offsets[c + 1]) for c in own.tolist()]
             )
             offsets = np.concatenate([[0], np.cumsum(lengths[own])])
+            experts = [Dataset(each.rows.take(tokens), offsets) for each in self.experts]
             found.append(
-                Batch(
-                    TableScorer(data.rows.take(tokens)), self.fixed[tokens], offsets,
-                    data.labels[tokens], bool(len(self.blank.weights)),
+                self._batch(
+                    data.rows.take(tokens), self.fixed[tokens], offsets, data.labels[tokens],
+                    experts,
                 )
             )  # fmt: skip
         return found
+
+    def _batch(
+        self,
+        rows: Rows,
+        fixed: Floats,
+        offsets: NDArray[np.int64],
+        labels: NDArray[np.int32],
+        experts: Sequence[Dataset],
+    ) -> Batch:
+        own = [
+            Expert(data, model.n_states, len(model.labels), local=model.local)
+            for data, model in zip(experts, self.blank.experts, strict=True)
+        ]
+        return Batch(TableScorer(rows), fixed, offsets, labels, bool(len(self.blank.weights)), own)
 
 
 class Run:
@@ -73,10 +108,13 @@ class Run:
         rng = np.random.default_rng((seed, number))
         units = blank.units
         learnt = blank.weights.size
-        self._free = np.concatenate([np.ones(learnt), units.free])
+        experts = [own.weights for own in blank.experts]
+        self._free = np.concatenate([np.ones(learnt), units.free, *map(learnt_weights, experts)])
         self.vector = rng.uniform(-spread, spread, len(self._free)) * self._free
         if table is not None:
             self.vector[:learnt] = table.ravel()
+        if experts:
+            self.vector[learnt + units.size :] = np.concatenate([own.vector for own in experts])
         self.average = self.vector
         self._averaged = 0
         self._average_from = average_from
@@ -95,11 +133,17 @@ class Run:
 
     def model(self, vector: Floats) -> RBMModel:
         """The model of a vector, whose memory it shares."""
-        table, units = np.split(vector, [self._blank.weights.size])
+        blank = self._blank
+        sizes = [blank.weights.size, blank.units.size, *(own.weights.size for own in blank.experts)]
+        table, units, *experts = np.split(vector, np.cumsum(sizes)[:-1])
         return replace(
-            self._blank,
-            weights=table.reshape(self._blank.weights.shape),
-            units=self._blank.units.filled(units),
+            blank,
+            weights=table.reshape(blank.weights.shape),
+            units=blank.units.filled(units),
+            experts=tuple(
+                own.filled(own.weights.like(part))
+                for own, part in zip(blank.experts, experts, strict=True)
+            ),
         )
 
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
@@ -109,8 +153,9 @@ class Run:
             if not self._persistent:
                 current[:] = batch.labels
             lost, gradient = batch.contrast(
-                self._own.weights, self._own.units, steps, states, current, workers
-            )
+                self._own.weights, self._own.units, steps, states, current, workers,
+                [own.weights for own in self._own.experts],
+            )  # fmt: skip
             self._ascent.step(self.vector, self._speed, gradient * self._free, number)
             loss += lost
             if not np.abs(self.vector).max(initial=0.0) < LARGEST:  # NaN is not

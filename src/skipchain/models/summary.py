@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference.gate import FEATURES
 from skipchain.models.chain import ChainModel
+from skipchain.models.factored import FactoredModel
 from skipchain.models.graph import GraphModel
 from skipchain.models.model import Model
 from skipchain.models.rbmmodel import RBMModel
@@ -27,10 +28,11 @@ def summarise(
     the transitions are the scores of first and last labels. Those of an HMM are log-probabilities;
     what it weighs features against, log p(unknown | label), stands apart from them. A model of
     linked labels has features and transitions for each kind of edge; its features of parents have
-    the ``end`` ``parent``. A model with label features has ``groups`` of them, and the model that
-    they stand ``beside``, if any. One of hidden states tells, for each state, how often the
-    training data visit it, which labels it emits and which states follow it (in percent), and the
-    features that say most about either.
+    the ``end`` ``parent``. A model with label features has ``groups`` of them, the model that they
+    stand ``beside``, if any, and ``experts``. One of hidden states tells, for each state, how often
+    the training data visit it, which labels it emits and which states follow it (in percent), and
+    the features that say most about either. A model with factors has those of its chain, and
+    ``factors``: what pairs of spans add.
 
     >>> from skipchain import CRF, Corpus
     >>> model = CRF("word").fit(Corpus.of([["a", "b"]] * 5, [["x", "y"]] * 5)).model_
@@ -44,6 +46,9 @@ def summarise(
         return {**_common(model), **_rbm(model, top, chosen)}
     if isinstance(model, StateModel):
         return {**_common(model), **_states(model, top, chosen)}
+    if isinstance(model, FactoredModel):
+        told = [factor.told() for factor in model.factors]
+        return {**summarise(model.base, top=top, labels=labels), **_common(model), "factors": told}
     assert isinstance(model, ChainModel)
     weights, names = model.weights, model.features.names()
     by_label = {
@@ -104,6 +109,7 @@ def _rbm(model: RBMModel, top: int, labels: Sequence[str]) -> dict[str, Any]:
     """What the input says to labels, and the label features group by group."""
     names = model.features.names()
     found: dict[str, Any] = {"labels": {}, "borders": model.units.borders, "beside": None}
+    found["experts"] = [summarise(own, top=top, labels=labels) for own in model.experts]
     if len(model.weights):
         found["labels"] = {
             label: {"features": _features(model.weights[:, model.labels.index(label)], names, top)}

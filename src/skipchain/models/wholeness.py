@@ -29,6 +29,16 @@ def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None =
         return
     if corpus.links is None and any(isinstance(rule, Links | Siblings) for rule in rules):
         warnings.warn(NO_LINKS, SkipchainWarning, stacklevel=2)
+    check_whole(corpus, longest)
+
+
+def check_whole(corpus: Corpus, longest: int | None = None) -> None:
+    """Warn of a corpus that has been cut into sentences, or not cut into documents.
+
+    ``longest`` is the number of tokens of the longest document in training.
+    """
+    if not corpus.n_tokens:
+        return
     if corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
         warnings.warn(
             f"every document is one sentence, so no label can depend on another sentence; {REMEDY}",

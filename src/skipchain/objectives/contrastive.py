@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,10 @@ from numpy.typing import NDArray
 from skipchain.groups import LabelFeatures
 from skipchain.inference.gibbs import BLOCK_TOKENS
 from skipchain.kernels import rbm
+from skipchain.objectives.experts import Expert, StateContrast
 from skipchain.parallel import Workers, blocks
+from skipchain.scorers.experts import expert_tables, split_tables
+from skipchain.scorers.states import StateWeights
 from skipchain.scorers.tables import TableScorer
 
 Floats = NDArray[np.float64]
@@ -22,7 +26,7 @@ class Batch:
     """Sequences whose gradient is taken together.
 
     ``fixed`` [N, L] are scores of labels that are not learnt. Where ``learnt``, those that a table
-    [F, L] of weights of the input gives are added.
+    [F, L] of weights of the input gives are added. ``experts`` have hidden states that emit labels.
     """
 
     scorer: TableScorer
@@ -30,6 +34,7 @@ class Batch:
     offsets: NDArray[np.int64]
     labels: Labels
     learnt: bool
+    experts: Sequence[Expert] = ()
 
     def node(self, table: Floats, workers: Workers) -> Floats:
         """The scores of labels by themselves. [N, L]"""
@@ -49,8 +54,9 @@ class Batch:
         states: NDArray[np.uint64],
         current: Labels,
         workers: Workers,
+        experts: Sequence[StateWeights] = (),
     ) -> tuple[float, Floats]:
-        """The loss of one reconstruction, and the gradient of table and features as one vector.
+        """The loss of one reconstruction; the gradient of table, features, experts as one vector.
 
         It is the direction of ascent, averaged over sequences (and summed over positions: averaged
         over these, too, nothing is learnt). ``states`` [C] are random numbers of the sequences;
@@ -60,13 +66,24 @@ class Batch:
         layout, tables = features.layout, features.tables
         residuals = np.empty_like(node)
         hidden = np.zeros_like(inputs)
+        scores = [
+            own.scores(weights, workers) for own, weights in zip(self.experts, experts, strict=True)
+        ]
+        contrasts = [StateContrast.like(own) for own in scores]
 
         def run(block: tuple[int, int]) -> tuple[float, Floats, Floats]:
             weights, bias = np.zeros_like(tables.up), np.zeros_like(tables.bias)
+            potentials = [own.potentials(block) for own in scores]
+            beside = expert_tables(potentials)
+            moved, emitted = np.zeros_like(beside.moves), np.zeros_like(beside.emits)
             lost = rbm.contrast(
-                node, inputs, self.offsets, block, layout, tables, self.labels, steps, states,
-                current, weights, bias, residuals, hidden,
+                node, inputs, self.offsets, block, layout, tables, beside, self.labels, steps,
+                states, current, weights, bias, residuals, hidden, moved, emitted,
             )  # fmt: skip
+            pairs = split_tables(moved, beside.moves_at, [own.transitions for own in potentials])
+            joint = split_tables(emitted, beside.emits_at, [own.emissions for own in potentials])
+            for own, p, *parts in zip(contrasts, potentials, pairs, joint, strict=True):
+                own.put(p, *parts)
             return lost, weights, bias
 
         losses, weights, biases = zip(
@@ -77,6 +94,10 @@ class Batch:
             np.sum(weights, axis=0),
             np.sum(biases, axis=0),
             self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
+            *(
+                own.gradient(contrast, workers)
+                for own, contrast in zip(self.experts, contrasts, strict=True)
+            ),
         ]
         gradient = np.concatenate([part.ravel() for part in parts])
         return float(sum(losses)), gradient / (len(self.offsets) - 1)

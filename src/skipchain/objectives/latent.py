@@ -257,6 +257,15 @@ class ExpectedLikelihood(StateObjective):
         return expected + self._add_free(p, transitions, gains)
 
 
+def expected_counts(
+    data: Dataset, scorer: StateScorer, vector: Floats, workers: Workers, *, local: bool
+) -> tuple[Floats, Floats]:
+    """How often states follow each other [S + 1, S] and emit labels [S, L], given the labels."""
+    bound = ExpectedLikelihood(data, scorer, workers, local=local)
+    bound.expect(vector)
+    return bound.counts()
+
+
 def _sums(chain: Potentials, transitions: Floats) -> tuple[Floats, float]:
     """The marginals of states [N, S], and log Z; those of two in a row go to ``transitions``."""
     marginals = np.empty_like(chain.node)

@@ -6,5 +6,6 @@ from skipchain.problems.ambiguity import toy1
 from skipchain.problems.blocks import toy2
 from skipchain.problems.memory import toy3
 from skipchain.problems.problem import Problem
+from skipchain.problems.recall import recall
 
-__all__ = ["Problem", "toy1", "toy2", "toy3"]
+__all__ = ["Problem", "recall", "toy1", "toy2", "toy3"]

@@ -52,6 +52,18 @@ class StateWeights:
         return np.concatenate([self.transitions.ravel(), self.emissions.ravel()])
 
     @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return self.transitions.size + self.emissions.size
+
+    def like(self, vector: Floats) -> StateWeights:
+        """Tables of the same shapes from a vector, whose memory they share."""
+        first, second = np.split(vector, [self.transitions.size])
+        return StateWeights(
+            first.reshape(self.transitions.shape), second.reshape(self.emissions.shape)
+        )
+
+    @property
     def active(self) -> int:
         """How many weights are not zero."""
         return int(np.count_nonzero(self.transitions) + np.count_nonzero(self.emissions))

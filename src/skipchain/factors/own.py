@@ -1,0 +1,49 @@
+"""Factors of a user's own, in Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from skipchain.errors import SkipchainError
+
+
+@runtime_checkable
+class OwnFactor(Protocol):
+    """What a user's factor has to offer: it keeps track of one document's labels.
+
+    Labels are those of the model, in the encoding it learnt. The factor is told of every change, so
+    that it can keep whatever sums it needs.
+    """
+
+    def begin(self, words: Sequence[str], labels: Sequence[str]) -> None:
+        """A document, and the labels that its tokens have now."""
+        ...
+
+    def score(self, position: int, label: str) -> float:
+        """What the labelling is worth if this token had the label, all others being as they are.
+
+        It is a logarithm: 0 is indifferent, −4 a heavy penalty. Only differences between the labels
+        of one token count.
+        """
+        ...
+
+    def update(self, position: int, label: str) -> None:
+        """The token has this label now."""
+        ...
+
+
+def worth(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> float:
+    """The score that a factor gives, checked; its mistakes are told with the place they happen."""
+    where = f"at token {position} of its document ({words[position]!r}), label {label}"
+    name = type(factor).__name__
+    try:
+        found = float(factor.score(position, label))
+    except Exception as error:
+        raise SkipchainError(
+            f"the factor {name} failed {where}: {type(error).__name__}: {error}"
+        ) from error
+    if math.isnan(found):
+        raise SkipchainError(f"the factor {name} gave NaN {where}; a score is a number")
+    return found

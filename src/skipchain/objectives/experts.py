@@ -1,0 +1,63 @@
+"""Models of hidden states as contrastive divergence learns them, beside label features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.dataset import Dataset
+from skipchain.inference.states import StateScores
+from skipchain.kernels.latent import pull_back
+from skipchain.parallel import Workers
+from skipchain.scorers.states import StatePotentials, StateScorer, StateWeights
+
+Floats = NDArray[np.float64]
+
+
+class Expert:
+    """What one model of hidden states sees of some sequences, and the way back to its weights.
+
+    A ``local`` one is normalised at each position (IOHMM), else its scores are as they are (HRF).
+    """
+
+    def __init__(self, data: Dataset, n_states: int, n_labels: int, *, local: bool) -> None:
+        self.data = data
+        self.local = local
+        self.scorer = StateScorer(data.rows, n_states, n_labels, bias=True)
+
+    def scores(self, weights: StateWeights, workers: Workers) -> StateScores:
+        """What is needed to score any block of chains."""
+        return StateScores.of(self.data, weights, workers, local=self.local)
+
+    def gradient(self, contrast: StateContrast, workers: Workers) -> Floats:
+        """The gradient in all weights, in the order of `StateWeights.vector`."""
+        return self.scorer.gradient(contrast.transitions, contrast.emissions, workers)
+
+
+@dataclass(frozen=True, slots=True)
+class StateContrast:
+    """Probabilities of states given the data, minus those given other labels, of all tokens."""
+
+    transitions: Floats  # [N, S + 1, S]
+    emissions: Floats  # [N, S, L]
+
+    @classmethod
+    def like(cls, scores: StateScores) -> StateContrast:
+        """Not filled yet."""
+        n_tokens, weights = scores.data.n_tokens, scores.weights
+        return cls(
+            np.empty((n_tokens, *weights.transitions.shape[1:])),
+            np.empty((n_tokens, *weights.emissions.shape[1:])),
+        )
+
+    def put(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
+        """The part of one block, given as the gradient in its potentials."""
+        if len(p.transition_chances):  # what follows from probabilities that are normalised
+            for chances, own in (
+                (p.transition_chances, transitions),
+                (p.emission_chances, emissions),
+            ):
+                pull_back(chances, own, np.zeros(own.shape[:2]))
+        self.transitions[p.tokens], self.emissions[p.tokens] = transitions, emissions
