@@ -37,14 +37,14 @@ class Labelling:
     kinds: NDArray[np.int32]  # [L]
 
     @classmethod
-    def of(cls, labels: Sequence[str], encoding: str) -> Labelling:
-        """The types of labels, sorted.
+    def of(cls, labels: Sequence[str], encoding: str, further: Sequence[str] = ()) -> Labelling:
+        """The types of labels and further ones, sorted.
 
         >>> Labelling.of(["O", "B-PER", "I-PER", "B-LOC"], "iob2").kinds.tolist()
         [-1, 1, 1, 0]
         """
         _, kinds, names = parse(labels, PREFIXES, "any scheme")
-        types = tuple(sorted(names))
+        types = tuple(sorted({*names, *further}))
         rank = np.array([types.index(name) for name in names] + [OUTSIDE], np.int32)
         return cls(tuple(labels), encoding, types, rank[kinds])
 
@@ -180,11 +180,10 @@ class Interplay:
 
     @cached_property
     def users(self) -> Users:
-        """The stretches that have spans of each slot."""
-        counts = np.diff(self.lists.spans)
-        pairs = np.unique(
-            np.stack([self.lists.slots, np.repeat(self.candidates.stretches, counts)]), axis=1
-        )
+        """The live stretches that have spans of each slot."""
+        stretch = np.repeat(self.candidates.stretches, np.diff(self.lists.spans))
+        live = self.live[stretch]
+        pairs = np.unique(np.stack([self.lists.slots[live], stretch[live]]), axis=1)
         sizes = np.bincount(pairs[0], minlength=len(self.links.starts) - 1)
         return Users(cut(sizes), pairs[1])
 
