@@ -2,7 +2,7 @@
 
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
- 'toy3', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll', 'nonlocal-seminars']
+ 'toy3', 'cora', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll', 'nonlocal-seminars']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
@@ -30,6 +30,7 @@ TABLES = {
     "toy1": "an ambiguous input: ten models, with and without hidden variables",
     "toy2": "larger structures in the labels: the same, and how hidden states overfit",
     "toy3": "two bits of memory: LR, CRF, IOHMM, HRF, RBM-CRF",
+    "cora": "fields of references: the thirteen models of a thesis, and a better CRF (needs data)",
     "gibbs-viterbi": "annealed sampling finds what Viterbi finds (needs data)",
     "consistency-counts": "how often names keep their type in a document (needs data)",
     "nonlocal-conll": "names that keep their type, by sampling across documents (needs data)",
