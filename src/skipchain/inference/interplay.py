@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import offsets_of
 from skipchain.factors.mentions import Mentions
 from skipchain.factors.wiring import Relation, SpanFactor, Wiring
-from skipchain.inference.candidates import Candidates, cut, runs
+from skipchain.inference.candidates import Candidates, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import Links, Lists, Users
@@ -119,7 +120,7 @@ class Interplay:
         spans = spans.chosen(np.argsort(spans.owners, kind="stable"))
         still = int(np.searchsorted(spans.owners, 0))
         fixed, moving = spans.chosen(slice(still)), spans.chosen(slice(still, None))
-        ends = cut(np.bincount(moving.owners, minlength=len(candidates.scores)))
+        ends = offsets_of(np.bincount(moving.owners, minlength=len(candidates.scores)))
         return cls(
             candidates, fixed, moving,
             Lists(candidates.first, candidates.scores, ends, moving.slots, moving.kinds), links,
@@ -185,7 +186,7 @@ class Interplay:
         live = self.live[stretch]
         pairs = np.unique(np.stack([self.lists.slots[live], stretch[live]]), axis=1)
         sizes = np.bincount(pairs[0], minlength=len(self.links.starts) - 1)
-        return Users(cut(sizes), pairs[1])
+        return Users(offsets_of(sizes), pairs[1])
 
     @cached_property
     def shared(self) -> list[Ints]:
@@ -314,7 +315,7 @@ def _links(relations: Sequence[Relation], slots: int) -> tuple[Links, tuple[tupl
         return Links(np.zeros(slots + 1, np.int64), none, none, np.zeros(0)), ()
     sources, targets, tables, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
     order = np.argsort(sources, kind="stable")
-    starts = cut(np.bincount(sources, minlength=slots))
+    starts = offsets_of(np.bincount(sources, minlength=slots))
     return Links(starts, targets[order], tables[order], sizes[order]), tuple(directions)
 
 
