@@ -6,7 +6,9 @@ import gzip
 from importlib import import_module
 from itertools import pairwise
 
-from benchmarks import ours, peer, perceptron
+import numpy as np
+
+from benchmarks import labelfeatures, ours, peer, perceptron
 from benchmarks.__main__ import GROUPS
 from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
@@ -14,6 +16,14 @@ from benchmarks.report import Report
 from skipchain import Corpus, Templates, load
 from skipchain.examples import harbour
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.groups import LabelFeatures
+from skipchain.inference import gibbs
+from skipchain.inference.gibbs import Sampling
+from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded
+from skipchain.parallel import Workers
+from skipchain.problems import toy2
+from skipchain.scorers.experts import expert_tables
 
 
 def test_templates_and_python_give_the_same_features():
@@ -46,6 +56,31 @@ def test_bars_are_on_the_ratio_or_on_our_value():
         (3.0, "≤ 2 ×", False),
         (None, "≥ 94", True),
     ]
+
+
+def test_label_features_in_plain_arrays_are_the_same():
+    problem = toy2(0, train=1, test=6)
+    work = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2")
+    plain = labelfeatures.Plain(work.node, work.offsets, work.features)
+    features, labels = work.features, work.labels
+    exact = LabelFeatures.zeros(features.groups, 3, 0)
+    nothing, chains = np.zeros((0, features.n_units)), len(work.offsets) - 1
+    rbm.contrast(
+        work.node, features.inputs, work.offsets, (0, chains), features.layout, features.tables,
+        expert_tables([]), labels, 0, seeded(0, 1, chains), np.zeros_like(labels), exact.up,
+        exact.bias, np.empty_like(work.node), nothing, np.zeros(0), np.zeros(0),
+    )  # fmt: skip
+    found = plain.statistics(labels) - plain.statistics(np.zeros_like(labels))
+    np.testing.assert_allclose(found, exact.vector * features.free, atol=1e-9)
+    rng = np.random.default_rng(0)
+    many = Sampling(burn_in=50, samples=4000)
+    theirs = plain.marginals(many, rng)
+    with Workers(1) as workers:
+        ours = gibbs.marginals(work.node, features.inputs, work.offsets, features, many, workers)
+    np.testing.assert_allclose(theirs, ours, atol=0.05)
+    other = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2", states=(2,))
+    assert other.contrast(workers).shape == (features.size + other.experts[0].size,)
+    assert plain.contrast(labels, 2, rng).shape == (features.size,)
 
 
 def test_both_perceptrons_learn_the_same_words(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,8 +27,9 @@ from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference import chains
 from skipchain.inference.annealing import Annealing, anneal, climb, mean_field, sampled
-from skipchain.inference.candidates import Doubts, certain, find_candidates
+from skipchain.inference.candidates import Candidates, Doubts, certain, find_candidates
 from skipchain.inference.interplay import Interplay, Labelling
+from skipchain.inference.programme import optimum
 from skipchain.inference.scores import Scores
 from skipchain.inference.twopass import elsewhere, two_pass
 from skipchain.kernels import factors as kernel
@@ -44,6 +46,7 @@ LABELS = {
     "bioes": ("O", "B-A", "E-A", "S-A", "S-B"),
 }
 WORDS = ["x", "X", "y"]
+PAIR = np.zeros((2, 2))
 ALL = 64  # labellings, which is more than a sentence of three tokens has
 MODELS = [
     (encoding, order, local) for encoding in LABELS for order in (1, 2) for local in (False, True)
@@ -541,7 +544,7 @@ def test_what_nothing_outside_minds_is_not_live(seed):
             one[v], other[v] = rng.integers(first[v], first[v + 1], 2)
             gain = interplay.score(one) - interplay.score(other)
             assert gain == pytest.approx(interplay.alone[one[v]] - interplay.alone[other[v]])
-    grouped = np.concatenate(interplay.groups)
+    grouped = [v for own in interplay.groups for v in own]
     np.testing.assert_array_equal(grouped, np.flatnonzero(interplay.live))
     for own in interplay.groups:
         assert len(set(interplay.documents[own])) <= 1
@@ -571,10 +574,16 @@ def parts(interplay):
     return interplay.lists, interplay.links, interplay.weights, interplay.pairs
 
 
+def shared(interplay):
+    """All slots that several stretches have."""
+    return np.concatenate([np.zeros(0, np.int64), *interplay.shared])
+
+
+@pytest.mark.parametrize("every", [0, 2])
 @pytest.mark.parametrize("encoding", LABELS)
-def test_sums_that_are_kept_stay_those_of_the_state(encoding):
+def test_sums_that_are_kept_stay_those_of_the_state(encoding, every):
     problem = Problem(7, encoding, factors="all")
-    interplay = problem.interplay()
+    interplay = replace(problem.interplay(), awake=True)
     variables = np.arange(len(interplay.documents))
     picks = some_picks(interplay, 1, 1)[0]
     first = picks.copy()
@@ -584,7 +593,10 @@ def test_sums_that_are_kept_stay_those_of_the_state(encoding):
     for sweep in range(10):
         before, best = picks.copy(), picks.copy()
         heats = np.full(1 + sweep, 1.0 + sweep)
-        gain = kernel.sample(*parts(interplay), field, variables, picks, heats, state, visits, best)
+        gain = kernel.sample(
+            *parts(interplay), field, interplay.users, shared(interplay), every, variables, picks,
+            heats, state, visits, best,
+        )  # fmt: skip
         assert gain == pytest.approx(interplay.score(best) - interplay.score(before), abs=1e-7)
         assert gain >= 0.0
         np.testing.assert_allclose(field, interplay.field(interplay.chosen(picks)), atol=1e-7)
@@ -597,18 +609,58 @@ def test_cold_sampling_is_climbing():
     problem = Problem(8, factors="consistency")
     interplay = problem.interplay()
     variables = np.arange(len(interplay.documents))
+    nothing = np.zeros(0, np.int64)
     for start in some_picks(interplay, 2, 10):
         picks, climbed, best = start.copy(), start.copy(), start.copy()
         field = interplay.field(interplay.chosen(start))
-        none, state = np.zeros(0, np.int64), np.zeros(1, np.uint64)
         gain = kernel.sample(
-            *parts(interplay), field, variables, picks, np.zeros(50), state, none, best
-        )
+            *parts(interplay), field, interplay.users, nothing, 0, variables, picks, np.zeros(50),
+            np.zeros(1, np.uint64), nothing, best,
+        )  # fmt: skip
         field = interplay.field(interplay.chosen(start))
-        assert gain == pytest.approx(kernel.climb(*parts(interplay), field, variables, climbed, 50))
+        assert gain == pytest.approx(
+            kernel.climb(*parts(interplay), field, interplay.users, nothing, variables, climbed, 50)
+        )
         np.testing.assert_array_equal(picks, climbed)
         np.testing.assert_array_equal(best, climbed)
         np.testing.assert_allclose(field, interplay.field(interplay.chosen(climbed)), atol=1e-9)
+
+
+@pytest.mark.parametrize("heat", [0.0, 2.0])
+@pytest.mark.parametrize("factors", ["consistency", "last word", "all"])
+def test_spans_that_change_together_gain_what_is_told(factors, heat):
+    problem = Problem(20, factors=factors, documents=((3, 3, 2), (2, 2)))
+    interplay = problem.interplay()
+    state = np.array([3], np.uint64)
+    moved = 0
+    for start in some_picks(interplay, 3, 20):
+        picks = start.copy()
+        field = interplay.field(interplay.chosen(picks))
+        gain = kernel.retype(
+            *parts(interplay), field, interplay.users, shared(interplay), picks, heat, state
+        )
+        assert gain == pytest.approx(interplay.score(picks) - interplay.score(start), abs=1e-7)
+        np.testing.assert_allclose(field, interplay.field(interplay.chosen(picks)), atol=1e-7)
+        if heat == 0.0:
+            assert gain >= 0.0
+        moved += int((picks != start).any())
+    assert moved
+
+
+def test_names_are_only_right_together():
+    """Three times the same word, wrong each time: no single change helps, all together do."""
+    corpus = Corpus.of([["Lee"], ["Lee"], ["Lee"]])
+    factor = Consistency(("A", "B"), np.array([[3.0, -3.0], [-3.0, 3.0]]), PAIR, shared=False)
+    labelling = Labelling.of(LABELS["io"], "io")
+    own = Candidates(
+        np.ones(3, np.int32), np.arange(3), np.arange(1, 4), np.array([0, 2, 4, 6]), np.arange(6),
+        np.array([1, 2] * 3, np.int32), np.log([0.4, 0.6] * 3), np.zeros(3),
+    )  # fmt: skip
+    interplay = Interplay.of(corpus, own, labelling, (factor,))
+    wrong, right = np.array([0, 2, 4]), np.array([1, 3, 5])
+    with Workers(1) as workers:
+        np.testing.assert_array_equal(climb(interplay, workers, wrong), right)
+        np.testing.assert_array_equal(anneal(interplay, Annealing(1), workers), right)
 
 
 @pytest.mark.parametrize("encoding", LABELS)
@@ -655,6 +707,19 @@ def test_annealing_finds_the_best_labelling(encoding, seed):
         how = Annealing(60, chains=3, seed=seed, scattered=scattered)
         found = interplay.candidates.labelled(anneal(interplay, how, problem.workers))
         assert plain.joint(found) >= plain.joint(best) - 1e-9
+
+
+@pytest.mark.parametrize("factors", ["consistency", "all"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_optimum_is_proven(factors, seed):
+    problem = Problem(seed, factors=factors, documents=((3, 2), (1, 1)))
+    interplay = problem.interplay(0.0, 12)
+    picks = interplay.tops(interplay.alone)
+    for document, own in enumerate(interplay.groups):
+        picks[own] = optimum(interplay, document)
+    best = max(all_picks(interplay), key=interplay.score)
+    assert interplay.score(picks) == pytest.approx(interplay.score(best))
+    assert optimum(interplay, 0, most=0) is None
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -868,7 +933,6 @@ def test_the_second_pass_is_the_best_labelling_with_what_the_first_told(encoding
 
 # What is refused ---------------------------------------------------------------------------------
 
-PAIR = np.zeros((2, 2))
 REFUSED = [
     (lambda: Consistency(("A", "B"), np.zeros((3, 3)), PAIR), "2 by 2, got"),
     (lambda: Consistency(("A", "B"), PAIR, np.full((2, 2), np.nan)), "finite numbers"),

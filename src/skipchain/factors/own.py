@@ -36,14 +36,34 @@ class OwnFactor(Protocol):
 
 def worth(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> float:
     """The score that a factor gives, checked; its mistakes are told with the place they happen."""
-    where = f"at token {position} of its document ({words[position]!r}), label {label}"
-    name = type(factor).__name__
     try:
         found = float(factor.score(position, label))
     except Exception as error:
+        raise _failed(factor, words, position, label, error) from error
+    if not math.isfinite(found):
         raise SkipchainError(
-            f"the factor {name} failed {where}: {type(error).__name__}: {error}"
-        ) from error
-    if math.isnan(found):
-        raise SkipchainError(f"the factor {name} gave NaN {where}; a score is a number")
+            f"the factor {type(factor).__name__} gave {found} {_where(words, position, label)}; a "
+            "score is a finite number, and -10000 forbids"
+        )
     return found
+
+
+def tell(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> None:
+    """Tell a factor of a change; its mistakes are told with the place they happen."""
+    try:
+        factor.update(position, label)
+    except Exception as error:
+        raise _failed(factor, words, position, label, error) from error
+
+
+def _failed(
+    factor: OwnFactor, words: Sequence[str], position: int, label: str, error: Exception
+) -> SkipchainError:
+    return SkipchainError(
+        f"the factor {type(factor).__name__} failed {_where(words, position, label)}: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
+def _where(words: Sequence[str], position: int, label: str) -> str:
+    return f"at token {position} of its document ({words[position]!r}), label {label}"

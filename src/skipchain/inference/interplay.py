@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import offsets_of
 from skipchain.factors.mentions import Mentions
 from skipchain.factors.wiring import Relation, SpanFactor, Wiring
-from skipchain.inference.candidates import Candidates, cut, runs
+from skipchain.inference.candidates import Candidates, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import Links, Lists, Users
@@ -37,14 +38,14 @@ class Labelling:
     kinds: NDArray[np.int32]  # [L]
 
     @classmethod
-    def of(cls, labels: Sequence[str], encoding: str) -> Labelling:
-        """The types of labels, sorted.
+    def of(cls, labels: Sequence[str], encoding: str, further: Sequence[str] = ()) -> Labelling:
+        """The types of labels and further ones, sorted.
 
         >>> Labelling.of(["O", "B-PER", "I-PER", "B-LOC"], "iob2").kinds.tolist()
         [-1, 1, 1, 0]
         """
         _, kinds, names = parse(labels, PREFIXES, "any scheme")
-        types = tuple(sorted(names))
+        types = tuple(sorted({*names, *further}))
         rank = np.array([types.index(name) for name in names] + [OUTSIDE], np.int32)
         return cls(tuple(labels), encoding, types, rank[kinds])
 
@@ -119,7 +120,7 @@ class Interplay:
         spans = spans.chosen(np.argsort(spans.owners, kind="stable"))
         still = int(np.searchsorted(spans.owners, 0))
         fixed, moving = spans.chosen(slice(still)), spans.chosen(slice(still, None))
-        ends = cut(np.bincount(moving.owners, minlength=len(candidates.scores)))
+        ends = offsets_of(np.bincount(moving.owners, minlength=len(candidates.scores)))
         return cls(
             candidates, fixed, moving,
             Lists(candidates.first, candidates.scores, ends, moving.slots, moving.kinds), links,
@@ -180,13 +181,12 @@ class Interplay:
 
     @cached_property
     def users(self) -> Users:
-        """The stretches that have spans of each slot."""
-        counts = np.diff(self.lists.spans)
-        pairs = np.unique(
-            np.stack([self.lists.slots, np.repeat(self.candidates.stretches, counts)]), axis=1
-        )
+        """The live stretches that have spans of each slot."""
+        stretch = np.repeat(self.candidates.stretches, np.diff(self.lists.spans))
+        live = self.live[stretch]
+        pairs = np.unique(np.stack([self.lists.slots[live], stretch[live]]), axis=1)
         sizes = np.bincount(pairs[0], minlength=len(self.links.starts) - 1)
-        return Users(cut(sizes), pairs[1])
+        return Users(offsets_of(sizes), pairs[1])
 
     @cached_property
     def shared(self) -> list[Ints]:
@@ -315,7 +315,7 @@ def _links(relations: Sequence[Relation], slots: int) -> tuple[Links, tuple[tupl
         return Links(np.zeros(slots + 1, np.int64), none, none, np.zeros(0)), ()
     sources, targets, tables, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
     order = np.argsort(sources, kind="stable")
-    starts = cut(np.bincount(sources, minlength=slots))
+    starts = offsets_of(np.bincount(sources, minlength=slots))
     return Links(starts, targets[order], tables[order], sizes[order]), tuple(directions)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
-from skipchain.factors.own import OwnFactor, worth
+from skipchain.factors.own import OwnFactor, tell, worth
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.interplay import Interplay
 from skipchain.inference.scores import Floats
@@ -132,4 +132,4 @@ class _Document:
     def _tell(self, token: int, code: int) -> None:
         self._codes[token] = code
         for factor in self._factors:
-            factor.update(token, self._labels[code])
+            tell(factor, self._words, token, self._labels[code])

@@ -64,8 +64,8 @@ class Chain(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def add_states(experts, labels, begin, length, base, heat, turn, states, c, scores):
-    """Draw the states of all experts, and add what they say of labels to the scores. [T, L]
+def add_states(experts, labels, begin, length, base, heat, turn, states, c, scores, n_labels):
+    """Draw the states of all experts, and add what they say of labels to the scores. [T, L + …]
 
     For the chain of tokens begin … begin + length − 1, in a block that begins at ``base``. The
     states of the expert number ``turn`` (of so many as there are, and then from the first again)
@@ -78,7 +78,7 @@ def add_states(experts, labels, begin, length, base, heat, turn, states, c, scor
     path = np.empty(length, np.int32)
     for k in range(1, count + 1):
         e = (turn + k) % count
-        chain = _chain(experts, e, begin - base, length, scores.shape[1])
+        chain = _chain(experts, e, begin - base, length, n_labels)
         if heat != 1.0:
             chain = Chain(
                 heat * chain.transitions, heat * chain.emissions, chain.moves**heat,
@@ -91,7 +91,7 @@ def add_states(experts, labels, begin, length, base, heat, turn, states, c, scor
             logs = _forward_summed(chain, scores, alpha)
         _draw_path(chain, alpha, logs, states, c, path)
         for t in range(length):
-            for j in range(scores.shape[1]):
+            for j in range(n_labels):
                 scores[t, j] += chain.emissions[t, path[t], j]
 
 
@@ -183,7 +183,7 @@ def _given(emits, labels, begin, out):
 @njit(nogil=True, cache=True)
 def _summed(emits, scores, out):
     """The evidence of any label, by its score, but for a factor for each token. [T, S]"""
-    size = scores.shape[1]
+    size = emits.shape[2]
     chance = np.empty(size)
     for t in range(out.shape[0]):
         top = scores[t, 0]
@@ -202,7 +202,7 @@ def _summed(emits, scores, out):
 def _log_summed(emissions, scores, out):
     for t in range(out.shape[0]):
         for s in range(out.shape[1]):
-            out[t, s] = _log_sum(scores[t] + emissions[t, s])
+            out[t, s] = _log_sum(scores[t, : emissions.shape[2]] + emissions[t, s])
 
 
 @njit(nogil=True, cache=True)

@@ -32,7 +32,7 @@ from numba import njit
 from skipchain.kernels.experts import add_states, count_states, draw
 from skipchain.kernels.random import uniform
 
-# Compiled with experts 8784065df9fd
+# Compiled with experts aede93c8db43
 # Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
@@ -86,7 +86,7 @@ def contrast(
     """
     size = node.shape[1]
     chance = np.empty(size)
-    scores = np.empty((_longest(offsets, chains), size))
+    scores = np.empty((_longest(offsets, chains), size + 1))
     active = np.empty(len(tables.bias))
     lost = 0.0
     base = offsets[chains[0]]
@@ -101,7 +101,7 @@ def contrast(
             _score(
                 current, first, length, node, inputs, 1.0, layout, tables, states, c, active, scores
             )
-            add_states(experts, current, first, length, base, 1.0, step, states, c, scores)
+            add_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, chance)
                 gold = labels[first + t]
@@ -132,7 +132,7 @@ def sample(
     """
     size = node.shape[1]
     chance = np.empty(size)
-    scores = np.empty((_longest(offsets, chains), size))
+    scores = np.empty((_longest(offsets, chains), size + 1))
     active = np.empty(len(tables.bias))
     base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
@@ -144,7 +144,7 @@ def sample(
                 current, first, length, node, inputs, heats[s], layout, tables, states, c, active,
                 scores,
             )  # fmt: skip
-            add_states(experts, current, first, length, base, heats[s], s, states, c, scores)
+            add_states(experts, current, first, length, base, heats[s], s, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, chance)
                 current[first + t] = draw(chance, states, c)
@@ -176,27 +176,44 @@ def _longest(offsets, chains):
 def _score(
     labels, begin, length, node, inputs, heat, layout, tables, states, c, active, scores
 ):  # fmt: skip
-    """Draw all units given the labels, and write the scores of labels given the units. [T, L]"""
+    """Draw all units given the labels, and write the scores of labels given the units. [T, L + 1]
+
+    Rows have a place for the weights of what lies outside, which says nothing here: so the weights
+    of a unit for neighbouring positions are added in one run.
+    """
     size = node.shape[1]
     for t in range(length):
         for j in range(size):
             scores[t, j] = heat * node[begin + t, j]
+        scores[t, size] = 0.0
+    flat = scores.reshape(-1)
+    width = size + 1
     for g in range(len(layout.first)):
         units = layout.units[g + 1] - layout.units[g]
-        place, places = layout.places[g], layout.places[g + 1] - layout.places[g]
+        offsets = layout.offsets[layout.places[g] : layout.places[g + 1]]
+        places, run = len(offsets), _run(offsets)
         for r in range(layout.first[g], length - layout.last[g]):
             if not _activate(labels, begin, length, size, inputs, r, g, layout, tables, active):
                 continue
             for n in range(units):
                 if not _is_on(heat * active[n], states, c):
                     continue
-                row = layout.weights[g] + n * places * (size + 1)
-                for k in range(places):
-                    t = r + layout.offsets[place + k]
-                    if 0 <= t < length:
-                        for j in range(size):
-                            scores[t, j] += heat * tables.down[row + j]
-                    row += size + 1
+                row = layout.weights[g] + n * places * width
+                for k in range(0, places, run):
+                    first = max(r + offsets[k], 0)
+                    last = min(r + offsets[k] + run, length)
+                    shift = row + (k - r - offsets[k]) * width
+                    for m in range(first * width, last * width):
+                        flat[m] += heat * tables.down[shift + m]
+
+
+@njit(nogil=True, cache=True)
+def _run(offsets):
+    """How many offsets follow each other without a gap: all, or else one at a time."""
+    for k in range(1, len(offsets)):
+        if offsets[k] != offsets[0] + k:
+            return 1
+    return len(offsets)
 
 
 @njit(nogil=True, cache=True)

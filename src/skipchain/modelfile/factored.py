@@ -10,6 +10,7 @@ import numpy as np
 
 from skipchain.errors import ModelFileError
 from skipchain.factors import KEYS, Agreement, Consistency, Forbidden, LastWord
+from skipchain.factors.agreement import Key
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.candidates import Doubts
@@ -78,7 +79,7 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
             "by_length": factor.by_length, "shared": factor.shared,
         }  # fmt: skip
     if isinstance(factor, Agreement):
-        key = factor.key if isinstance(factor.key, str) else factor.key.__name__
+        key = factor.key if isinstance(factor.key, str) else _named(factor.key)
         return {
             "factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty
         }  # fmt: skip
@@ -87,6 +88,17 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
     if isinstance(factor, Forbidden):
         return {"factor": "forbidden", "one": factor.one, "other": factor.other}
     raise ModelFileError(_OWN.format(type(factor).__name__))
+
+
+def _named(function: Key) -> str:
+    """The name by which a function is given again when the model is loaded."""
+    name = str(getattr(function, "__name__", ""))
+    if not name.isidentifier() or name in KEYS:
+        raise ModelFileError(
+            f"the function by which spans are compared needs a name of its own, got {name!r}; "
+            "write it with def, and call it otherwise than " + " and ".join(KEYS)
+        )
+    return name
 
 
 def _factor(

@@ -92,6 +92,8 @@ class FactoredModel(Model):
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
+    """Types that factors are about though no label has them."""
 
     @classmethod
     def around(
@@ -101,38 +103,35 @@ class FactoredModel(Model):
         doubts: Doubts | None = None,
         annealing: Annealing | None = None,
         summary: Mapping[str, Any] | None = None,
+        further: Sequence[str] = (),
     ) -> FactoredModel:
-        """Factors beside a chain model.
+        """Factors beside a chain model; they may be about ``further`` types than it has.
 
         A factor of the user's own (see `skipchain.factors.OwnFactor`) is asked in Python, token by
         token, which is slow; it is not kept in a model file.
         """
         if not isinstance(base, ChainModel) or not base.exact or not base.probabilistic:
-            order = f", order {base.order}" if base.order > 2 else ""
-            raise SkipchainError(
-                f"factors need a chain of order 1 or 2 with probabilities, and {base.kind}{order} "
-                "is none; use crf, memm or hmm"
-            )
+            raise SkipchainError(no_chain(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
                 "factors are about spans among other words, and the model's labels mark none"
             )
-        types = Labelling.of(base.labels, base.encoding).types
         own = tuple(factor for factor in factors if isinstance(factor, OwnFactor))
         compiled = tuple(factor for factor in factors if not isinstance(factor, OwnFactor))
-        for factor in compiled:
-            factor.check(types)
-        return cls(
+        found = cls(
             "factored", base.labels, base.features, base, compiled, own, doubts or Doubts(),
             annealing or Annealing(), base.scheme, base.encoding, base.constrained,
-            base.summary if summary is None else summary,
+            base.summary if summary is None else summary, tuple(further),
         )  # fmt: skip
+        for factor in compiled:
+            factor.check(found.labelling.types)
+        return found
 
     @property
     def labelling(self) -> Labelling:
         """The labels and their types."""
         assert self.encoding is not None
-        return Labelling.of(self.labels, self.encoding)
+        return Labelling.of(self.labels, self.encoding, self.further)
 
     def dataset(self, given: Any, workers: Workers | None = None) -> Documents:
         """The corpus, and how the chain model encodes it."""
@@ -278,3 +277,12 @@ class FactoredModel(Model):
         """Without features whose weights are all zero; predictions stay the same."""
         base = self.base.pruned()
         return replace(self, base=base, features=base.features)
+
+
+def no_chain(kind: str, order: int) -> str:
+    """Why factors do not go with a kind of model."""
+    told = f", order {order}" if order > 2 else ""
+    return (
+        f"factors need a chain of order 1 or 2 with probabilities, and {kind}{told} is none; use "
+        "crf, memm or hmm"
+    )

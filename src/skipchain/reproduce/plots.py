@@ -104,15 +104,14 @@ def confusions(
 
 
 def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "curves") -> Picture:
-    """Log-likelihoods over the iterations, from losses (their negatives), a line a system."""
+    """Losses (negative log-likelihoods) over the iterations, a line a system."""
 
     def draw(figure: Any) -> None:
         panel = figure.subplots()
         for system, own in losses.items():
-            panel.plot(np.arange(1, len(own) + 1), -np.asarray(own), label=system)
-        panel.set_xscale("log")
+            panel.loglog(np.arange(1, len(own) + 1), own, label=system)
         panel.set_xlabel("iteration")
-        panel.set_ylabel("log-likelihood, penalty included")
+        panel.set_ylabel("−log-likelihood, penalty included")
         panel.grid(color="0.9")
         panel.legend()
 
@@ -129,17 +128,20 @@ def errors_by_states(
 
     ``errors`` leads from part (training, test) and system to errors by number of states.
     """
+    names = list(dict.fromkeys(system for systems in errors.values() for system in systems))
 
     def draw(figure: Any) -> None:
-        panels = figure.subplots(1, len(errors), squeeze=False)[0]
+        panels = figure.subplots(1, len(errors), squeeze=False, sharey=True)[0]
         for panel, (part, systems) in zip(panels, errors.items(), strict=True):
-            for system, own in systems.items():
-                panel.plot(list(own), list(own.values()), marker="o", label=system)
+            for k, system in enumerate(names):
+                own = systems.get(system, {})
+                panel.plot(list(own), list(own.values()), "o-", color=f"C{k}", label=system)
+            panel.set_xticks(sorted({states for own in systems.values() for states in own}))
             panel.set_title(part)
             panel.set_xlabel("states")
             panel.set_ylim(bottom=0.0)
             panel.grid(color="0.9")
         panels[0].set_ylabel("labels wrong (%)")
-        panels[-1].legend(fontsize="small")
+        panels[0].legend(fontsize="small")
 
     return Picture(name, caption, draw, (4.5 * len(errors), 4.5))

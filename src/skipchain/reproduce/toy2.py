@@ -123,7 +123,7 @@ def _systems(states: Study, run: Run) -> dict[str, System]:
         "HRF": System(HRF, own, start="IOHMM"),
         **{name: System(RBMCRF, {**sampled, "groups": groups}) for name, groups in RBMS.items()},
         **{
-            chosen(kind): System(KINDS[kind], {**settings(sigma, run, RESTARTS), "states": number})
+            chosen(kind): System(KINDS[kind], {**settings(sigma, run), "states": number})
             for kind, (number, sigma) in states.chosen.items()
         },
     }
@@ -144,7 +144,9 @@ def _verdict(results: Results, known: Results, system: str, metric: str) -> str:
         return f"{HOLDS if crf < 0.0 else BETTER}: {crf:+.1f} on CRF, {heart}"
     if system in map(chosen, KINDS):
         own = mean - results.mean(system.split(",", maxsplit=1)[0], metric)
-        return f"{BETTER if crf > 0.0 else 'no cure'}: {crf:+.1f} on CRF, {own:+.1f} by the choice"
+        return (
+            f"{BETTER if crf > 0.0 else 'not enough'}: {crf:+.1f} on CRF, {own:+.1f} by the choice"
+        )
     return ""
 
 
@@ -164,7 +166,7 @@ def _outcome(results: Results, known: Results) -> str:
 
 
 def _curves(problem: Problem, run: Run) -> Picture:
-    """Log-likelihoods of an IOHMM from random weights, and of the HRF that begins with it."""
+    """The losses of an IOHMM from random weights, and of the HRF that begins with it."""
     found: dict[str, list[float]] = {}
     start: Labeller | None = None
     for kind, estimator in KINDS.items():
@@ -172,4 +174,4 @@ def _curves(problem: Problem, run: Run) -> Picture:
         model = estimator(**settings(SIGMA, run, 1), states=STATES)
         start = model.fit(problem.train_x, problem.train_y, start=start, progress=losses)
         found[kind] = losses.found
-    return curves(found, "Log-likelihood of an IOHMM in training, and of the HRF after it")
+    return curves(found, "Loss of an IOHMM in training, and of the HRF that begins with it")

@@ -20,7 +20,7 @@ from skipchain.reproduce.toys import l2_of
 KINDS: Mapping[str, type[LatentEstimator]] = {"IOHMM": IOHMM, "HRF": HRF}
 SIGMAS = (10.0, 1.0)
 STATES, FEW_STATES = (2, 4, 8, 12), (2, 3)
-FOLDS, RESTARTS = 3, 2
+FOLDS, RESTARTS, FEW_STEPS = 3, 2, 200
 HELD_OUT, TRAINING, TEST = "cross-validation", "training", "test"
 
 
@@ -57,7 +57,7 @@ def study(problem: Problem, run: Run, name: str) -> Study:
         least = float("inf")
         for sigma in SIGMAS:
             run.say(f"{name}: cross-validation, {line(kind, sigma)}")
-            own = estimator(**{**settings(sigma, run), "max_iterations": 40 if run.quick else 200})
+            own = estimator(**settings(sigma, run, most=FEW_STEPS))
             found = choose_states(
                 own, problem.train_x, problem.train_y, states=numbers,
                 folds=2 if run.quick else FOLDS, threads=run.threads,
@@ -84,11 +84,11 @@ def line(kind: str, sigma: float) -> str:
     return f"{kind}, σ = {sigma:g}"
 
 
-def settings(sigma: float, run: Run, restarts: int = RESTARTS) -> dict[str, Any]:
+def settings(sigma: float, run: Run, restarts: int = RESTARTS, most: int = 1000) -> dict[str, Any]:
     """Settings of a model of hidden states: EM, which brings nothing here, is left out."""
     return {
         "encoding": None, "l2": l2_of(sigma), "em": 0, "restarts": 1 if run.quick else restarts,
-        "max_iterations": 40 if run.quick else 1000, "threads": run.threads,
+        "max_iterations": 40 if run.quick else most, "threads": run.threads,
     }  # fmt: skip
 
 

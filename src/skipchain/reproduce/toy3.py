@@ -32,7 +32,7 @@ NAME = "toy3"
 STATES = 4
 LATENT = ("IOHMM", "HRF")
 SYSTEMS = ("LR", "CRF", *LATENT, "RBM(1)", "RBM(2)")
-MARGINAL = "CRF, marginal likelihood"
+MARGINAL = "CRF, marginal"
 SECONDS = columns(SYSTEMS, "seconds 22 250 3300 8800 14000 39000")["seconds"]
 PUBLISHED = columns(SYSTEMS, """
     0  71.67 91.33 94.73 95.99 90.20 93.65
@@ -80,8 +80,9 @@ def measure(run: Run) -> Table:
             "best of five restarts; RBM(2) has two label features more for each pair of labels "
             "with 0 to 8 between them, one start. Marginals are averages of 1,000 samples after "
             "500; 100 after 50, as in the thesis, are too few for labels that cling together.",
-            f"{MARGINAL}: the thesis asks whether a CRF does better if it is trained to get single "
-            "labels right, not whole sequences.",
+            f"{MARGINAL}: trained by the marginal likelihood, to get single labels right; the "
+            "thesis asks whether that helps. The best that one bit of memory can do is to get all "
+            "R right and half of the I, about 95 % of the labels.",
             TIMES,
         ),
         seeds,
@@ -140,8 +141,8 @@ def _verdict(results: Results, system: str, metric: str) -> str:
         worst, slowest = min(results.values(system, metric)), max(results.seconds(system))
         good = worst >= LEAST and slowest <= LONGEST
         return (
-            f"{BETTER if good else FAILS}: {worst:.1f} or more on every data set ({LEAST:g} is "
-            f"wanted), in {slowest:.0f} s or less"
+            f"{BETTER if good else FAILS}: at least {worst:.1f} on every data set ({LEAST:g} is "
+            f"wanted), each in at most {slowest:.0f} s"
         )
     if metric == ON_R and system in HELPED:
         gain = results.mean(system, metric) - results.mean(HELPED[system], metric)
