@@ -13,7 +13,9 @@ from pathlib import Path
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
+from skipchain.io.fields import read_fields
 from skipchain.io.labelled_lines import read_labelled_lines
+from skipchain.io.seminars import read_seminars
 from skipchain.io.webkb import read_webkb, read_webkb_linqs
 
 VARIABLE = "SKIPCHAIN_DATA"
@@ -155,6 +157,15 @@ DATA_SETS = (
         "faq-usenet-substitute", "lines of Usenet FAQs", "unstated",
         {"all": Part("faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21,
                      reader=read_labelled_lines)},
+    ),
+    DataSet(
+        "cmu-seminars", "fields of seminar announcements", "unstated (research)",
+        {"all": Part("cmu-seminars/cmu-seminars.tar.gz", 136738, 3121, 485, 2811,
+                     reader=read_seminars)},
+    ),
+    DataSet(
+        "cora-refs", "fields of references to papers", "unstated",
+        {"all": Part("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
     ),
     DataSet(
         "webkb", "linked web pages of four universities", "unstated (research)",

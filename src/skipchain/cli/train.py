@@ -105,7 +105,7 @@ def train(
         typer.Option(
             metavar="LIST",
             help="With crf, memm or hmm: what holds in a document: 'consistency; agreement(stime, "
-            "lower); last_word(speaker); forbidden(PER, LOC)'.",
+            "time); last_word(speaker); forbidden(PER, LOC)'.",
         ),
     ] = None,
     penalties: Annotated[

@@ -8,6 +8,7 @@ from skipchain.factors.counts import Counts, count_pairs
 from skipchain.factors.forbidden import Forbidden
 from skipchain.factors.lastword import LastWord
 from skipchain.factors.mentions import Mentions
+from skipchain.factors.own import OwnFactor
 from skipchain.factors.text import parse_factors
 from skipchain.factors.wiring import Relation, SpanFactor, Wiring
 
@@ -19,6 +20,7 @@ __all__ = [
     "Forbidden",
     "LastWord",
     "Mentions",
+    "OwnFactor",
     "Relation",
     "SpanFactor",
     "Wiring",

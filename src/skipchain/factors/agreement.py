@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from skipchain.errors import ParameterError
 from skipchain.factors.mentions import Mentions
 from skipchain.factors.wiring import Relation, Wiring, check_types, single
+from skipchain.features.times import time_key
 
 Floats = NDArray[np.float64]
 
 Key = Callable[[str], str | None]
-KEYS: dict[str, Key] = {"words": str, "lower": str.lower}
+KEYS: dict[str, Key] = {"words": str, "lower": str.lower, "time": time_key}
 
 
 @dataclass(frozen=True, slots=True)

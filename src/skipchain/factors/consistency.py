@@ -99,9 +99,10 @@ class Consistency:
         return cls(tuple(types), zeros, zeros)
 
     def weighed_by(self, counts: Counts) -> Consistency:
-        """The same with the tables that counts give."""
+        """The same with the tables that counts give for its types."""
         found = Consistency.of(counts)
-        return replace(self, types=found.types, same=found.same, inside=found.inside)
+        own = np.ix_(*[[found.types.index(name) for name in self.types]] * 2)
+        return replace(self, same=found.same[own], inside=found.inside[own])
 
     def check(self, types: Sequence[str]) -> None:
         """Refuse types that a model does not have."""

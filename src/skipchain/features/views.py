@@ -100,6 +100,27 @@ def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
     return [hit[0] if hit else None for hit in found]
 
 
+def trim(values: Sequence[str], characters: str) -> Sequence[Value]:
+    """The string without any of these characters at its end; nothing where none is left.
+
+    >>> trim(["1990).,", "J.-P.", "..."], ".,")
+    ['1990)', 'J.-P', None]
+    """
+    return [value.rstrip(characters) or None for value in values]
+
+
+def stem(values: Sequence[str]) -> Sequence[Value]:
+    """English words without their endings, by Porter's rules, which are fixed for good.
+
+    >>> stem(["proceedings", "programming", "1990"])
+    ['proceed', 'program', '1990']
+    """
+    from snowballstemmer import stemmer
+
+    found: list[Value] = stemmer("porter").stemWords(values)
+    return found
+
+
 def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
     """The distinct words of a longer string: runs of letters and digits, in lower case.
 
@@ -122,6 +143,7 @@ LONGEST_NGRAM = 50
 SEVERAL: Mapping[str, str] = MappingProxyType({NGRAMS: "n-grams", WORDS: "words"})
 """Views of several values, with what these are called; no view can look at them."""
 
+EXPRESSIONS = ("match", "find")  # views whose argument is a regular expression
 FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = MappingProxyType(
     {
         "lower": (lower, ()),
@@ -132,6 +154,8 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]]
         "suffix": (suffix, (int,)),
         "match": (match, (str,)),
         "find": (find, (str,)),
+        "trim": (trim, (str,)),
+        "stem": (stem, ()),
         WORDS: (words, (int,)),
     }
 )
@@ -179,7 +203,7 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         raise TemplateError(f"view {function!r} wants lengths of at least 1, got {list(arguments)}")
     if function == NGRAMS and arguments[0] > arguments[1]:  # type: ignore[operator]
         raise TemplateError(f"ngrams({arguments[0]}, {arguments[1]}): the first length is larger")
-    if wanted == (str,):
+    if function in EXPRESSIONS:
         try:
             re.compile(str(arguments[0]))
         except re.error as error:

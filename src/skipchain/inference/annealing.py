@@ -81,34 +81,35 @@ def anneal(interplay: Interplay, how: Annealing, workers: Workers) -> Ints:
     """
     best = climb(interplay, workers, interplay.tops(mean_field(interplay, workers)))
     tops = np.array(interplay.document_scores(best))
-    nothing = np.zeros(0, np.int64)
-    heats = how.heats
     for number in range(how.chains):
-        picks = _first(interplay, how, number)
-        field = interplay.field(np.zeros(len(interplay.lists.local)))
-        states = seeded(how.seed, number, len(interplay.groups))
-        found = picks.copy()
-
-        def run(
-            document: int, picks: Ints = picks, found: Ints = found, field: Floats = field,
-            states: Any = states,
-        ) -> None:  # fmt: skip
-            own, slots = interplay.groups[document], interplay.shared[document]
-            parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
-            kernel.tally(*parts, own, picks)
-            kernel.sample(
-                *parts, interplay.users, slots, RETYPED, own, picks, heats,
-                states[document : document + 1], nothing, found,
-            )  # fmt: skip
-
-        workers.map(run, range(len(interplay.groups)))
-        found = climb(interplay, workers, found)
+        found = climb(interplay, workers, cooled(interplay, how, workers, number))
         scores = np.array(interplay.document_scores(found))
         for document in np.flatnonzero(scores > tops).tolist():
             own = interplay.groups[document]
             best[own] = found[own]
         tops = np.maximum(tops, scores)
     return best
+
+
+def cooled(interplay: Interplay, how: Annealing, workers: Workers, number: int = 0) -> Ints:
+    """The best choice that one chain of samples meets, and nothing else. [V]"""
+    picks = _first(interplay, how, number)
+    found = picks.copy()
+    field = interplay.field(np.zeros(len(interplay.lists.local)))
+    parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
+    states = seeded(how.seed, number, len(interplay.groups))
+    heats = how.heats
+
+    def run(document: int) -> None:
+        own, slots = interplay.groups[document], interplay.shared[document]
+        kernel.tally(*parts, own, picks)
+        kernel.sample(
+            *parts, interplay.users, slots, RETYPED, own, picks, heats,
+            states[document : document + 1], np.zeros(0, np.int64), found,
+        )  # fmt: skip
+
+    workers.map(run, range(len(interplay.groups)))
+    return found
 
 
 def sampled(interplay: Interplay, how: Annealing, burn_in: int, workers: Workers) -> Floats:
@@ -119,34 +120,40 @@ def sampled(interplay: Interplay, how: Annealing, burn_in: int, workers: Workers
     chances = np.exp(interplay.alone)
     visits = np.zeros(len(chances), np.int64)
     heats = np.ones(how.samples)
-    nothing = np.zeros(0, np.int64)
     for number in range(how.chains):
-        picks = _first(interplay, how, number)
-        field = interplay.field(np.zeros(len(chances)))
-        states = seeded(how.seed, number, len(interplay.groups))
-        best = picks.copy()
-
-        def run(
-            document: int, picks: Ints = picks, best: Ints = best, field: Floats = field,
-            states: Any = states,
-        ) -> None:  # fmt: skip
-            own = interplay.groups[document]
-            parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
-            kernel.tally(*parts, own, picks)
-            state = states[document : document + 1]
-            together = (interplay.users, interplay.shared[document], 0)
-            kernel.sample(*parts, *together, own, picks, np.ones(burn_in), state, nothing, best)
-            kernel.sample(*parts, *together, own, picks, heats, state, visits, best)
-
-        workers.map(run, range(len(interplay.groups)))
+        _visit(interplay, how, workers, number, np.ones(burn_in), heats, visits)
     live = interplay.live[interplay.candidates.stretches]
     chances[live] = visits[live] / (how.samples * how.chains)
     return chances
 
 
+def _visit(
+    interplay: Interplay, how: Annealing, workers: Workers, number: int, before: Floats,
+    heats: Floats, visits: Ints,
+) -> None:  # fmt: skip
+    """Count the states that one chain meets, after those ``before``."""
+    picks = _first(interplay, how, number)
+    best = picks.copy()
+    field = interplay.field(np.zeros(len(interplay.lists.local)))
+    parts = (interplay.lists, interplay.links, interplay.weights, interplay.pairs, field)
+    states = seeded(how.seed, number, len(interplay.groups))
+
+    def run(document: int) -> None:
+        own, state = interplay.groups[document], states[document : document + 1]
+        together = (interplay.users, interplay.shared[document], 0)
+        kernel.tally(*parts, own, picks)
+        nothing = np.zeros(0, np.int64)
+        kernel.sample(*parts, *together, own, picks, before, state, nothing, best)
+        kernel.sample(*parts, *together, own, picks, heats, state, visits, best)
+
+    workers.map(run, range(len(interplay.groups)))
+
+
 def climb(interplay: Interplay, workers: Workers, picks: Ints | None = None) -> Ints:
     """From a choice (None: the best without factors) to better ones, stretch by stretch. [V]"""
-    chosen = interplay.tops(interplay.alone) if picks is None else picks.copy()
+    chosen = interplay.tops(interplay.alone)
+    if picks is not None:
+        chosen = np.where(interplay.live, picks, chosen)
     field = interplay.field(interplay.chosen(chosen))
 
     def run(document: int) -> None:

@@ -8,7 +8,6 @@ becomes a few variables with a few values each, whatever the order and the encod
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -16,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import ParameterError
 from skipchain.inference.scores import Floats, Labels, Scores
 from skipchain.kernels import chain, paths, second
@@ -123,7 +123,7 @@ def find_candidates(
     doubt = np.bincount(sentences, missed, minlength=len(offsets) - 1)
     spent = np.concatenate([[0.0], np.cumsum(np.where(sure, gaps, 0.0))])
     return Candidates(
-        best, starts, stops, cut(counts), cut(lengths)[:-1],
+        best, starts, stops, offsets_of(counts), offsets_of(lengths)[:-1],
         np.concatenate([own.paths.ravel() for own in listed] or [np.zeros(0, np.int32)]),
         found, doubt + spent[offsets[1:]] - spent[offsets[:-1]],
     )  # fmt: skip
@@ -181,7 +181,7 @@ def _listed(
     which = np.concatenate([np.arange(len(starts)), [own[0] for own in rivals]]).astype(np.int64)
     lengths = (high - low)[which]
     tokens = runs(low[which], lengths) - p.first
-    cuts = cut(lengths)
+    cuts = offsets_of(lengths)
     fixed = sure[tokens + p.first]
     fixed |= tokens + p.first < np.repeat(starts[which], lengths)
     fixed |= tokens + p.first >= np.repeat(stops[which], lengths)
@@ -266,9 +266,4 @@ def _best(
 
 def runs(starts: Ints, lengths: Ints) -> Ints:
     """starts[k], starts[k] + 1 … for lengths[k] numbers each, one after the other."""
-    return np.repeat(starts - cut(lengths)[:-1], lengths) + np.arange(lengths.sum())
-
-
-def cut(sizes: Sequence[int] | Ints) -> Ints:
-    """Where runs of such sizes begin, and where the last ends."""
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+    return np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())

@@ -11,12 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import offsets_of
 from skipchain.factors.mentions import Mentions
 from skipchain.factors.wiring import Relation, SpanFactor, Wiring
-from skipchain.inference.candidates import Candidates, cut, runs
+from skipchain.inference.candidates import Candidates, runs
 from skipchain.inference.scores import Floats, Labels
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import Links, Lists, Users
+from skipchain.metrics.consistency import numbered
 from skipchain.schemes import decode
 from skipchain.schemes.labels import PREFIXES, parse
 from skipchain.schemes.scheme import OUTSIDE
@@ -36,14 +38,14 @@ class Labelling:
     kinds: NDArray[np.int32]  # [L]
 
     @classmethod
-    def of(cls, labels: Sequence[str], encoding: str) -> Labelling:
-        """The types of labels, sorted.
+    def of(cls, labels: Sequence[str], encoding: str, further: Sequence[str] = ()) -> Labelling:
+        """The types of labels and further ones, sorted.
 
         >>> Labelling.of(["O", "B-PER", "I-PER", "B-LOC"], "iob2").kinds.tolist()
         [-1, 1, 1, 0]
         """
         _, kinds, names = parse(labels, PREFIXES, "any scheme")
-        types = tuple(sorted(names))
+        types = tuple(sorted({*names, *further}))
         rank = np.array([types.index(name) for name in names] + [OUTSIDE], np.int32)
         return cls(tuple(labels), encoding, types, rank[kinds])
 
@@ -91,6 +93,8 @@ class Interplay:
     counts: tuple[int, ...]
     """How many relations each factor has."""
     documents: Ints  # [V]
+    awake: bool = False
+    """Whether all stretches count as live."""
 
     @classmethod
     def of(
@@ -116,7 +120,7 @@ class Interplay:
         spans = spans.chosen(np.argsort(spans.owners, kind="stable"))
         still = int(np.searchsorted(spans.owners, 0))
         fixed, moving = spans.chosen(slice(still)), spans.chosen(slice(still, None))
-        ends = cut(np.bincount(moving.owners, minlength=len(candidates.scores)))
+        ends = offsets_of(np.bincount(moving.owners, minlength=len(candidates.scores)))
         return cls(
             candidates, fixed, moving,
             Lists(candidates.first, candidates.scores, ends, moving.slots, moving.kinds), links,
@@ -147,6 +151,8 @@ class Interplay:
     @cached_property
     def live(self) -> NDArray[np.bool_]:
         """The stretches with spans that mind spans outside of them. [V]"""
+        if self.awake:
+            return np.ones(len(self.documents), np.bool_)
         lists, links = self.lists, self.links
         counts = np.diff(lists.spans)
         stretch = np.repeat(self.candidates.stretches, counts)  # of each span
@@ -168,18 +174,19 @@ class Interplay:
     def groups(self) -> list[Ints]:
         """The live stretches of each document that has any."""
         live = np.flatnonzero(self.live)
+        if not len(live):
+            return []
         bounds = np.flatnonzero(np.diff(self.documents[live], prepend=-1))
         return np.split(live, bounds[1:])
 
     @cached_property
     def users(self) -> Users:
-        """The stretches that have spans of each slot."""
-        counts = np.diff(self.lists.spans)
-        pairs = np.unique(
-            np.stack([self.lists.slots, np.repeat(self.candidates.stretches, counts)]), axis=1
-        )
+        """The live stretches that have spans of each slot."""
+        stretch = np.repeat(self.candidates.stretches, np.diff(self.lists.spans))
+        live = self.live[stretch]
+        pairs = np.unique(np.stack([self.lists.slots[live], stretch[live]]), axis=1)
         sizes = np.bincount(pairs[0], minlength=len(self.links.starts) - 1)
-        return Users(cut(sizes), pairs[1])
+        return Users(offsets_of(sizes), pairs[1])
 
     @cached_property
     def shared(self) -> list[Ints]:
@@ -238,9 +245,14 @@ class Interplay:
         link, span = link[itself], span[itself]
         met = self.links.sizes[link, None] * self.weights[self.links.tables[link], own.kinds[span]]
         np.subtract.at(field, span, met)
-        here = field[np.arange(len(field)), own.kinds]
-        worse = (here < -SMALLEST_CONTEST) | (here < field.max(axis=1) - SMALLEST_CONTEST)
-        return own.chosen(np.flatnonzero(worse))
+        rows = np.arange(len(field))
+        here = field[rows, own.kinds]
+        field[rows, own.kinds] = 0.0  # as if it were not there
+        # a span may count in several slots, and what one of them takes another may give back
+        span = numbered(own.starts, own.kinds) if len(rows) else rows
+        now, other = np.bincount(span, here), np.zeros(len(rows))
+        np.maximum.at(other, span, field.max(axis=1))
+        return own.chosen(np.flatnonzero(now[span] < other[span] - SMALLEST_CONTEST))
 
     def document_scores(self, picks: Ints) -> list[float]:
         """What the chosen candidates [V] of the live stretches of each of the groups score."""
@@ -288,19 +300,22 @@ def _links(relations: Sequence[Relation], slots: int) -> tuple[Links, tuple[tupl
     directions: list[tuple[int, bool]] = []
     parts = []
     for number, relation in enumerate(relations):
-        ends = [(relation.rows, relation.columns, False)]
+        ends = [(relation.rows, relation.columns, relation.sizes, False)]
         if relation.rows is not relation.columns:
-            ends.append((relation.columns, relation.rows, True))
-        for sources, targets, turned in ends:
+            apart = relation.rows != relation.columns  # a slot and itself are linked already
+            ends.append(
+                (relation.columns[apart], relation.rows[apart], relation.sizes[apart], True)
+            )
+        for sources, targets, sizes, turned in ends:
             table = np.full(len(sources), len(directions))
-            parts.append((sources, targets, table, relation.sizes))
+            parts.append((sources, targets, table, sizes))
             directions.append((number, turned))
     if not parts:
         none = np.zeros(0, np.int64)
         return Links(np.zeros(slots + 1, np.int64), none, none, np.zeros(0)), ()
     sources, targets, tables, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
     order = np.argsort(sources, kind="stable")
-    starts = cut(np.bincount(sources, minlength=slots))
+    starts = offsets_of(np.bincount(sources, minlength=slots))
     return Links(starts, targets[order], tables[order], sizes[order]), tuple(directions)
 
 

@@ -12,8 +12,8 @@ from skipchain.inference.scores import Floats
 
 Ints = NDArray[np.int64]
 
-MOST_PAIRS = 20_000  # of candidates that mind each other; beyond, a document is not tried
-SECONDS = 60.0  # for one document
+MOST_PAIRS = 4_000  # of candidates that mind each other; beyond, a document is not tried
+SECONDS = 5.0  # for one document
 
 
 def optimum(

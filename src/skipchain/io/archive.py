@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from skipchain.errors import ReadError
-from skipchain.io.files import raw_bytes
+from skipchain.io.files import decode_text, raw_bytes
 
 
 def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
@@ -36,3 +36,11 @@ def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
             f"damaged or no tar archive ({error}); fetch the file again", path=path
         ) from None
     return found
+
+
+def read_texts(path: str | Path) -> dict[str, str]:
+    """The ``.txt`` files of an archive, of which there must be one, in the order of their names."""
+    found = read_archive(path, lambda name: name.endswith(".txt"))
+    if not found:
+        raise ReadError("the archive holds no .txt file", path=path)
+    return {name: decode_text(data, f"{path}({name})") for name, data in sorted(found.items())}

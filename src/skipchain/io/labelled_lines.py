@@ -7,8 +7,7 @@ from pathlib import Path
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
 from skipchain.errors import ReadError
-from skipchain.io.archive import read_archive
-from skipchain.io.files import decode_text
+from skipchain.io.archive import read_texts
 
 
 def read_labelled_lines(path: str | Path) -> Corpus:
@@ -16,15 +15,12 @@ def read_labelled_lines(path: str | Path) -> Corpus:
 
     Texts are read in the order of their names, which the corpus keeps without their ending.
     """
-    texts = read_archive(path, lambda name: name.endswith(".txt"))
-    if not texts:
-        raise ReadError("the archive holds no .txt file", path=path)
     lines: list[str] = []
     labels: list[str] = []
     sizes: list[int] = []
     names: list[str] = []
-    for name, data in sorted(texts.items()):
-        rows = decode_text(data, f"{path}({name})").removesuffix("\n").split("\n")
+    for name, text in read_texts(path).items():
+        rows = text.removesuffix("\n").split("\n")
         for number, row in enumerate(rows, 1):
             label, tab, line = row.partition("\t")
             if not tab or not label:

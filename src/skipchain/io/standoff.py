@@ -17,6 +17,7 @@ from skipchain.io.tokenizer import Tokens, tokenize, word_set
 from skipchain.schemes import Spans, check_scheme, encode
 
 Span = tuple[int, int, str]  # start, end and type; characters of a text, or tokens
+Laid = tuple[Tokens, list[Span]]  # the tokens of a passage, and its spans as tokens
 
 # With sensible spacing, no blank goes before the first of these or after the second.
 TIGHT_BEFORE = word_set(". , ; : ! ? ) ] } % ’ ” » ' '' 's n't 'm 'd 're 've 'll …")
@@ -48,11 +49,20 @@ def corpus_of(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada', 'slept', '.'], ['B-PER', 'O', 'O'])
     """
+    return assemble(passages, [lay(passage, path) for passage in passages], scheme, path)
+
+
+def assemble(
+    passages: Sequence[Passage],
+    laid: Sequence[Laid],
+    scheme: str | None = None,
+    path: object = None,
+) -> Corpus:
+    """The corpus of passages whose tokens, and spans as tokens, are known."""
     if not passages:
         raise ReadError("there is not one token in the file", path=path)
     labelled = any(passage.spans is not None for passage in passages)
     name = check_scheme(scheme or "iob2")
-    laid = [lay(passage, path) for passage in passages]
     tokens = [part for part, _ in laid]
     words: list[str] = []
     for passage, part in zip(passages, tokens, strict=True):
@@ -75,7 +85,7 @@ def corpus_of(
     return replace(corpus, columns=columns, scheme=name)
 
 
-def lay(passage: Passage, path: object) -> tuple[Tokens, list[Span]]:
+def lay(passage: Passage, path: object) -> Laid:
     """The tokens of a passage, and its spans as tokens."""
     spans = check_spans(passage, path)
     tokens = tokenize(passage.text, [place for start, end, _ in spans for place in (start, end)])
@@ -98,7 +108,7 @@ def whole_spans(
     return sentences[~inside]
 
 
-def shifted(laid: Sequence[tuple[Tokens, list[Span]]]) -> list[Span]:
+def shifted(laid: Sequence[Laid]) -> list[Span]:
     """The spans of all documents, counted from the first token of the first."""
     moved: list[Span] = []
     base = 0

@@ -12,7 +12,7 @@ from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.evaluate import Evaluation, evaluate, significance
 from skipchain.metrics.report import confusion_table, render
 from skipchain.metrics.score import Score
-from skipchain.metrics.token import TokenScores, token_scores
+from skipchain.metrics.token import TokenScores, token_scores, type_scores
 
 __all__ = [
     "Consistency",
@@ -31,5 +31,6 @@ __all__ = [
     "significance",
     "span_counts",
     "token_scores",
+    "type_scores",
     "units",
 ]

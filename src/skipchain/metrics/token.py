@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column
 from skipchain.errors import CorpusError
+from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.score import Score, percent
 from skipchain.schemes import UNKNOWN
+from skipchain.schemes.labels import PREFIXES, parse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +84,29 @@ def token_scores(gold: Column, predicted: Column, offsets: NDArray[np.int64]) ->
     filled = np.diff(offsets) > 0
     right = filled & (np.diff(wrong) == 0)
     return TokenScores(labels, confusion.astype(np.int64), int(filled.sum()), int(right.sum()))
+
+
+def type_scores(gold: Column, predicted: Column) -> EntityScores:
+    """Scores of span types by tokens: of which type is the span that a token stands in, if any.
+
+    Where spans begin and end does not matter, so the labels may be of any two schemes.
+
+    >>> gold = Column.encode(["B-PER", "I-PER", "O", "B-LOC"])
+    >>> scores = type_scores(gold, Column.encode(["I-PER", "O", "O", "I-LOC"]))
+    >>> scores.by_type["PER"], scores.macro_f1
+    (Score(gold=2, predicted=1, correct=1), 83.33333333333334)
+    """
+    scores = token_scores(span_types(gold), span_types(predicted), np.array([0, len(gold)]))
+    return EntityScores({name: own for name, own in scores.by_label.items() if name != OUTSIDE})
+
+
+OUTSIDE = ""  # no type has this name
+
+
+def span_types(labels: Column) -> Column:
+    """The type of the span that each token stands in; outside of spans it is empty."""
+    _, kinds, names = parse(labels.values, PREFIXES, "any scheme")
+    return Column(labels.codes, tuple(names[kind] if kind >= 0 else OUTSIDE for kind in kinds))
 
 
 def used_values(column: Column) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from skipchain.errors import ModelFileError
 from skipchain.factors import KEYS, Agreement, Consistency, Forbidden, LastWord
+from skipchain.factors.agreement import Key
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.candidates import Doubts
@@ -19,10 +20,16 @@ from skipchain.models.factored import FactoredModel
 from skipchain.models.inputs import Features
 
 TABLES = ("same", "inside")
+_OWN = (
+    "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
+    "put it beside the loaded one again: FactoredModel.around(model.base, factors)"
+)
 
 
 def parts(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a chain model with factors holds beside labels and features."""
+    if model.own:
+        raise ModelFileError(_OWN.format(type(model.own[0]).__name__))
     header, arrays = chains.parts(model.base)
     described = []
     for number, factor in enumerate(model.factors):
@@ -72,7 +79,7 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
             "by_length": factor.by_length, "shared": factor.shared,
         }  # fmt: skip
     if isinstance(factor, Agreement):
-        key = factor.key if isinstance(factor.key, str) else factor.key.__name__
+        key = factor.key if isinstance(factor.key, str) else _named(factor.key)
         return {
             "factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty
         }  # fmt: skip
@@ -80,10 +87,18 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
         return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
     if isinstance(factor, Forbidden):
         return {"factor": "forbidden", "one": factor.one, "other": factor.other}
-    raise ModelFileError(
-        f"{type(factor).__name__} is a factor of your own, which a model file cannot hold; save "
-        "the chain model, and put the factor beside it after loading: FactoredModel.around"
-    )
+    raise ModelFileError(_OWN.format(type(factor).__name__))
+
+
+def _named(function: Key) -> str:
+    """The name by which a function is given again when the model is loaded."""
+    name = str(getattr(function, "__name__", ""))
+    if not name.isidentifier() or name in KEYS:
+        raise ModelFileError(
+            f"the function by which spans are compared needs a name of its own, got {name!r}; "
+            "write it with def, and call it otherwise than " + " and ".join(KEYS)
+        )
+    return name
 
 
 def _factor(

@@ -13,11 +13,13 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
+from skipchain.factors.own import OwnFactor
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference import annealing, chains
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.candidates import Candidates, Doubts, certain, find_candidates, runs
 from skipchain.inference.interplay import Interplay, Labelling
+from skipchain.inference.own import anneal_own
 from skipchain.inference.scores import Scores
 from skipchain.inference.twopass import two_pass
 from skipchain.models.chain import ChainModel
@@ -83,47 +85,53 @@ class FactoredModel(Model):
     features: Features
     base: ChainModel
     factors: tuple[SpanFactor, ...]
+    own: tuple[OwnFactor, ...] = ()
     doubts: Doubts = field(default_factory=Doubts)
     annealing: Annealing = field(default_factory=Annealing)
     scheme: str | None = None
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
+    further: tuple[str, ...] = ()
+    """Types that factors are about though no label has them."""
 
     @classmethod
     def around(
         cls,
         base: Model,
-        factors: Sequence[SpanFactor],
+        factors: Sequence[SpanFactor | OwnFactor],
         doubts: Doubts | None = None,
         annealing: Annealing | None = None,
         summary: Mapping[str, Any] | None = None,
+        further: Sequence[str] = (),
     ) -> FactoredModel:
-        """Factors beside a chain model."""
+        """Factors beside a chain model; they may be about ``further`` types than it has.
+
+        A factor of the user's own (see `skipchain.factors.OwnFactor`) is asked in Python, token by
+        token, which is slow; it is not kept in a model file.
+        """
         if not isinstance(base, ChainModel) or not base.exact or not base.probabilistic:
-            order = f", order {base.order}" if base.order > 2 else ""
-            raise SkipchainError(
-                f"factors need a chain of order 1 or 2 with probabilities, and {base.kind}{order} "
-                "is none; use crf, memm or hmm"
-            )
+            raise SkipchainError(no_chain(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
                 "factors are about spans among other words, and the model's labels mark none"
             )
-        types = Labelling.of(base.labels, base.encoding).types
-        for factor in factors:
-            factor.check(types)
-        return cls(
-            "factored", base.labels, base.features, base, tuple(factors), doubts or Doubts(),
+        own = tuple(factor for factor in factors if isinstance(factor, OwnFactor))
+        compiled = tuple(factor for factor in factors if not isinstance(factor, OwnFactor))
+        found = cls(
+            "factored", base.labels, base.features, base, compiled, own, doubts or Doubts(),
             annealing or Annealing(), base.scheme, base.encoding, base.constrained,
-            base.summary if summary is None else summary,
+            base.summary if summary is None else summary, tuple(further),
         )  # fmt: skip
+        for factor in compiled:
+            factor.check(found.labelling.types)
+        return found
 
     @property
     def labelling(self) -> Labelling:
         """The labels and their types."""
         assert self.encoding is not None
-        return Labelling.of(self.labels, self.encoding)
+        return Labelling.of(self.labels, self.encoding, self.further)
 
     def dataset(self, given: Any, workers: Workers | None = None) -> Documents:
         """The corpus, and how the chain model encodes it."""
@@ -181,7 +189,11 @@ class FactoredModel(Model):
             codes = two_pass(scores.chain, scores.corpus, self.labelling.kinds, workers)
             return Column(frozen(codes), self.labels)
         interplay = self.interplay(scores, workers)
-        if decoder == GIBBS:
+        if self.own:
+            if decoder != GIBBS:
+                raise SkipchainError(f"factors of your own need the decoder gibbs, not {decoder}")
+            picks = anneal_own(interplay, scores.corpus, self.labels, self.own, self.annealing)
+        elif decoder == GIBBS:
             picks = annealing.anneal(interplay, self.annealing, workers)
         elif decoder == ICM:
             picks = annealing.climb(interplay, workers)
@@ -225,6 +237,8 @@ class FactoredModel(Model):
         return found
 
     def _chances(self, scores: Whole, workers: Workers) -> tuple[Interplay, Floats]:
+        if self.own:
+            raise SkipchainError("with factors of your own there are labels, but no probabilities")
         interplay = self.interplay(scores, workers)
         if scores.chances is None:
             scores.chances = annealing.sampled(interplay, self.annealing, BURN_IN, workers)
@@ -247,7 +261,7 @@ class FactoredModel(Model):
     @property
     def weighs_spans(self) -> bool:
         """Spans have probabilities by how often they are sampled."""
-        return True
+        return not self.own
 
     @property
     def order(self) -> int:
@@ -263,3 +277,12 @@ class FactoredModel(Model):
         """Without features whose weights are all zero; predictions stay the same."""
         base = self.base.pruned()
         return replace(self, base=base, features=base.features)
+
+
+def no_chain(kind: str, order: int) -> str:
+    """Why factors do not go with a kind of model."""
+    told = f", order {order}" if order > 2 else ""
+    return (
+        f"factors need a chain of order 1 or 2 with probabilities, and {kind}{told} is none; use "
+        "crf, memm or hmm"
+    )

@@ -13,6 +13,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.factors.consistency import Consistency
 from skipchain.factors.counts import count_pairs
+from skipchain.factors.own import OwnFactor
 from skipchain.factors.text import parse_factors
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference.annealing import Annealing
@@ -20,18 +21,19 @@ from skipchain.inference.candidates import Candidates, Doubts
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models import make_estimator
-from skipchain.models.factored import FactoredModel
+from skipchain.models.factored import FactoredModel, no_chain
 from skipchain.models.fitting import HeldOut, Part, Progress
 from skipchain.models.inputs import as_input
 from skipchain.models.labeller import Labeller, plain
 from skipchain.models.wholeness import longest_document
 from skipchain.objectives.interplay import Lesson, PseudoLikelihood
 from skipchain.parallel import Workers
-from skipchain.schemes import convert
+from skipchain.schemes import check_scheme, convert
 
 Ints = NDArray[np.int64]
 
 LEARNED, COUNTED, GIVEN = PENALTIES = "learned", "counted", "given"
+CHAINS = ("crf", "memm", "maxent", "hmm")  # the kinds of models that factors go with
 FIRST = 0.25  # of the penalties by counts; where learning begins
 L2 = 1.0  # keeps the few numbers of a table small where pairs are few
 
@@ -70,11 +72,13 @@ class Factored(Labeller):
 
     kind = "factored"
 
+    model_: FactoredModel
+
     def __init__(
         self,
         base: str | Labeller = "crf",
         *,
-        factors: str | Sequence[SpanFactor] | None = None,
+        factors: str | Sequence[SpanFactor | OwnFactor] | None = None,
         penalties: str = LEARNED,
         strength: float = 1.0,
         folds: int = 5,
@@ -117,17 +121,24 @@ class Factored(Labeller):
         ``dev`` is scored as the chain model learns; ``start`` is a model for it to begin from.
         """
         self._check()
-        corpus = _documents(as_input(X), y)
+        corpus = self._documents(as_input(X), y)
+        start = start.fitted if isinstance(start, Factored) else start
+        start = start.base if isinstance(start, FactoredModel) else start
         base = self._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
         model = self._around(base)
         minimum = base.minimum_
-        factors = list(model.factors)
         if self.penalties == COUNTED:
-            factors = [
-                Consistency.fit(corpus) if isinstance(own, Consistency) else own for own in factors
-            ]
-        elif self.penalties == LEARNED and minimum.reason != INTERRUPTED:
-            factors = self._learnt(corpus, model, progress)
+            model = replace(model, factors=_counted(model.factors, corpus))
+        elif self.penalties == LEARNED:
+            model = replace(model, factors=_begun(model.factors, corpus))
+            learnt = None
+            if minimum.reason != INTERRUPTED:
+                learnt = self._learnt(corpus, model, progress)
+            if learnt is None:
+                minimum = replace(minimum, reason=INTERRUPTED)
+            else:
+                model = replace(model, factors=learnt)
+        factors = model.factors
         summary = {
             **base.fitted.summary,
             "longest_document": longest_document(corpus),
@@ -147,32 +158,27 @@ class Factored(Labeller):
 
     def _around(self, base: Labeller) -> FactoredModel:
         """The factors, without what is learnt, beside a fitted chain model."""
-        factors: Sequence[SpanFactor] = (Consistency.blank(),)
-        if isinstance(self.factors, str):
-            factors = parse_factors(self.factors)
-        elif self.factors is not None:
-            factors = self.factors
         types = FactoredModel.around(base.fitted, ()).labelling.types
         return FactoredModel.around(
             base.fitted,
-            [Consistency.blank(types) if _for_all(own) else own for own in factors],
+            [Consistency.blank(types) if _for_all(own) else own for own in self._factors()],
             Doubts(self.tolerance, self.most),
-            Annealing(self.samples, chains=self.chains, seed=self.seed),
+            self._annealing(),
         )
 
     def _learnt(
         self, corpus: Corpus, model: FactoredModel, progress: Progress | None
-    ) -> list[SpanFactor]:
-        """The factors with tables that do well on documents which their model has not seen."""
-        folds = min(self.folds, corpus.n_documents)
-        if folds < 2:
-            raise ParameterError(
-                "penalties='learned' needs at least 2 folds and 2 documents, so that some can be "
-                f"held out; got folds={self.folds} and {corpus.n_documents} documents"
-            )
+    ) -> tuple[SpanFactor, ...] | None:
+        """The factors with tables that do well on documents which their model has not seen.
+
+        None where learning was interrupted.
+        """
+        if not model.factors:
+            return ()
+        deal = self._dealt(corpus)
+        folds = int(deal.max()) + 1
+        types = model.labelling.types
         lessons = []
-        counted = count_pairs(corpus)
-        deal = np.arange(corpus.n_documents) % folds
         with Workers(self.threads) as workers:
             for number in range(folds):
                 held = corpus.take_documents(np.flatnonzero(deal == number))
@@ -181,28 +187,69 @@ class Factored(Labeller):
                 base = self._base().fit(
                     rest, progress=None if progress is None else Part(progress, note)
                 )
-                own = self._around(base)
-                # what is rare in training counts as doubtful, and is where learning begins
-                told = [
-                    factor.weighed_by(counted).times(FIRST)
-                    if isinstance(factor, Consistency)
-                    else factor
-                    for factor in own.factors
-                ]
-                lessons.append(_lesson(replace(own, factors=tuple(told)), held, workers))
                 if base.minimum_.reason == INTERRUPTED:
-                    return list(model.factors)
+                    return None
+                # the documents held out may be the only ones with a type
+                own = FactoredModel.around(
+                    base.fitted, model.factors, model.doubts, model.annealing, further=types
+                )
+                lessons.append(_lesson(own, held, workers))
             objective = PseudoLikelihood(lessons, workers, l2=L2)
             if not objective.size:
-                return list(model.factors)
+                return model.factors
             vector = minimize(objective, objective.start, tolerance=1e-6).vector
         tables = iter(objective.tables(vector))
         counts = lessons[0].interplay.counts
-        types = model.labelling.types
-        return [
+        return tuple(
             factor.weighed([next(tables) for _ in range(count)], types)
             for factor, count in zip(model.factors, counts, strict=True)
-        ]
+        )
+
+    def _dealt(self, corpus: Corpus) -> Ints:
+        """The part that each document belongs to; empty ones are in the first. [D]"""
+        filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
+        folds = min(self.folds, len(filled))
+        if folds < 2:
+            raise ParameterError(
+                "penalties='learned' needs at least 2 folds and 2 documents, so that some can be "
+                f"held out; got folds={self.folds} and {len(filled)} documents"
+            )
+        deal = np.zeros(corpus.n_documents, np.int64)
+        deal[filled] = np.arange(len(filled)) % folds
+        return deal
+
+    def _documents(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+        """The corpus to learn from; refused where factors have nothing to go by."""
+        if not isinstance(given, Corpus) or y is not None:
+            raise ParameterError(
+                "Factored learns from a labelled Corpus with documents; Corpus.of makes one from "
+                "lists of words and labels"
+            )
+        if given.n_documents > 1 and np.diff(given.documents).max() < 2:
+            raise CorpusError(
+                "factors need documents of several sentences, and every document here is one; "
+                "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
+            )
+        labels, scheme = given.labels, self._base().scheme or given.scheme
+        if scheme is None:
+            raise CorpusError("factors are about spans, and the corpus' labels mark none")
+        corpus = given.with_labels(labels, check_scheme(scheme))
+        types = sorted(set(corpus.spans().names))
+        for factor in self._factors():
+            if not isinstance(factor, OwnFactor):
+                factor.check(types)
+        if self.penalties == LEARNED:
+            self._dealt(corpus)
+        return corpus
+
+    def _factors(self) -> Sequence[SpanFactor | OwnFactor]:
+        """What is to hold in a document, as it was given."""
+        if self.factors is None:
+            return (Consistency.blank(),)
+        return parse_factors(self.factors) if isinstance(self.factors, str) else self.factors
+
+    def _annealing(self) -> Annealing:
+        return Annealing(self.samples, chains=self.chains, seed=self.seed)
 
     def _base(self) -> Labeller:
         """The chain model's estimator, as it was given: fitting leaves that one alone."""
@@ -217,37 +264,49 @@ class Factored(Labeller):
             raise ParameterError(
                 f"base is an estimator or the kind of one, got {type(self.base).__name__}"
             )
+        base = self._base()
+        order = getattr(base, "order", 1)
+        if base.kind not in CHAINS or order > 2:
+            raise ParameterError(no_chain(base.kind, order))
         Doubts(self.tolerance, self.most)
-        if isinstance(self.factors, str):
-            parse_factors(self.factors)
+        self._annealing()
+        given = self._factors()
+        if not isinstance(given, Sequence) or not all(
+            isinstance(own, OwnFactor) or hasattr(own, "wiring") for own in given
+        ):
+            raise ParameterError(f"factors are text or a list of factors, got {self.factors!r}")
 
 
-def _for_all(factor: SpanFactor) -> bool:
+def _for_all(factor: SpanFactor | OwnFactor) -> bool:
     """Whether a factor is about all types that a model has, whichever these are."""
     return isinstance(factor, Consistency) and not factor.types
 
 
-def _documents(given: Corpus | Sequence[Any], y: Any) -> Corpus:
-    """The corpus to learn from; refused where it has no documents of several sentences."""
-    if not isinstance(given, Corpus) or y is not None:
-        raise ParameterError(
-            "Factored learns from a labelled Corpus with documents; Corpus.of makes one from lists "
-            "of words and labels"
-        )
-    if given.n_documents > 1 and np.diff(given.documents).max() < 2:
-        raise CorpusError(
-            "factors need documents of several sentences, and every document here is one; mark "
-            "where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
-        )
-    return given
+def _counted(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+    """Factors with penalties by how rare pairs are, as Finkel, Grenager and Manning have them."""
+    counts = count_pairs(corpus)
+    return tuple(
+        replace(own.weighed_by(counts), by_length=True, shared=False)
+        if isinstance(own, Consistency)
+        else own
+        for own in factors
+    )
+
+
+def _begun(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+    """Factors with which learning begins: what is rare in training counts as doubtful."""
+    counts = count_pairs(corpus)
+    return tuple(
+        own.weighed_by(counts).times(FIRST) if isinstance(own, Consistency) else own
+        for own in factors
+    )
 
 
 def _lesson(model: FactoredModel, held: Corpus, workers: Workers) -> Lesson:
     """The candidates of documents that a model has not seen, and the right ones."""
     interplay = model.interplay(model.scores(held.without_labels(), workers), workers)
+    assert held.scheme is not None
     assert model.encoding is not None
-    if held.scheme is None:
-        raise CorpusError("factors are about spans, and the corpus' labels mark none")
     column = convert(held.labels, held.sentences, held.scheme, model.encoding, lossy=True)
     number = {label: k for k, label in enumerate(model.labels)}
     known = np.array([number.get(label, -1) for label in column.values], np.int32)

@@ -7,7 +7,7 @@ L-BFGS until the loss stands still. The test set of the paper is CoNLL-2003's te
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,13 @@ from skipchain.metrics import Evaluation, evaluate, significance
 from skipchain.models.crf import CRF
 from skipchain.models.graph import GraphModel
 from skipchain.models.memm import MEMM
-from skipchain.models.model import Model
 from skipchain.models.mop import MoPMEMM
 from skipchain.models.skipchain import SkipChainCRF
 from skipchain.parallel import Workers
 from skipchain.pictures import Picture
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Clock, Run
+from skipchain.reproduce.system import System
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "mop-ner"
@@ -51,21 +51,6 @@ PUBLISHED: Mapping[str, tuple[float, float | None, float | None]] = {
     SKIP: (91.2, None, None),
 }
 """F1, and wrong names among those found and missed among those there, in percent."""
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """A fitted model and how it is decoded."""
-
-    model: Model
-    decoder: str | None = None
-
-    def label(self, corpus: Corpus, threads: int | None) -> Corpus:
-        """The corpus with the labels that the system gives it."""
-        with Workers(threads) as workers:
-            scores = self.model.scores(corpus, workers)
-            labels = self.model.decode(scores, workers, self.decoder)
-        return corpus.with_labels(self.model.outward(labels, corpus.sentences), self.model.scheme)
 
 
 def measure(run: Run) -> Table:

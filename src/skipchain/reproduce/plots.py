@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from skipchain.metrics.token import TokenScores
 from skipchain.pictures import Picture
 from skipchain.reproduce.table import Row
 
@@ -55,3 +56,92 @@ def points(rows: Sequence[Row], caption: str) -> Picture:
         panel.grid(axis="x", color="0.9")
 
     return Picture("points", caption, draw)
+
+
+def label_bars(
+    f1: Mapping[str, Mapping[str, float]], caption: str, *, name: str = "labels", log: bool = False
+) -> Picture:
+    """The F1 of each label, in percent, a bar a system; ``log`` draws −log10(1 − F1), at most 4."""
+    labels = list(dict.fromkeys(label for own in f1.values() for label in own))
+
+    def draw(figure: Any) -> None:
+        panel = figure.subplots()
+        places, width = np.arange(len(labels)), 0.8 / len(f1)
+        for k, (system, own) in enumerate(f1.items()):
+            heights = np.array([own.get(label, np.nan) for label in labels])
+            if log:
+                heights = -np.log10(np.maximum(1.0 - heights / 100.0, 1e-4))
+            panel.bar(places + (k - (len(f1) - 1) / 2) * width, heights, width, label=system)
+        panel.set_xticks(places, labels, rotation=30 if max(map(len, labels)) > 3 else 0)
+        panel.set_ylabel("−log10(1 − F1)" if log else "F1 (%)")
+        panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
+
+    return Picture(name, caption, draw, (max(8.0, 0.12 * len(labels) * len(f1) + 3.0), 4.5))
+
+
+def confusions(
+    scores: Mapping[str, TokenScores], caption: str, *, name: str = "confusions"
+) -> Picture:
+    """A panel a system: what tokens of each gold label (a row) were labelled as, in percent."""
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(scores), squeeze=False)[0]
+        for panel, (system, own) in zip(panels, scores.items(), strict=True):
+            shares = 100.0 * own.confusion / np.maximum(own.confusion.sum(axis=1), 1)[:, None]
+            panel.imshow(shares, cmap="Blues", vmin=0.0, vmax=100.0)
+            for (y, x), share in np.ndenumerate(shares):
+                if share >= 0.5:
+                    panel.text(x, y, f"{share:.0f}", ha="center", va="center", fontsize="small",
+                               color="white" if share > 50.0 else "0.3")  # fmt: skip
+            panel.set_xticks(range(len(own.labels)), own.labels, rotation=90)
+            panel.set_yticks(range(len(own.labels)), own.labels)
+            panel.set_title(system, fontsize="medium")
+            panel.set_xlabel("found")
+        panels[0].set_ylabel("gold")
+
+    size = 1.5 + 0.35 * max(len(own.labels) for own in scores.values())
+    return Picture(name, caption, draw, (max(4.0, size * len(scores)), max(3.0, size)))
+
+
+def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "curves") -> Picture:
+    """Losses (negative log-likelihoods) over the iterations, a line a system."""
+
+    def draw(figure: Any) -> None:
+        panel = figure.subplots()
+        for system, own in losses.items():
+            panel.loglog(np.arange(1, len(own) + 1), own, label=system)
+        panel.set_xlabel("iteration")
+        panel.set_ylabel("−log-likelihood, penalty included")
+        panel.grid(color="0.9")
+        panel.legend()
+
+    return Picture(name, caption, draw)
+
+
+def errors_by_states(
+    errors: Mapping[str, Mapping[str, Mapping[int, float]]],
+    caption: str,
+    *,
+    name: str = "states",
+) -> Picture:
+    """Errors in percent against the number of states: a panel a part of the data, a line a system.
+
+    ``errors`` leads from part (training, test) and system to errors by number of states.
+    """
+    names = list(dict.fromkeys(system for systems in errors.values() for system in systems))
+
+    def draw(figure: Any) -> None:
+        panels = figure.subplots(1, len(errors), squeeze=False, sharey=True)[0]
+        for panel, (part, systems) in zip(panels, errors.items(), strict=True):
+            for k, system in enumerate(names):
+                own = systems.get(system, {})
+                panel.plot(list(own), list(own.values()), "o-", color=f"C{k}", label=system)
+            panel.set_xticks(sorted({states for own in systems.values() for states in own}))
+            panel.set_title(part)
+            panel.set_xlabel("states")
+            panel.set_ylim(bottom=0.0)
+            panel.grid(color="0.9")
+        panels[0].set_ylabel("labels wrong (%)")
+        panels[0].legend(fontsize="small")
+
+    return Picture(name, caption, draw, (4.5 * len(errors), 4.5))

@@ -8,7 +8,7 @@ from typing import Any
 from skipchain import markdown
 from skipchain.pictures import Picture
 
-HOLDS, FAILS = "holds", "does not hold"
+HOLDS, FAILS, BETTER = "holds", "does not hold", "better"
 HEADINGS = ("system", "metric", "published", "measured", "low", "high", "seconds", "verdict")
 
 
@@ -78,6 +78,8 @@ class Table:
     seeds: tuple[int, ...] = ()
     verdict: str = ""
     pictures: tuple[Picture, ...] = ()
+    sections: tuple[str, ...] = ()
+    """Markdown to stand below the rows."""
 
     def about(self) -> str:
         """Where the published figures come from, and the seeds of the measured ones."""
@@ -94,5 +96,6 @@ class Table:
         parts.append(markdown.table(HEADINGS, [row.cells() for row in self.rows]))
         if self.verdict:
             parts.append(f"**{self.verdict}**")
+        parts.extend(self.sections)
         parts.extend(f"![{caption}]({file})" for file, caption in pictures)
         return "\n\n".join(parts) + "\n"

@@ -1,0 +1,75 @@
+"""What factors across documents cost: tagging from file to file, and sweeps of long documents."""
+
+from __future__ import annotations
+
+import resource
+from functools import partial
+
+import numpy as np
+
+from benchmarks.setting import command, in_turn, path, seconds
+from skipchain import CRF, Corpus, save
+from skipchain.datasets import data_set
+from skipchain.factors import Consistency
+from skipchain.inference.annealing import Annealing, cooled
+from skipchain.models.factored import FactoredModel
+from skipchain.parallel import Workers
+
+COLUMNS = "word,pos,chunk,label"
+LENGTHS = (1_000, 10_000, 100_000)
+SWEEPS = 20
+
+
+def measure(report, setting):
+    train, test = (data_set("conll2003").read(part) for part in ("train", "testb"))
+    chain = CRF("ner", epochs=10).fit(train).model_
+    model = FactoredModel.around(chain, [Consistency.fit(train)])
+    compare_tagging(report, setting, model)
+    compare_lengths(report, model, test)
+
+
+def compare_tagging(report, setting, model):
+    """A file of news, tagged by Viterbi and with 200 samples, each in a process of its own."""
+    file = setting.folder / "documents.skip"
+    save(model, file, overwrite=True)
+
+    def tag(decoder):
+        out = setting.folder / f"{decoder}.conll"
+        command(
+            "tag", file, path("conll2003", "testb"), "--columns", COLUMNS, "--decoder", decoder,
+            "-o", out, "--overwrite",
+        )  # fmt: skip
+
+    base, own = in_turn((partial(tag, "viterbi"), partial(tag, "gibbs")), setting.repeat)
+    report.within("testb tagged with 200 samples beside Viterbi (s)", own, base, 4.0)
+
+
+def compare_lengths(report, model, test):
+    """The time of a sweep per token, in documents made of many."""
+    spent, held = {}, {}
+    for length in LENGTHS:
+        corpus = one_document(test, length)
+        with Workers(1) as workers:
+            interplay = model.interplay(model.scores(corpus, workers), workers)
+            sweeps = partial(cooled, interplay, Annealing(SWEEPS), workers)
+            sweeps()  # what is kept from call to call
+            spent[length] = seconds(sweeps, 3) / SWEEPS
+        held[length] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        report.console.print(
+            f"{length:,} tokens: {1e3 * spent[length]:.2f} ms a sweep, {held[length]:.0f} MB so far"
+        )
+    few, many = LENGTHS[1], LENGTHS[-1]
+    report.within(
+        f"ns a sweep and token, {many:,} tokens beside {few:,}", 1e9 * spent[many] / many,
+        1e9 * spent[few] / few, 1.5,
+    )  # fmt: skip
+
+
+def one_document(test, length):
+    """The sentences of a corpus, again and again, as one document of about so many tokens."""
+    sentences = np.arange(len(test))
+    repeated = np.concatenate([sentences] * (length // test.n_tokens + 1))
+    cut = int(np.searchsorted(np.cumsum(np.diff(test.sentences)[repeated]), length)) + 1
+    words = [test[int(k)].words for k in repeated[:cut]]
+    pos = [test[int(k)].column("pos") for k in repeated[:cut]]
+    return Corpus.of(words, documents=[len(words)], pos=pos)

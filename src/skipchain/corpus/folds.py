@@ -1,0 +1,40 @@
+"""Documents dealt into folds, each of which is tested by what was learnt from the others."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.corpus import Corpus
+from skipchain.errors import ParameterError
+
+
+def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> NDArray[np.int64]:
+    """The fold of each document, ``int64 [D]``; all have about as many documents.
+
+    Documents are dealt in a random order. One with the same words as a document before it goes
+    where that one is, so that nothing is tested by what was learnt from its copy.
+
+    >>> corpus = Corpus.of([["a"], ["b"], ["a"], ["c"]], documents=[1, 1, 1, 1])
+    >>> document_folds(corpus, 2, seed=1)
+    array([0, 1, 0, 1])
+    """
+    if not 2 <= number <= corpus.n_documents:
+        raise ParameterError(
+            f"{number} folds of {corpus.n_documents} documents; wanted from 2 to the number of "
+            "documents"
+        )
+    order = np.random.default_rng(seed).permutation(corpus.n_documents)
+    folds = np.empty(corpus.n_documents, np.int64)
+    folds[order] = np.arange(corpus.n_documents) % number
+    first: dict[bytes, int] = {}
+    bounds = corpus.sentences[corpus.documents]
+    for document in range(corpus.n_documents):
+        words = corpus.words.codes[bounds[document] : bounds[document + 1]].tobytes()
+        folds[document] = folds[first.setdefault(words, document)]
+    if len(np.unique(folds)) < number:
+        raise ParameterError(
+            f"{number} folds are too many: only {len(first)} of the {corpus.n_documents} documents "
+            "differ in their words"
+        )
+    return folds

@@ -1,0 +1,69 @@
+"""Factors of a user's own, in Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from skipchain.errors import SkipchainError
+
+
+@runtime_checkable
+class OwnFactor(Protocol):
+    """What a user's factor has to offer: it keeps track of one document's labels.
+
+    Labels are those of the model, in the encoding it learnt. The factor is told of every change, so
+    that it can keep whatever sums it needs.
+    """
+
+    def begin(self, words: Sequence[str], labels: Sequence[str]) -> None:
+        """A document, and the labels that its tokens have now."""
+        ...
+
+    def score(self, position: int, label: str) -> float:
+        """What the labelling is worth if this token had the label, all others being as they are.
+
+        It is a logarithm: 0 is indifferent, −4 a heavy penalty. Only differences between the labels
+        of one token count.
+        """
+        ...
+
+    def update(self, position: int, label: str) -> None:
+        """The token has this label now."""
+        ...
+
+
+def worth(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> float:
+    """The score that a factor gives, checked; its mistakes are told with the place they happen."""
+    try:
+        found = float(factor.score(position, label))
+    except Exception as error:
+        raise _failed(factor, words, position, label, error) from error
+    if not math.isfinite(found):
+        raise SkipchainError(
+            f"the factor {type(factor).__name__} gave {found} {_where(words, position, label)}; a "
+            "score is a finite number, and -10000 forbids"
+        )
+    return found
+
+
+def tell(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> None:
+    """Tell a factor of a change; its mistakes are told with the place they happen."""
+    try:
+        factor.update(position, label)
+    except Exception as error:
+        raise _failed(factor, words, position, label, error) from error
+
+
+def _failed(
+    factor: OwnFactor, words: Sequence[str], position: int, label: str, error: Exception
+) -> SkipchainError:
+    return SkipchainError(
+        f"the factor {type(factor).__name__} failed {_where(words, position, label)}: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
+def _where(words: Sequence[str], position: int, label: str) -> str:
+    return f"at token {position} of its document ({words[position]!r}), label {label}"
