@@ -116,7 +116,7 @@ class Work:
         nothing = np.zeros((0, self.node.shape[1]))
         return self.batch.contrast(
             nothing, self.features, STEPS, self.random, self.labels.copy(), workers, self.experts
-        )[1]
+        )[1].vector
 
     def marginals(self, workers):
         """The marginals by `SAMPLING`, without hidden states."""

@@ -362,7 +362,7 @@ def gradient(oracle, gold, steps, count):
             labels.copy(), workers, oracle.weights,
         )  # fmt: skip
     assert len(inputs) == 0
-    return found[oracle.units.size :]
+    return found.vector[oracle.units.size :]
 
 
 @pytest.mark.parametrize("case", CASES[:3], ids=str)

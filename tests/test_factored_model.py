@@ -282,6 +282,25 @@ def test_what_factors_cannot_learn_from_is_refused(fitted):
         clone(fitted).fit(TRAIN, [sentence.labels for sentence in TRAIN])
 
 
+def test_labels_that_are_not_known():
+    words, labels = ["Lee", "met", "Bo"], ["B-PER", None, "B-PER"]
+    given = [["O"] * 3, *[labels] * 7]
+    corpus = Corpus.of([words] * 8, given, scheme="iob2", documents=[2] * 4)
+    for penalties in ("learned", "counted"):
+        with pytest.raises(CorpusError, match="token 4 has no label of its own"):
+            Factored(CRF("word"), penalties=penalties).fit(corpus)
+    factors = [LastWord("PER", 1.0)]
+    found = Factored(CRF("word"), factors=factors, penalties="given").fit(corpus)
+    assert found.predict(Corpus.of([words]))[0][0] == "B-PER"
+
+
+def test_mistakes_of_keys_are_told_with_the_words(base):
+    for key, told in ((lambda text: 1 / 0, "ZeroDivisionError"), (lambda text: [], "unhashable")):
+        model = FactoredModel.around(base, [Agreement("LOC", key)])
+        with pytest.raises(SkipchainError, match=f"the key <lambda> failed for '.+': .*{told}"):
+            predicted(model)
+
+
 def test_models_without_spans_have_no_factors():
     speech = CRF("word").fit(Corpus.of([["a", "b"]], [["x", "y"]])).model_
     with pytest.raises(SkipchainError, match="labels mark none"):
@@ -537,6 +556,7 @@ KINDS = {
     "last word": [LastWord("PER", 1.5)],
     "forbidden": [Forbidden("LOC", "PER")],
     "none": [],
+    "further": [LastWord("ODD")],
     "several": [LastWord("PER"), Consistency.blank(TYPES), LastWord("ORG", 0.5)],
 }
 
@@ -545,7 +565,7 @@ KINDS = {
 def test_models_with_factors_round_trip(name, base, tmp_path):
     model = FactoredModel.around(
         base, KINDS[name], Doubts(0.02, 5), Annealing(4, (2.0, 1.0, 0.5, 0.0), 2, 3, True),
-        {"longest_document": 300, "dev": None},
+        {"longest_document": 300, "dev": None}, ["ODD"] if name == "further" else (),
     )  # fmt: skip
     save(model, tmp_path / "m.skip")
     found = load_model(tmp_path / "m.skip", {"first_letter": first_letter})

@@ -139,6 +139,28 @@ class Rows:
         """The chosen tokens, in the order given."""
         return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
+    def compact(self) -> tuple[Rows, NDArray[np.int64]]:
+        """The same with no other features and units than those that occur; and which features.
+
+        >>> tokens = Sparse(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
+        >>> rows, features = Rows(tokens, Sparse.empty(0), Sparse.empty(2), 9).compact()
+        >>> rows.tokens.indices, features
+        (array([1, 0, 1], dtype=int32), array([2, 7]))
+        """
+        count = self.n_features
+        used = np.zeros(count + self.units.n_rows, np.bool_)
+        used[self.tokens.indices] = True
+        units = self.units.take(np.flatnonzero(used[count:]))
+        used[units.indices] = True
+        number = (np.cumsum(used) - 1).astype(np.int32)
+        features = np.flatnonzero(used[:count])
+        return replace(
+            self,
+            tokens=replace(self.tokens, indices=number[self.tokens.indices]),
+            units=replace(units, indices=number[units.indices]),
+            n_features=len(features),
+        ), features
+
     def with_features(self, numbers: NDArray[np.integer], count: int) -> Rows:
         """With ``count`` further features, the last ones.
 

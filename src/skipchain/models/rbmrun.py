@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +12,16 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.features.rows import Rows
 from skipchain.kernels.random import seeded
-from skipchain.learn.momentum import Momentum
+from skipchain.learn.momentum import Momentum, average_in
 from skipchain.models.rbmexperts import learnt_weights
 from skipchain.models.rbmmodel import RBMModel
+from skipchain.models.rbmweights import LARGEST, MovingWeights, model_of
 from skipchain.objectives.contrastive import Batch
 from skipchain.objectives.experts import Expert
 from skipchain.parallel import Workers
 from skipchain.scorers.tables import TableScorer
 
 Floats = NDArray[np.float64]
-
-LARGEST = 1000.0  # a weight beyond this has left all reason
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ class RBMTask:
             found.append(
                 self._batch(
                     data.rows.take(tokens), self.fixed[tokens], offsets, data.labels[tokens],
-                    experts,
+                    experts, compact=size < len(chains),
                 )
             )  # fmt: skip
         return found
@@ -82,12 +81,19 @@ class RBMTask:
         offsets: NDArray[np.int64],
         labels: NDArray[np.int32],
         experts: Sequence[Dataset],
+        *,
+        compact: bool = False,
     ) -> Batch:
+        """Sequences with all features, or with those only that they have."""
         own = [
-            Expert(data, model.n_states, len(model.labels), local=model.local)
+            Expert.of(data, model.weights, local=model.local, compact=compact)
             for data, model in zip(experts, self.blank.experts, strict=True)
         ]
-        return Batch(TableScorer(rows), fixed, offsets, labels, bool(len(self.blank.weights)), own)
+        features = None
+        if compact:
+            rows, features = rows.compact()
+        learnt = bool(len(self.blank.weights))
+        return Batch(TableScorer(rows), fixed, offsets, labels, learnt, own, features)
 
 
 class Run:
@@ -109,8 +115,8 @@ class Run:
         units = blank.units
         learnt = blank.weights.size
         experts = [own.weights for own in blank.experts]
-        self._free = np.concatenate([np.ones(learnt), units.free, *map(learnt_weights, experts)])
-        self.vector = rng.uniform(-spread, spread, len(self._free)) * self._free
+        free = np.concatenate([np.ones(learnt), units.free, *map(learnt_weights, experts)])
+        self.vector = rng.uniform(-spread, spread, len(free)) * free
         if table is not None:
             self.vector[:learnt] = table.ravel()
         if experts:
@@ -119,8 +125,7 @@ class Run:
         self._averaged = 0
         self._average_from = average_from
         self._blank = blank
-        self._own = self.model(self.vector)
-        self._speed = np.zeros_like(self.vector)
+        self._weights = MovingWeights(blank, self.vector, ascent)
         self._batches = batches
         self._ascent = ascent
         self._persistent = persistent
@@ -133,41 +138,29 @@ class Run:
 
     def model(self, vector: Floats) -> RBMModel:
         """The model of a vector, whose memory it shares."""
-        blank = self._blank
-        sizes = [blank.weights.size, blank.units.size, *(own.weights.size for own in blank.experts)]
-        table, units, *experts = np.split(vector, np.cumsum(sizes)[:-1])
-        return replace(
-            blank,
-            weights=table.reshape(blank.weights.shape),
-            units=blank.units.filled(units),
-            experts=tuple(
-                own.filled(own.weights.like(part))
-                for own, part in zip(blank.experts, experts, strict=True)
-            ),
-        )
+        return model_of(self._blank, vector)
 
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
         """One pass over the data: how badly labels were reconstructed in it."""
         loss = 0.0
+        self._weights.begin(number, len(self._batches))
         for batch, states, current in zip(self._batches, self._states, self._current, strict=True):
             if not self._persistent:
                 current[:] = batch.labels
-            lost, gradient = batch.contrast(
-                self._own.weights, self._own.units, steps, states, current, workers,
-                [own.weights for own in self._own.experts],
-            )  # fmt: skip
-            self._ascent.step(self.vector, self._speed, gradient * self._free, number)
+            table, units, experts = self._weights.seen(batch)
+            lost, contrast = batch.contrast(table, units, steps, states, current, workers, experts)
             loss += lost
-            if not np.abs(self.vector).max(initial=0.0) < LARGEST:  # NaN is not
+            if not self._weights.push(batch, contrast):
                 rate = self._ascent.rate
                 raise SkipchainError(
                     f"contrastive divergence has diverged in epoch {number + 1}: weights are "
                     f"beyond {LARGEST:g} with rate={rate:g}; try rate={rate / 10:.1g}"
                 )
+        self._weights.settle()
         if number >= self._average_from:
             self._averaged += 1
             if self._averaged == 1:
                 self.average = self.vector.copy()
             else:
-                self.average += (self.vector - self.average) / self._averaged
+                average_in(self.average, self.vector, self._averaged)
         return loss

@@ -27,6 +27,8 @@ class Batch:
 
     ``fixed`` [N, L] are scores of labels that are not learnt. Where ``learnt``, those that a table
     [F, L] of weights of the input gives are added. ``experts`` have hidden states that emit labels.
+    ``features`` are the rows of all features that those of the scorer stand for; None means that it
+    has them all.
     """
 
     scorer: TableScorer
@@ -35,6 +37,7 @@ class Batch:
     labels: Labels
     learnt: bool
     experts: Sequence[Expert] = ()
+    features: NDArray[np.int64] | None = None
 
     def node(self, table: Floats, workers: Workers) -> Floats:
         """The scores of labels by themselves. [N, L]"""
@@ -55,12 +58,11 @@ class Batch:
         current: Labels,
         workers: Workers,
         experts: Sequence[StateWeights] = (),
-    ) -> tuple[float, Floats]:
-        """The loss of one reconstruction; the gradient of table, features, experts as one vector.
+    ) -> tuple[float, Contrast]:
+        """The loss of one reconstruction, and the gradient.
 
-        It is the direction of ascent, averaged over sequences (and summed over positions: averaged
-        over these, too, nothing is learnt). ``states`` [C] are random numbers of the sequences;
-        ``current`` [N] the labels that sampling begins from, which it changes.
+        ``states`` [C] are random numbers of the sequences, ``current`` [N] the labels that sampling
+        begins from, which it changes.
         """
         node, inputs = self.node(table, workers), self.inputs(features, workers)
         layout, tables = features.layout, features.tables
@@ -89,15 +91,35 @@ class Batch:
         losses, weights, biases = zip(
             *workers.map(run, blocks(self.offsets, BLOCK_TOKENS)), strict=True
         )
-        parts = [
+        return float(sum(losses)), Contrast(
             self.scorer.gradient(residuals, workers) if self.learnt else table,
-            np.sum(weights, axis=0),
-            np.sum(biases, axis=0),
+            np.concatenate([np.sum(weights, axis=0), np.sum(biases, axis=0)]),
             self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
-            *(
+            [
                 own.gradient(contrast, workers)
                 for own, contrast in zip(self.experts, contrasts, strict=True)
-            ),
-        ]
-        gradient = np.concatenate([part.ravel() for part in parts])
-        return float(sum(losses)), gradient / (len(self.offsets) - 1)
+            ],
+            len(self.offsets) - 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A gradient, summed over sequences: the direction of ascent.
+
+    It is to be divided by the number of sequences, ``count``, and not by that of positions:
+    averaged over these, too, nothing is learnt.
+    """
+
+    table: Floats  # [F or 0, L]
+    units: Floats  # of weights and biases
+    inputs: Floats  # [F or 0, H]
+    experts: list[StateWeights]
+    count: int
+
+    @property
+    def vector(self) -> Floats:
+        """All of it as one vector, averaged over sequences."""
+        experts = [own.vector for own in self.experts]
+        parts = [self.table.ravel(), self.units, self.inputs.ravel(), *experts]
+        return np.concatenate(parts) / self.count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,20 +20,41 @@ class Expert:
     """What one model of hidden states sees of some sequences, and the way back to its weights.
 
     A ``local`` one is normalised at each position (IOHMM), else its scores are as they are (HRF).
+    ``features`` are the rows of all its weights that it needs; None means that it needs them all.
     """
 
-    def __init__(self, data: Dataset, n_states: int, n_labels: int, *, local: bool) -> None:
+    def __init__(
+        self,
+        data: Dataset,
+        n_states: int,
+        n_labels: int,
+        *,
+        local: bool,
+        features: NDArray[np.int64] | None = None,
+    ) -> None:
         self.data = data
         self.local = local
+        self.features = features
         self.scorer = StateScorer(data.rows, n_states, n_labels, bias=True)
+
+    @classmethod
+    def of(cls, data: Dataset, like: StateWeights, *, local: bool, compact: bool) -> Expert:
+        """With all features of the weights, or with those only that the data have."""
+        features = None
+        if compact:
+            rows, features = data.rows.compact()
+            features = np.append(features, data.rows.n_features)  # what goes with every token
+            data = replace(data, rows=rows)
+        return cls(data, like.n_states, like.n_labels, local=local, features=features)
 
     def scores(self, weights: StateWeights, workers: Workers) -> StateScores:
         """What is needed to score any block of chains."""
         return StateScores.of(self.data, weights, workers, local=self.local)
 
-    def gradient(self, contrast: StateContrast, workers: Workers) -> Floats:
-        """The gradient in all weights, in the order of `StateWeights.vector`."""
-        return self.scorer.gradient(contrast.transitions, contrast.emissions, workers)
+    def gradient(self, contrast: StateContrast, workers: Workers) -> StateWeights:
+        """The gradient in all weights."""
+        vector = self.scorer.gradient(contrast.transitions, contrast.emissions, workers)
+        return self.scorer.weights(vector)
 
 
 @dataclass(frozen=True, slots=True)
