@@ -160,7 +160,7 @@ DATA_SETS = (
     ),
     DataSet(
         "cmu-seminars", "fields of seminar announcements", "unstated (research)",
-        {"all": Part("cmu-seminars/cmu-seminars.tar.gz", 136738, 3121, 485, 2811,
+        {"all": Part("cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811,
                      reader=read_seminars)},
     ),
     DataSet(

@@ -68,7 +68,7 @@ def compare(
     features: Annotated[
         str,
         typer.Option(
-            help="For all models: a standard set (ner, chunk, pos, citation), or a file of "
+            help="For all models: a standard set (ner, chunk, pos, citation …), or a file of "
             "templates, or of CRF++ or Wapiti patterns."
         ),
     ] = "ner",

@@ -63,7 +63,7 @@ Beam = Annotated[
 Features = Annotated[
     str | None,
     typer.Option(
-        help="A standard set (ner, chunk, pos, citation), or a file of templates, or of CRF++ "
+        help="A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
         "or Wapiti patterns (ner; for hmm word)."
     ),
 ]

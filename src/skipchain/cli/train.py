@@ -325,6 +325,8 @@ def train(
 
         if consistency and factors is not None and "consistency" not in factors:
             around["factors"] = f"consistency; {factors}"
+        if seed is not None:
+            around["seed"] = seed
         estimator = Factored(estimator, threads=threads, **around)
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()

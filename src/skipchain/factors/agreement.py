@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.errors import ParameterError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.factors.mentions import Mentions
 from skipchain.factors.wiring import Relation, Wiring, check_types, single
 from skipchain.features.times import time_key
@@ -54,7 +54,7 @@ class Agreement:
         function = KEYS[self.key] if isinstance(self.key, str) else self.key
         kind = list(types).index(self.type)
         own = np.flatnonzero(mentions.possible[:, kind])
-        keys = [function(mentions.text(slot)) for slot in own.tolist()]
+        keys = [_key_of(function, mentions.text(slot)) for slot in own.tolist()]
         own = own[np.array([key is not None for key in keys], np.bool_)]
         documents = mentions.documents[own].tolist()
         names = [key for key in keys if key is not None]
@@ -87,3 +87,16 @@ class Agreement:
     def told(self) -> dict[str, dict[str, dict[str, float]]]:
         """What a pair that differs adds."""
         return {f"{self.type} disagrees": {self.type: {self.type: -self.penalty}}}
+
+
+def _key_of(function: Key, text: str) -> str | None:
+    """The key of a span; the mistakes of a function are told with the words they happen at."""
+    try:
+        found = function(text)
+        hash(found)
+    except Exception as error:
+        name = getattr(function, "__name__", repr(function))
+        raise SkipchainError(
+            f"the key {name} failed for {text!r}: {type(error).__name__}: {error}"
+        ) from error
+    return found

@@ -10,7 +10,7 @@ TIME = re.compile(
     (?:
         (?P<hour>\d{1,2})(?:\s?[:.]\s?(?P<minute>\d\d))?(?![:.]?\d)  # 3:30 3.30pm 4
       | (?P<hours>\d{1,2})(?P<minutes>\d\d)(?![:.]?\d)                   # 1530
-      | (?P<twelve>\bnoon\b|\bmidnight\b)
+      | \b(?:noon|midnight)\b
     )
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -53,8 +53,6 @@ def parse_fields(text: str, path: object = None) -> Corpus:
         words.extend(run[0] for run in runs)
         labels.extend(fields[max(0, bisect_right(starts, run.start()) - 1)][2] for run in runs)
         sizes.append(len(runs))
-    if not sizes:
-        raise ReadError("there is not one record in the file", path=path)
     return Corpus(
         {WORD: Column.encode(words), LABEL: Column.encode(labels)},
         offsets_of(sizes),

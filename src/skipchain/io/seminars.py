@@ -28,6 +28,8 @@ from skipchain.io.tokenizer import Tokens, after_blank_lines, tokenize
 FIELDS = ("stime", "etime", "speaker", "location")
 IGNORED = ("sentence", "paragraph")
 CUT = re.compile(r"[-/]+|(?<=\d)(?=[ap]\.?m\b)|(?<=\b[ap]\.m)\.", re.IGNORECASE)
+JOINT = re.compile(r"(?<=\w)[-/](?=\w)")
+APART = "|"  # the tokeniser lets it stand alone wherever it is
 HEADING = re.compile(r"[ \t|*>]*([A-Za-z][A-Za-z/ &]{0,20}?)[ \t]*:")
 NO_HEADING = "-"
 DEEP = 8  # columns of white space from which on a line goes on with what the line above is about
@@ -79,7 +81,8 @@ def parse_seminars(texts: Mapping[str, str], path: object = None) -> Corpus:
 def _lay(passage: Passage, path: object) -> Laid:
     """The tokens of a message, in sentences between blank lines, and its fields as tokens."""
     text = passage.text
-    cut = tokenize(text, [place for match in CUT.finditer(text) for place in match.span()])
+    places = [place for match in CUT.finditer(text) for place in match.span()]
+    cut = tokenize(JOINT.sub(APART, text), places)  # of the same length, so that places agree
     firsts = sorted({0, *after_blank_lines(text, cut.starts.tolist())})
     sentences = np.array([*firsts, len(cut.starts)], np.int64)
     tokens = Tokens(cut.starts, cut.ends, frozen(sentences))

@@ -40,6 +40,7 @@ def parts(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     cooling = model.annealing.cooling
     header |= {
         "factors": described,
+        "further": list(model.further),
         "base": {"kind": model.base.kind, "summary": dict(model.base.summary)},
         "doubts": asdict(model.doubts),
         "annealing": {
@@ -69,7 +70,9 @@ def read(
         int(own["samples"]), cooling, int(own["chains"]), int(own["seed"]), bool(own["scattered"])
     )
     doubts = Doubts(float(header["doubts"]["tolerance"]), int(header["doubts"]["most"]))
-    return FactoredModel.around(base, factors, doubts, annealing, header["summary"])
+    return FactoredModel.around(
+        base, factors, doubts, annealing, header["summary"], header["further"]
+    )
 
 
 def _described(factor: SpanFactor) -> dict[str, Any]:

@@ -11,8 +11,8 @@ class CRF(LogLinear):
     Parameters
     ----------
     features
-        A standard set's name (``ner``, ``chunk``, ``pos``, ``citation``), template text, a template
-        file, or `Templates`. Used for a corpus; features given directly need none.
+        A standard set's name (``ner``, ``chunk``, ``pos`` …), template text, a template file, or
+        `Templates`. Used for a corpus; features given directly need none.
     encoding
         The scheme in which spans are learnt (``bioes``, ``iob2`` …); None learns the labels as they
         are, and so does any where the labels have no scheme. Predictions come back in the scheme of

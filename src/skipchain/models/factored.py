@@ -230,10 +230,12 @@ class FactoredModel(Model):
         for start, stop, kind, chance in rows:
             key = (start, stop, kind)
             known[key] = known.get(key, 0.0) + chance
+        number = {name: k for k, name in enumerate(labelling.types)}
+        after = np.searchsorted(candidates.stops, spans.starts, side="right")
+        doubtful = np.append(candidates.starts, np.inf)[after] < spans.stops
         for k, (start, stop, name) in enumerate(spans):
-            key = (start, stop, labelling.types.index(name))
-            if key in known:
-                found[k] = min(1.0, known[key])
+            if doubtful[k]:  # what no candidate has is never met
+                found[k] = min(1.0, known.get((start, stop, number.get(name, -1)), 0.0))
         return found
 
     def _chances(self, scores: Whole, workers: Workers) -> tuple[Interplay, Floats]:

@@ -18,12 +18,13 @@ from skipchain.factors.text import parse_factors
 from skipchain.factors.wiring import SpanFactor
 from skipchain.inference.annealing import Annealing
 from skipchain.inference.candidates import Candidates, Doubts
+from skipchain.inference.interplay import Labelling
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models import make_estimator
 from skipchain.models.factored import FactoredModel, no_chain
 from skipchain.models.fitting import HeldOut, Part, Progress
-from skipchain.models.inputs import as_input
+from skipchain.models.inputs import as_input, known_labels
 from skipchain.models.labeller import Labeller, plain
 from skipchain.models.wholeness import longest_document
 from skipchain.objectives.interplay import Lesson, PseudoLikelihood
@@ -233,8 +234,14 @@ class Factored(Labeller):
         labels, scheme = given.labels, self._base().scheme or given.scheme
         if scheme is None:
             raise CorpusError("factors are about spans, and the corpus' labels mark none")
+        known = known_labels(given, None)
+        if known.partial and self.penalties != GIVEN:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, and penalties are counted "
+                "and learnt where all labels are known; use penalties='given'"
+            )
         corpus = given.with_labels(labels, check_scheme(scheme))
-        types = sorted(set(corpus.spans().names))
+        types = Labelling.of(known.names, scheme).types
         for factor in self._factors():
             if not isinstance(factor, OwnFactor):
                 factor.check(types)

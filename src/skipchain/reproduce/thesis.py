@@ -18,13 +18,14 @@ PUBLISHED = 2.2e6  # seconds that training on the references alone took
 def measure(run: Run) -> Table:
     """Measure the tables one after the other, and put them together."""
     rows: list[Row] = []
-    notes, verdicts, pictures = [], [], []
+    notes, verdicts, pictures, sections = [], [], [], []
     began = time.perf_counter()
     for part in PARTS:
         table = part.measure(run)
         rows += [replace(row, system=f"{table.name}: {row.system}") for row in table.rows]
         notes += [f"{table.name}: {note}" for note in table.notes]
         verdicts.append(f"{table.name}: {table.verdict}")
+        sections += table.sections
         pictures += [replace(own, name=f"{table.name}-{own.name}") for own in table.pictures]
     spent = time.perf_counter() - began
     told = "training for the references alone was published"
@@ -38,4 +39,5 @@ def measure(run: Run) -> Table:
         (*SEEDS, *cora.SEEDS),
         " ".join(verdicts),
         tuple(pictures),
+        tuple(sections),
     )
