@@ -35,7 +35,7 @@ def anneal_own(
     codes = interplay.candidates.labelled(picks)
     bounds = corpus.sentences[corpus.documents].tolist()
     for document, (first, last) in enumerate(pairwise(bounds)):
-        stretches = np.flatnonzero(interplay.documents == document)
+        stretches = np.arange(*np.searchsorted(interplay.documents, (document, document + 1)))
         if len(stretches):
             words = corpus.words[first:last].tolist()
             state = _Document(interplay, first, words, labels, codes[first:last].copy(), factors)
