@@ -14,6 +14,7 @@ from skipchain.errors import ReadError
 from skipchain.io.files import GZIP, XZ, decode_text, unreadable
 
 BLOCK = 8 << 20  # bytes
+OPENERS: dict[str, Any] = {"gzip": gzip.open, "xz": lzma.open, "plain": open}
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -62,13 +63,7 @@ def open_stream(path: str | Path) -> Iterator[IO[bytes]]:
         with open(path, "rb") as probe:
             head = probe.read(len(XZ))
         kind = "gzip" if head.startswith(GZIP) else "xz" if head.startswith(XZ) else "plain"
-        opened: Any = (
-            gzip.open(path)
-            if kind == "gzip"
-            else lzma.open(path)
-            if kind == "xz"
-            else open(path, "rb")
-        )
+        opened = OPENERS[kind](path, "rb")
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from None
     try:
