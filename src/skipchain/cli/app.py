@@ -14,6 +14,7 @@ from skipchain.cli.demo import demo
 from skipchain.cli.eval import evaluate
 from skipchain.cli.explain import explain
 from skipchain.cli.inspect import inspect
+from skipchain.cli.ngrams import app as ngrams
 from skipchain.cli.reproduce import reproduce
 from skipchain.cli.states import states
 from skipchain.cli.tag import tag
@@ -38,6 +39,7 @@ app.command()(compare)
 app.command()(states)
 app.command()(convert)
 app.command()(data)
+app.add_typer(ngrams)
 app.command()(reproduce)
 app.command()(demo)
 

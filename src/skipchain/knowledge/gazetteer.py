@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from skipchain.errors import ParameterError
+from skipchain.errors import ParameterError, ReadError
 from skipchain.io.files import write_text
+from skipchain.io.streams import numbered_lines
 from skipchain.knowledge.ngrams.duck import quoted
 from skipchain.knowledge.ngrams.pattern import END, SHAPES, START, Pattern
 from skipchain.knowledge.ngrams.store import NgramStore, Session, check_whole
@@ -130,6 +131,33 @@ def harvest(
             learn(known, told + standing_in(session, kept), per_round, number, FEWEST)
     surest = sorted(known.values(), key=lambda own: (-own.confidence, own.round, own.phrase))
     return Gazetteer(tuple(surest), tuple(kept))
+
+
+def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
+    """Members or patterns of classes: ``CLASS<TAB>phrase`` a line.
+
+    A line without a tab is of the class that the file is named after.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "city.txt").write_text("Oslo\\nday\\tMonday\\n")
+    ...     read_seeds([folder + "/city.txt"])
+    {'city': ['Oslo'], 'day': ['Monday']}
+    """
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        for number, line in numbered_lines(path):
+            if not line.strip():
+                continue
+            kind, tab, phrase = line.partition("\t")
+            if not tab:
+                kind, phrase = Path(path).stem, line
+            if not kind.strip() or not phrase.strip() or "\t" in phrase:
+                raise ReadError(
+                    f"expected a class, a tab and a phrase, got {line!r}", path=path, line=number
+                )
+            found.setdefault(kind.strip(), []).append(phrase.strip())
+    return found
 
 
 def collect(session: Session, words: int, capital: bool) -> None:

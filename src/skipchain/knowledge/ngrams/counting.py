@@ -65,11 +65,14 @@ class Tally:
             self.write(order, {**columns, "count": counts})
         self.add_tags(corpus)
 
-    def add_tags(self, corpus: Corpus) -> bool:
-        """Count the parts of speech of words; whether there were any."""
+    def add_tags(self, corpus: Corpus, labels: bool = False) -> bool:
+        """Count the parts of speech of words; whether there were any.
+
+        They are columns of their own, or else the ``labels``, where these mark no spans.
+        """
         found = [corpus.columns[name] for name in TAGS if name in corpus.columns]
-        if not found and corpus.labelled and corpus.scheme is None:
-            found = [corpus.labels]
+        if corpus.labelled and corpus.scheme is None and (labels or "xpos" in corpus.columns):
+            found.append(corpus.labels)
         for column in found:
             width = len(column.values) + 1
             keys = corpus.words.codes.astype(np.int64) * width + column.codes

@@ -96,8 +96,8 @@ class NgramStore:
                     tally.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                found = [tally.add_tags(corpus) for corpus in corpora(source, format, columns)]
-                if not any(found):
+                read = corpora(source, format, columns)
+                if not any([tally.add_tags(corpus, labels=True) for corpus in read]):
                     raise ReadError(
                         "no column of parts of speech (pos, xpos or upos) in it; name the columns "
                         "with --columns",
