@@ -97,7 +97,8 @@ class NgramStore:
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
                 read = corpora(source, format, columns)
-                if not any([tally.add_tags(corpus, labels=True) for corpus in read]):
+                found = [tally.add_tags(corpus, labels=True) for corpus in read]
+                if not any(found):
                     raise ReadError(
                         "no column of parts of speech (pos, xpos or upos) in it; name the columns "
                         "with --columns",
