@@ -21,16 +21,19 @@ WORD = re.compile(r"[^\W\d_][\w'.-]*")
 OPENING = ('"', "``", "“", "'", "(", "-", ":")
 SHOUTED = 0.7  # of the words in capitals: a headline, where they tell nothing
 
+NEVER = TITLES | DATES | STOPS
+
 Span = tuple[int, int]
 
 
 def name_candidates(
-    words: Sequence[str], ordinary: Callable[[str], bool] = lambda word: False
+    words: Sequence[str], ordinary: Callable[[str, bool], bool] = lambda word, alone: False
 ) -> list[Span]:
     """Runs of capitalised words in a sentence, without titles, dates, peoples and stop words.
 
-    ``ordinary`` says which words are capitalised only because they begin a sentence. Particles
-    (*van der*) may stand inside. In a sentence that is all in capitals there are none.
+    ``ordinary`` says which words are capitalised only because they begin a sentence; it is told
+    whether the next word is in small letters. Particles (*van der*) may stand inside. In a
+    sentence that is all in capitals there are none.
 
     >>> name_candidates("On Monday Mr. Ada van Lee met the German Bo.".split())
     [(3, 6), (9, 10)]
@@ -40,7 +43,8 @@ def name_candidates(
     found: list[Span] = []
     k = 0
     while k < len(words):
-        if not is_part(words[k]) or (begins(words, k) and ordinary(words[k])):
+        alone = k + 1 == len(words) or not is_part(words[k + 1])
+        if not is_part(words[k]) or (begins(words, k) and ordinary(words[k], alone)):
             k += 1
             continue
         stop = k + 1
@@ -80,7 +84,7 @@ def is_part(word: str) -> bool:
     if not NAME.match(word) or not WORD.fullmatch(word):
         return False
     own = plain(word)
-    return own not in TITLES and own not in DATES and own not in STOPS and not is_group(word)
+    return own not in NEVER and not is_group(word)
 
 
 def begins(words: Sequence[str], place: int) -> bool:

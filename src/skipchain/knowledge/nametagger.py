@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from skipchain.corpus.corpus import Corpus
-from skipchain.errors import ParameterError
 from skipchain.knowledge.candidates import (
     INITIAL,
     Span,
@@ -14,50 +15,66 @@ from skipchain.knowledge.candidates import (
     name_candidates,
     nominal_candidates,
 )
-from skipchain.knowledge.confidence import check_measure
-from skipchain.knowledge.properties import GENDERS, PropertyCounts
-from skipchain.knowledge.wordlists import ADDRESSES, PARTICLES, plain
+from skipchain.knowledge.contexts import Contexts
+from skipchain.knowledge.evidence import Evidence
+from skipchain.knowledge.wordlists import ADDRESSES, plain
 from skipchain.metrics.score import Score
 from skipchain.schemes import Spans, encode
 
-PERSONS = (0, 1)  # masculine and feminine among the genders; animate is the first of the animacies
-MATCHINGS = ("full", "composite", "relaxed", "partial")
+LONGEST = 5  # words of a name in a headline
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A span of tokens, its words, and what speaks for a person.
+
+    ``name`` is None where nothing is known of the words; ``context`` are the log odds of the place;
+    ``addressed`` tells of a *Mr.* before it.
+    """
+
+    span: Span
+    words: tuple[str, ...]
+    name: float | None
+    context: float = 0.0
+    addressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The candidates of a document, and its headlines: where each begins, and its words."""
+
+    candidates: tuple[Candidate, ...]
+    headlines: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NameTagger:
-    """Finds persons by what `sources` know of their names.
+    """Finds persons by what ``evidence`` knows of names.
 
-    For each source, the commonest gender and the commonest animacy of a string speak for a person
-    (masculine, feminine, animate) or against one. How loud is the confidence ``measure`` m,
-    squashed to $m / (1 + m)$; the score of the string is the sum.
+    A candidate is a person if its score, with ``weight`` times the log odds of its ``contexts``, is
+    above the ``threshold``; one that nothing is known of has the score of 0 where there are
+    contexts, else it is none. ``common`` are words that begin sentences and are no names.
 
-    A candidate's score is that of the whole string (``full`` matching), else the lowest of its
-    words' (``composite``), else the second of its words' (``relaxed``); with ``partial``, else
-    the mean of those words that are known. It is a person above the ``threshold``. With
-    ``document``, a name that was found makes persons of its last word elsewhere in the document
-    and of its words in headlines, and so does an address such as *Mr.* before it.
+    With ``document``, the same name has the same answer everywhere in a document (contexts are
+    averaged); a name that was found makes persons of its last word alone, and of its words in
+    headlines; and an address such as *Mr.* before a name makes a person of it.
 
-    >>> known = PropertyCounts("ours", {"ada": (0, 9, 0, 0, 0, 0), "oslo": (0, 0, 9, 0, 0, 0)}, True)
-    >>> tagger = NameTagger((known,))
+    >>> from skipchain.knowledge.properties import PropertyCounts
+    >>> table = {"ada": (0, 9, 0, 0, 0, 0), "oslo": (0, 0, 9, 0, 0, 0)}
+    >>> known = PropertyCounts("ours", table, folded=True)
+    >>> tagger = NameTagger(Evidence((known,)))
     >>> corpus = Corpus.of(["Ada Lee left Oslo .".split(), "Lee slept .".split()])
     >>> tagger.predict(corpus).spans().tolist()
     [(0, 2, 'PER'), (5, 6, 'PER')]
     """
 
-    sources: tuple[PropertyCounts, ...]
-    measure: str = "margin"
-    matching: str = "partial"
+    evidence: Evidence
     threshold: float = 0.0
     document: bool = True
+    contexts: Contexts | None = None
+    weight: float = 0.5
     common: frozenset[str] = frozenset()
     label: str = "PER"
-    _scores: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_measure(self.measure)
-        if self.matching not in MATCHINGS:
-            raise ParameterError(f"no matching {self.matching!r}; there are {', '.join(MATCHINGS)}")
 
     def predict(self, corpus: Corpus) -> Corpus:
         """The corpus with the persons as labels, in iob2."""
@@ -67,135 +84,140 @@ class NameTagger:
 
     def spans(self, corpus: Corpus) -> list[Span]:
         """The persons, as tokens of the corpus."""
-        return [span for own in self.scored(corpus) for span in own.spans(self)]
+        return [span for document in self.documents(corpus) for span in self.persons(document)]
 
     def nominals(self, words: Sequence[str]) -> list[Span]:
-        """Nouns of a sentence that speak of persons, such as *writer*; the longest at each place."""
+        """Nouns of a sentence that mean persons, such as *writer*; the longest at each place."""
         found: list[Span] = []
         for start, stop in sorted(nominal_candidates(words), key=lambda own: (own[0], -own[1])):
-            score = self.score(" ".join(words[start:stop]))
+            score = self.evidence.score(" ".join(words[start:stop]))
             free = not found or start >= found[-1][1]
             if free and score is not None and score > self.threshold:
                 found.append((start, stop))
         return found
 
-    # Scores ------------------------------------------------------------------------------------
+    # Candidates ---------------------------------------------------------------------------------
 
-    def score(self, phrase: str) -> float | None:
-        """What all sources say of a string together; None where none knows it."""
-        if phrase not in self._scores:
-            self._scores[phrase] = self._sum(phrase)
-        return self._scores[phrase]
-
-    def _sum(self, phrase: str) -> float | None:
-        measure = check_measure(self.measure)
-        voices = []
-        for source in self.sources:
-            counts = source.of(phrase)
-            if counts is None:
-                continue
-            for group in (counts[: len(GENDERS)], counts[len(GENDERS) :]):
-                if any(group):
-                    best = group.index(max(group))
-                    person = best in PERSONS if len(group) == len(GENDERS) else best == 0
-                    own = measure(group)
-                    voices.append(own / (1.0 + own) * (1 if person else -1))
-        return sum(voices) if voices else None
-
-    def match(self, words: Sequence[str]) -> float | None:
-        """The score of a candidate of these words, by the ways of matching allowed."""
-        whole = self.score(" ".join(words))
-        if whole is not None or self.matching == "full" or len(words) == 1:
-            return whole
-        parts = [word for word in words if word not in PARTICLES and not INITIAL.fullmatch(word)]
-        scores = sorted((self.score(word) for word in parts if self.score(word) is not None),
-                        key=lambda own: own or 0.0)  # fmt: skip
-        known = [own for own in scores if own is not None]
-        if len(known) == len(words) or (known and self.matching == "partial"):
-            return known[0] if self.matching != "partial" else sum(known) / len(known)
-        if len(known) >= 2 and self.matching == "relaxed":
-            return known[-2]
-        return None
-
-    def ordinary(self, word: str) -> bool:
-        """Whether a word that begins a sentence is no name."""
-        if word.lower() not in self.common:
-            return False
-        score = self.score(word)
-        return score is None or score <= self.threshold
-
-    # Choosing the threshold --------------------------------------------------------------------
-
-    def scored(self, corpus: Corpus) -> list[DocumentCandidates]:
-        """The candidates of each document with their scores, which no threshold changes."""
+    def documents(self, corpus: Corpus) -> list[Document]:
+        """The candidates of every document with what speaks for them; no threshold decides."""
         words = corpus.words.tolist()
         found = []
-        for first, last in zip(corpus.documents[:-1], corpus.documents[1:], strict=True):
-            bounds = corpus.sentences[first : last + 1].tolist()
-            candidates: list[tuple[Span, tuple[str, ...], float | None, bool]] = []
-            shouted: list[Span] = []
-            for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for first, last in pairwise(corpus.documents.tolist()):
+            candidates: list[Candidate] = []
+            headlines = []
+            for start, stop in pairwise(corpus.sentences[first : last + 1].tolist()):
                 own = words[start:stop]
                 if is_shouted(own):
-                    shouted.append((start, stop))
-                for a, b in name_candidates(own, self.ordinary):
-                    addressed = a > 0 and plain(own[a - 1]) in ADDRESSES
-                    name = tuple(own[a:b])
-                    candidates.append(((start + a, start + b), name, self.match(name), addressed))
-            found.append(DocumentCandidates(candidates, [
-                (start, tuple(words[start:stop])) for start, stop in shouted
-            ]))  # fmt: skip
+                    headlines.append((start, tuple(own)))
+                candidates += self._candidates(own, start)
+            found.append(Document(tuple(candidates), tuple(headlines)))
         return found
 
-    def tuned(self, corpus: Corpus, thresholds: Iterable[float]) -> NameTagger:
-        """The tagger with the threshold that has the best F1 on a labelled corpus."""
-        gold = {(a, b) for a, b, kind in corpus.spans().tolist() if kind == self.label}
-        best, best_f1 = self, -1.0
-        for threshold in thresholds:
-            own = replace(self, threshold=threshold)
-            found = set(own.spans(corpus))
-            f1 = Score(len(gold), len(found), len(gold & found)).f1
-            if f1 > best_f1:
-                best, best_f1 = own, f1
-        return best
+    def _candidates(self, words: list[str], offset: int) -> Iterator[Candidate]:
+        for a, b in name_candidates(words, self.ordinary):
+            name = tuple(words[a:b])
+            place = 0.0 if self.contexts is None else self.contexts.score(words, (a, b))
+            addressed = a > 0 and plain(words[a - 1]) in ADDRESSES
+            yield Candidate(
+                (offset + a, offset + b), name, self.evidence.match(name), place, addressed
+            )
 
+    def ordinary(self, word: str, alone: bool) -> bool:
+        """Whether a word that begins a sentence is no name; a known one may begin a longer name."""
+        if word.lower() not in self.common:
+            return False
+        score = self.evidence.score(word)
+        return alone or score is None or score <= 0
 
-@dataclass(frozen=True, slots=True)
-class DocumentCandidates:
-    """The candidates of one document, and its headlines."""
+    def total(self, candidate: Candidate, place: float) -> float:
+        """The score of a candidate whose contexts have these log odds."""
+        if self.contexts is None:
+            return -math.inf if candidate.name is None else candidate.name
+        return (candidate.name or 0.0) + self.weight * place
 
-    candidates: list[tuple[Span, tuple[str, ...], float | None, bool]]
-    shouted: list[tuple[int, tuple[str, ...]]]
+    # Decisions ----------------------------------------------------------------------------------
 
-    def spans(self, tagger: NameTagger) -> list[Span]:
-        """Those that are persons, by the threshold and by each other."""
+    def persons(self, document: Document) -> list[Span]:
+        """The candidates that are persons, by their scores and by each other."""
+        candidates = document.candidates
+        if not self.document:
+            return [own.span for own in candidates if self.total(own, own.context) > self.threshold]
+        places: dict[tuple[str, ...], list[float]] = {}
+        for own in candidates:
+            places.setdefault(own.words, []).append(own.context)
         sure = {
-            name
-            for _, name, score, addressed in self.candidates
-            if (score is not None and score > tagger.threshold) or (tagger.document and addressed)
+            own.words
+            for own in candidates
+            if own.addressed
+            or self.total(own, sum(places[own.words]) / len(places[own.words])) > self.threshold
         }
-        if not tagger.document:
-            return sorted(span for span, name, _, _ in self.candidates if name in sure)
         lasts = {name[-1] for name in sure if len(name) > 1}
-        initials = {
-            name for _, name, _, _ in self.candidates
-            if len(name) > 1 and INITIAL.fullmatch(name[0]) and name[-1] in lasts
-        }  # fmt: skip
-        alone = {(last,) for last in lasts}
-        found = [span for span, name, _, _ in self.candidates if name in sure | initials | alone]
-        loud = {tuple(word.upper() for word in name) for name in sure | alone}
-        for start, words in self.shouted:
+        names = sure | {(last,) for last in lasts}
+        found = [
+            own.span
+            for own in candidates
+            if own.words in names or (INITIAL.fullmatch(own.words[0]) and own.words[-1] in lasts)
+        ]
+        loud = {tuple(word.upper() for word in name) for name in names}
+        for start, words in document.headlines:
             found += within(words, loud, start)
         return sorted(found)
 
+    # Learning without labels, and choosing with some --------------------------------------------
+
+    def bootstrapped(self, corpora: Sequence[Corpus], rounds: int = 1) -> NameTagger:
+        """The tagger with contexts learnt from raw text, by its own decisions there, in rounds.
+
+        In the first round only candidates that something is known of count, in later ones all.
+        """
+        tagger = replace(self, contexts=None)
+        for number in range(rounds):
+            cases = [case for corpus in corpora for case in tagger._cases(corpus, number == 0)]
+            tagger = replace(self, contexts=Contexts.learn(cases))
+        return tagger
+
+    def _cases(self, corpus: Corpus, known: bool) -> Iterator[tuple[Sequence[str], Span, float]]:
+        words = corpus.words.tolist()
+        bounds = iter(pairwise(corpus.sentences.tolist()))
+        start = stop = 0
+        for document in self.documents(corpus):
+            persons = set(self.persons(document))
+            for own in document.candidates:
+                while own.span[0] >= stop:
+                    start, stop = next(bounds)
+                if known and own.name is None and own.span not in persons:
+                    continue
+                span = own.span[0] - start, own.span[1] - start
+                yield words[start:stop], span, float(own.span in persons)
+
+    def tuned(
+        self, corpus: Corpus, thresholds: Iterable[float], weights: Iterable[float] = ()
+    ) -> NameTagger:
+        """The tagger with the threshold, and the weight, of the best F1 on a labelled corpus."""
+        gold = {(a, b) for a, b, kind in corpus.spans().tolist() if kind == self.label}
+        documents = self.documents(corpus)
+        settings = [(own, weight) for weight in (*weights,) or (self.weight,) for own in thresholds]
+        best, best_f1 = self, -1.0
+        for threshold, weight in settings:
+            tagger = replace(self, threshold=threshold, weight=weight)
+            found = {span for document in documents for span in tagger.persons(document)}
+            f1 = Score(len(gold), len(found), len(gold & found)).f1
+            if f1 > best_f1:
+                best, best_f1 = tagger, f1
+        return best
+
 
 def within(words: Sequence[str], names: set[tuple[str, ...]], offset: int) -> list[Span]:
-    """Where names stand in words, the longest first, none inside another."""
+    """Where names stand in words, the longest first, none inside another.
+
+    >>> within(["A", "B", "A"], {("A",), ("A", "B")}, 10)
+    [(10, 12), (12, 13)]
+    """
     found = []
     k = 0
     while k < len(words):
-        sizes = (size for size in range(5, 0, -1) if tuple(words[k : k + size]) in names)
-        size = next(sizes, 0)
+        sizes = (size for size in range(LONGEST, 0, -1) if tuple(words[k : k + size]) in names)
+        size = next((own for own in sizes if k + own <= len(words)), 0)
         if size:
             found.append((offset + k, offset + k + size))
         k += max(size, 1)

@@ -15,7 +15,7 @@ TITLES = ADDRESSES | word_set(
     striker midfielder defender goalkeeper commander commissioner inspector marshal admiral
     brigadier attorney prosecutor lawyer analyst economist trader champion leader opposition deputy
     vice chief officer executive prime foreign defence defense finance interior trade energy state
-    crown acting former brother sister mother father"""
+    crown acting former"""
 )
 DATES = word_set(
     """monday tuesday wednesday thursday friday saturday sunday january february march april may
@@ -34,10 +34,10 @@ GROUPS = word_set(
     lithuanian macedonian malaysian maltese mexican moldovan mongolian moroccan mozambican namibian
     nepalese nepali nicaraguan nigerian norwegian omani pakistani palestinian panamanian paraguayan
     persian peruvian pole polish portuguese puerto romanian russian rwandan saudi scot scots
-    scottish senegalese serb serbian singaporean slav slovak slovakian slovene slovenian somali spaniard
-    spanish sudanese swede swedish swiss syrian taiwanese tajik tamil tanzanian thai tibetan
-    tunisian turk turkish turkmen ugandan ukrainian uruguayan uzbek venezuelan vietnamese welsh yemeni
-    yugoslav zairean zairian zambian zimbabwean sinhalese tutsi hutu zulu sikh
+    scottish senegalese serb serbian singaporean slav slovak slovakian slovene slovenian
+    somali spaniard spanish sudanese swede swedish swiss syrian taiwanese tajik tamil tanzanian thai tibetan
+    tunisian turk turkish turkmen ugandan ukrainian uruguayan uzbek venezuelan
+    vietnamese welsh yemeni yugoslav zairean zairian zambian zimbabwean sinhalese tutsi hutu zulu sikh
     anglican buddhist catholic christian hindu islamic islamist jew jewish moslem muslim orthodox
     protestant shiite sunni communist conservative democrat democratic labour liberal marxist nazi
     republican socialist tory gaullist northern southern eastern western north south east west
