@@ -1,4 +1,4 @@
-"""News of the NIST evaluation IE-ER of 1999: SGML with tags such as ``<b_enamex type="PERSON">``."""
+"""News of the NIST evaluation IE-ER of 1999: SGML with ``<b_enamex type="PERSON">``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def passages_of(text: str, path: object) -> list[Passage]:
 
 
 def inline(text: str, path: object, line: int) -> tuple[str, set[str]]:
-    """The text with ``<PERSON>`` and ``</PERSON>`` for the marks, and the types."""
+    """The text with ``<PERSON>`` and ``</PERSON>`` for the outer marks, and the types."""
     kinds: set[str] = set()
     opened: list[tuple[str, str]] = []
 
@@ -67,12 +67,13 @@ def inline(text: str, path: object, line: int) -> tuple[str, set[str]]:
         if match[2]:
             opened.append((match[1], match[2]))
             kinds.add(match[2])
-            return f"<{match[2]}>"
+            return f"<{match[2]}>" if len(opened) == 1 else ""
         if not opened or opened[-1][0] != match[3]:
             raise ReadError(
                 f"<e_{match[3]}> closes what was not opened", path=path,
                 line=line + text.count("\n", 0, match.start()),
             )  # fmt: skip
-        return f"</{opened.pop()[1]}>"
+        _, kind = opened.pop()
+        return "" if opened else f"</{kind}>"
 
     return MARK.sub(tag, text), kinds
