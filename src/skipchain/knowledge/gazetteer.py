@@ -13,7 +13,7 @@ from skipchain.io.files import write_text
 from skipchain.io.streams import numbered_lines
 from skipchain.knowledge.ngrams.duck import quoted
 from skipchain.knowledge.ngrams.pattern import END, SHAPES, START, Pattern
-from skipchain.knowledge.ngrams.store import NgramStore, Session, check_whole
+from skipchain.knowledge.ngrams.store import NgramStore, Session, capitals, check_whole
 
 CAP = SHAPES["Cap"]
 TITLE = r"^\p{Lu}\p{Ll}+\.$"  # Mr., Gen.: before a name, not in it
@@ -165,11 +165,7 @@ def collect(session: Session, words: int, capital: bool) -> None:
     session.database.execute("CREATE TEMP TABLE around (phrase VARCHAR, context VARCHAR)")
     session.database.execute("CREATE TEMP TABLE common (word VARCHAR)")
     if capital and 1 in session.store.orders:  # words that begin sentences, but are no names
-        session.rows(
-            f"INSERT INTO common SELECT a.w1 FROM {session.source(1)} a JOIN {session.source(1)} b "
-            "ON b.w1 = lower(a.w1) AND a.w1 <> b.w1 WHERE b.count >= a.count",
-            1,
-        )
+        session.rows(f"INSERT INTO common {capitals(session)}", 1)
     marks = f"({quoted(START)}, {quoted(END)})"
     for size in range(1, words + 1):
         for left, right in SIDES:

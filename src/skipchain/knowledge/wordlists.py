@@ -7,8 +7,8 @@ from skipchain.io.tokenizer import word_set
 # Words before a name that say its bearer is a person; full stops are taken off.
 ADDRESSES = word_set("mr mrs ms miss dr sir madame monsieur herr frau senor")
 TITLES = ADDRESSES | word_set(
-    """prof professor doctor lord lady dame president vice-president minister premier chancellor king
-    queen prince princess pope captain capt colonel col general gen lieutenant lt sergeant sgt
+    """prof professor doctor lord lady dame president vice-president minister premier chancellor
+    king queen prince princess pope captain capt colonel col general gen lieutenant lt sergeant sgt
     major maj corporal private senator sen congressman congresswoman representative rep governor
     gov mayor judge justice secretary chairman chairwoman director spokesman spokeswoman
     ambassador bishop archbishop rev reverend sheikh ayatollah sultan emir coach manager skipper
@@ -18,8 +18,8 @@ TITLES = ADDRESSES | word_set(
     energy state crown acting former"""
 )
 DATES = word_set(
-    """monday tuesday wednesday thursday friday saturday sunday january february march april may june
-    july august september october november december today tomorrow yesterday gmt est"""
+    """monday tuesday wednesday thursday friday saturday sunday january february march april may
+    june july august september october november december today tomorrow yesterday gmt est"""
 )
 # Peoples, faiths and parties.
 GROUPS = word_set(

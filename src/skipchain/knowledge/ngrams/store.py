@@ -206,6 +206,31 @@ class Session:
                 )
 
 
+def common_words(store: NgramStore) -> frozenset[str]:
+    """Words that are written with a small letter at least as often as with a capital one.
+
+    Those that are never written with a capital are left out.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> text = Corpus.of([["The", "cat", "saw", "the", "cat"], ["Ada", "saw"]])
+    >>> with TemporaryDirectory() as folder:
+    ...     sorted(common_words(NgramStore.count([text], folder + "/store", orders=1)))
+    ['the']
+    """
+    with store.session() as session:
+        if 1 not in store.orders:
+            raise PatternError(f"{store.path} has no 1-grams, which tell how words are written")
+        return frozenset(word.lower() for (word,) in session.rows(capitals(session), 1))
+
+
+def capitals(session: Session) -> str:
+    """The query for capitalised words that are commoner without their capital."""
+    return (
+        f"SELECT a.w1 FROM {session.source(1)} a JOIN {session.source(1)} b "
+        "ON b.w1 = lower(a.w1) AND a.w1 <> b.w1 WHERE b.count >= a.count"
+    )
+
+
 # Building ----------------------------------------------------------------------------------------
 
 Finish = Callable[[int, list[str]], None]
