@@ -241,7 +241,7 @@ def building(path: str | Path, overwrite: bool, memory: str) -> Iterator[tuple[T
     """A tally, and what to call when all is counted; the store takes its name at the very end."""
     target = Path(os.path.realpath(path))
     check_folder(target, path, overwrite)
-    imported()
+    duckdb = imported()
     temporary = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         temporary.mkdir(parents=True)
@@ -263,10 +263,9 @@ def building(path: str | Path, overwrite: bool, memory: str) -> Iterator[tuple[T
         if target.exists():
             shutil.rmtree(target)
         os.replace(temporary, target)
-    except OSError as error:
-        raise SkipchainError(
-            f"cannot write {path}: {error.strerror or error}; nothing was written"
-        ) from None
+    except (OSError, duckdb.Error) as error:
+        detail = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
