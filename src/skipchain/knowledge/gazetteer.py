@@ -87,7 +87,8 @@ def harvest(
     has more; of each class, the ``contexts`` with the largest $c \\log_2(k + 1)$ are kept. A phrase
     is a member with confidence $1 - \\prod (1 - c)$ over the patterns that it stands in, of the
     class where that is largest, and the ``per_round`` surest of each class are known from then on.
-    Several classes keep each other from drifting: give days and months where you want countries.
+    Several classes keep each other from drifting: give days and months where you want cities. A
+    phrase with a word that is known to be of another class is no member.
 
     Members have at most so many ``words``; where those given are all capitalised, new ones are.
 
@@ -246,7 +247,7 @@ def learn(
     for phrase, member in best.items():
         before = known.get(phrase)
         if before is None:
-            if member.patterns >= fewest:
+            if member.patterns >= fewest and not is_mixed(member, known):
                 new.setdefault(member.kind, []).append(member)
         elif before.round:
             known[phrase] = Member(
@@ -255,6 +256,14 @@ def learn(
     for own_kind in new.values():
         own_kind.sort(key=lambda own: (-own.confidence, own.phrase))
         known.update({own.phrase: own for own in own_kind[:limit]})
+
+
+def is_mixed(member: Member, known: Known) -> bool:
+    """Whether a word of a phrase is by itself known to be of another class: *Vienna Friday*."""
+    words = member.phrase.split()
+    return len(words) > 1 and any(
+        word in known and known[word].kind != member.kind for word in words
+    )
 
 
 def joined(confidences: Iterable[float]) -> float:
