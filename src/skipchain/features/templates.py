@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from skipchain.corpus.corpus import LABEL, WORD
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
 from skipchain.features.sets import SETS
+from skipchain.features.source import Source, learn_sources
 from skipchain.features.template import (
     NAME,
     NUMERIC,
@@ -36,6 +37,9 @@ FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like thi
 class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
+    ``sources`` give the corpus further columns, which the templates can read (see
+    `skipchain.features.source`).
+
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
     >>> print(templates.text)
     word[-1]
@@ -46,6 +50,7 @@ class Templates:
 
     templates: tuple[Template, ...]
     functions: Mapping[str, UserView] = field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.functions:
@@ -94,10 +99,15 @@ class Templates:
         return {name for name in self.functions if name in used}
 
     @classmethod
-    def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
+    def parse(
+        cls,
+        text: str,
+        functions: Mapping[str, UserView] | None = None,
+        sources: Sequence[Source] = (),
+    ) -> Templates:
         """Read template text."""
         own = dict(functions or {})
-        return cls(parse_templates(text, VIEW_NAMES | frozenset(own)), own)
+        return cls(parse_templates(text, VIEW_NAMES | frozenset(own)), own, tuple(sources))
 
     @classmethod
     def of(
@@ -105,6 +115,7 @@ class Templates:
         features: str | Path | Templates,
         functions: Mapping[str, UserView] | None = None,
         columns: tuple[str, ...] = (),
+        sources: Sequence[Source] = (),
     ) -> Templates:
         """Templates from a standard set's name, template text, or a file of either kind.
 
@@ -114,7 +125,7 @@ class Templates:
         if isinstance(features, Templates):
             return features
         if isinstance(features, str) and features in SETS:
-            return cls.parse(SETS[features], functions)
+            return cls.parse(SETS[features], functions, sources)
         if not isinstance(features, (str, Path)):
             raise TemplateError(f"features must be text, a path or Templates, got {features!r}")
         text = str(features)
@@ -126,9 +137,9 @@ class Templates:
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
         if is_pattern_text(text):
-            return cls(parse_patterns(text, columns), dict(functions or {}))
+            return cls(parse_patterns(text, columns), dict(functions or {}), tuple(sources))
         try:
-            return cls.parse(text, functions)
+            return cls.parse(text, functions, sources)
         except TemplateError as error:
             sets = ", ".join(SETS)
             raise TemplateError(f"{error} (standard sets: {sets})") from None
@@ -145,7 +156,12 @@ class Templates:
         label[-1] & word
         """
         paired = (replace(template, transition=True) for template in self.templates)
-        return Templates(tuple(dict.fromkeys(paired)), self.functions)
+        return replace(self, templates=tuple(dict.fromkeys(paired)))
+
+    def learnt(self, corpus: Corpus) -> tuple[Templates, Corpus]:
+        """With the sources as a model keeps them, and the corpus with their columns."""
+        sources, corpus = learn_sources(self.sources, corpus)
+        return replace(self, sources=sources), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
@@ -163,4 +179,4 @@ class Templates:
                 kept.append(template.required())
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return Templates(tuple(dict.fromkeys(kept)), self.functions)
+        return replace(self, templates=tuple(dict.fromkeys(kept)))

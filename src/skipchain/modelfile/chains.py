@@ -9,13 +9,12 @@ import numpy as np
 
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
+from skipchain.features.strings import read_strings, string_arrays
 from skipchain.modelfile.tables import (
     Arrays,
     dense,
-    read_strings,
     read_weights,
     sparse,
-    string_arrays,
     weight_arrays,
 )
 from skipchain.models.chain import ChainModel

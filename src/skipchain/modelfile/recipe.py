@@ -7,10 +7,11 @@ from typing import Any
 
 from skipchain.errors import ModelFileError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.tables import Arrays, read_strings, string_arrays
+from skipchain.modelfile.tables import Arrays
 from skipchain.models.inputs import Features
 
 
