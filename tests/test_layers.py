@@ -26,7 +26,7 @@ LAYERS = [
         "factors",
     },
     {"scorers"},
-    {"objectives", "inference"},
+    {"objectives", "inference", "knowledge"},
     {"models"},
     {"modelfile"},
     {"tagger", "datasets", "examples", "problems"},

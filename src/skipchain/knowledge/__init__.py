@@ -1,0 +1,1 @@
+"""What is known about words beforehand: clusters, vectors, counts from other text."""
