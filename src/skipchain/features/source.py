@@ -32,10 +32,15 @@ class Source(Protocol):
     def gives(self) -> tuple[str, ...]:
         """The names of the columns."""
 
-    def learnt(self, corpus: Corpus) -> tuple[Self, Columns]:
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """The source as a model keeps it, and the columns of the corpus that the model learns from.
 
         What a source takes from labels must not be shown to the tokens that have these labels.
+        ``progress`` is the display of training, for sources that take long.
         """
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
@@ -48,7 +53,9 @@ class Source(Protocol):
         """Everything else."""
 
 
-def learn_sources(sources: Iterable[Source], corpus: Corpus) -> tuple[tuple[Source, ...], Corpus]:
+def learn_sources(
+    sources: Iterable[Source], corpus: Corpus, progress: Any = None
+) -> tuple[tuple[Source, ...], Corpus]:
     """Sources as a model keeps them, and the corpus with their columns.
 
     Each sees the columns of those before it. Columns that the corpus has already are taken as they
@@ -57,7 +64,7 @@ def learn_sources(sources: Iterable[Source], corpus: Corpus) -> tuple[tuple[Sour
     kept = []
     for source in sources:
         if not _has(corpus, source):
-            source, columns = source.learnt(corpus)  # noqa: PLW2901
+            source, columns = source.learnt(corpus, progress)  # noqa: PLW2901
             corpus = _with(corpus, columns)
         kept.append(source)
     return tuple(kept), corpus

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD
@@ -158,9 +159,9 @@ class Templates:
         paired = (replace(template, transition=True) for template in self.templates)
         return replace(self, templates=tuple(dict.fromkeys(paired)))
 
-    def learnt(self, corpus: Corpus) -> tuple[Templates, Corpus]:
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
         """With the sources as a model keeps them, and the corpus with their columns."""
-        sources, corpus = learn_sources(self.sources, corpus)
+        sources, corpus = learn_sources(self.sources, corpus, progress)
         return replace(self, sources=sources), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:

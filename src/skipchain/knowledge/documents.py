@@ -40,14 +40,14 @@ class Documents:
       capitals; ``topic``: the first word of a headline such as `SOCCER - JAPAN WIN`.
     * ``truecase``: the word as running text would write it, where a sentence is all capitals.
     * ``run``: the length of the run of capitalised words that a token is in, and its place there.
-    * ``occurrence`` (a set): how the word occurs elsewhere in the document: in lower case (``low``),
+    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``low``),
       capitalised inside sentences, in longer runs, as the initials of one.
     * ``longer`` (a set): the words that longer runs have beside this one.
     * ``context`` (a set): the words around its other occurrences, at most ``window`` tokens away
       (None: wherever they are); ``context_clusters``: their clusters, by the column ``clusters``
       where there is one.
 
-    >>> corpus = Corpus.of([["Ann", "Lee", "won", "."], ["Later", "Lee", "slept", "."]])
+    >>> corpus = Corpus.of([["Ann", "Lee", "won", "."], ["then", "Lee", "slept", "."]])
     >>> found = Documents().columns(corpus, Workers(1))
     >>> found["longer"].tolist()[5], found["context"].tolist()[5]
     ('before=ann', 'before=ann behind=won before_run=<s> behind_run=won')
@@ -71,7 +71,14 @@ class Documents:
         """The names of the columns."""
         return GIVEN
 
-    def learnt(self, corpus: Corpus) -> tuple[Self, Columns]:
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+        return "what the document says" + (
+            "" if self.window is None else f", {self.window} tokens around"
+        )
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """How words are written is learnt."""
         own = replace(self, truecase=self.truecase.widened(Words(corpus)))
         return own, own.columns(corpus, Workers(1))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
 from skipchain.features.source import Arrays, Columns
 from skipchain.features.strings import Slices, Strings, read_strings, string_arrays
@@ -146,7 +147,7 @@ class Lexicon:
         return len(self.phrases)
 
     def __repr__(self) -> str:
-        return f"<Lexicon {self.column!r}: {len(self):,} phrases in {len(self.names)} lists>"
+        return f"<Lexicon {self.column!r}: {self.told}>"
 
     def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
         """All matches: first token, one past the last, number of the list, written alike."""
@@ -171,7 +172,12 @@ class Lexicon:
         """The name of the column."""
         return (self.column,)
 
-    def learnt(self, corpus: Corpus) -> tuple[Self, Columns]:
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+        return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """Nothing is learnt."""
         return self, self.columns(corpus, Workers(1))
 

@@ -84,7 +84,7 @@ def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
         wider = around.get(key)
         for found, into in ((others, entity), (wider, longer)):
             if found:
-                best = min(found, key=lambda one: (-found[one], one))  # noqa: B023
+                best = min(found, key=lambda one: (-found[one], one))
                 into[start:stop] = [f"{best}-{min(found[best], 3)}"] * (stop - start)
     return Column.encode(entity), Column.encode(longer)
 

@@ -1,4 +1,4 @@
-"""Words of headlines as running text would write them."""
+"""Words of headlines and at the start of sentences as running text would write them."""
 
 from __future__ import annotations
 
@@ -52,19 +52,17 @@ class Truecase:
         return Truecase(Strings.of(folds), Strings.of(forms))
 
     def column(self, words: Words) -> Column:
-        """Each token; those of shouted sentences as their document writes them elsewhere.
+        """Each token; those whose case says nothing as their document writes them elsewhere.
 
-        Words that it does not write elsewhere are looked up; those that are not here begin with a
-        capital.
+        These are the tokens of shouted sentences, and capitalised ones that begin a sentence. Words
+        that the document does not write elsewhere are looked up; those that are not here begin with
+        a capital.
         """
         corpus = words.corpus
-        shouted = words.shouted[words.sentence]
         own = corpus.words
-        if not shouted.any():
-            return own
         size = len(words.folds)
         key, form = _commonest(words, words.document)
-        where = np.flatnonzero(shouted)
+        where = np.flatnonzero(words.shouted[words.sentence] | (words.capitalised & ~words.inside))
         sought = words.document[where] * size + words.fold[where]
         at = np.minimum(np.searchsorted(key, sought), max(len(key) - 1, 0))
         found = key[at] == sought if len(key) else np.zeros(len(sought), np.bool_)
@@ -78,7 +76,7 @@ class Truecase:
         known = self.folds.find([word.lower() for word in words_left])
         new = []
         for word, k in zip(words_left, known, strict=True):
-            written = self.forms[k] if k >= 0 else word.capitalize()
+            written = self.forms[k] if k >= 0 else word.capitalize() if word.isupper() else word
             if written not in numbers:
                 numbers[written] = len(values)
                 values.append(written)

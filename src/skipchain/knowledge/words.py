@@ -85,6 +85,6 @@ class Words:
         sizes = [len(value) if any(map(str.isalpha, value)) else 0 for value in values]
         letters = np.array(sizes, np.int64)[self.corpus.words.codes]
         count = len(self.corpus)
-        return (np.bincount(self.sentence, small, count) == 0) & (
-            np.bincount(self.sentence, letters, count) > 3
-        )
+        none = np.bincount(self.sentence, small, count) == 0
+        found: Flags = none & (np.bincount(self.sentence, letters, count) > 3)
+        return found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.features.source import Arrays
 from skipchain.scorers.linear import Weights, weight_shapes
+
+Arrays = dict[str, NDArray[Any]]
 
 
 def weight_arrays(name: str, weights: Weights) -> Arrays:

@@ -9,11 +9,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.corpus import Corpus
+from skipchain.corpus import Column, Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.source import Arrays, Columns
 from skipchain.knowledge.predictions import GIVEN, prediction_columns
+from skipchain.learn.step import INTERRUPTED
+from skipchain.models.fitting import Part, Progress
 from skipchain.models.labeller import Labeller
 from skipchain.models.model import Model
 from skipchain.parallel import Workers
@@ -42,7 +44,12 @@ class FirstStage:
         """The names of the columns."""
         return GIVEN
 
-    def learnt(self, corpus: Corpus) -> tuple[Self, Columns]:
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+        return f"what a first model says ({self.first.kind})"
+
+    def learnt(self, corpus: Corpus, progress: Progress | None = None) -> tuple[Self, Columns]:
         """The first model, and what models that have not seen a document say of it."""
         if isinstance(self.first, Model):
             return self, self.columns(corpus, Workers(1))
@@ -54,18 +61,28 @@ class FirstStage:
                 f"{corpus.n_documents}; mark where documents begin, or use fewer folds"
             )
         deal = document_folds(corpus, self.folds, seed=self.seed)
-        whole = type(self.first)(**self.first.get_params()).fit(corpus).fitted.pruned()
+        whole = self._fitted(corpus, progress, "the first model")
         places, parts = [], []
         for number in range(self.folds):
             held = np.flatnonzero(deal == number)
-            estimator = type(self.first)(**self.first.get_params())
-            own = estimator.fit(corpus.take_documents(np.flatnonzero(deal != number))).fitted
+            rest = corpus.take_documents(np.flatnonzero(deal != number))
+            name = f"the first model without part {number + 1} of {self.folds}"
+            own = self._fitted(rest, progress, name)
             parts.append(_predicted(own, corpus.take_documents(held), whole.labels))
             places.append(_tokens(corpus, held))
         order = np.argsort(np.concatenate(places), kind="stable")
         chances = np.concatenate([chances for chances, _ in parts])[order]
         labels = np.concatenate([labels for _, labels in parts])[order]
         return replace(self, first=whole), _columns(whole, corpus, chances, labels)
+
+    def _fitted(self, corpus: Corpus, progress: Progress | None, name: str) -> Model:
+        """The first model of a corpus; an interrupt ends all of it."""
+        assert isinstance(self.first, Labeller)
+        shown = None if progress is None else Part(progress, name)
+        found = type(self.first)(**self.first.get_params()).fit(corpus, progress=shown)
+        if found.minimum_.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        return found.fitted.pruned()
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """What the first model says."""
@@ -105,8 +122,6 @@ def _predicted(
 def _columns(
     model: Model, corpus: Corpus, chances: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> Columns:
-    from skipchain.corpus import Column
-
     written = Column(labels.astype(np.int32), model.labels)
     assert model.encoding is not None
     spans = decode(written, corpus.sentences, model.encoding)
