@@ -46,6 +46,11 @@ def test_zones_and_topics(corpus, found):
     assert found["topic"][-1] == "<none>"
 
 
+def test_rows_have_patterns(corpus, found):
+    assert found["pattern"][at(corpus, "3")] == "Xx_d_d_d@1"
+    assert found["pattern"][at(corpus, "coach")] == ""
+
+
 def test_headlines_are_written_as_the_document_writes_them(found):
     assert found["truecase"][:6] == ["Soccer", "-", "Lee", "wins", "cup", "."]
 

@@ -81,6 +81,9 @@ DOCUMENT = """
             topic?
             topic? & shortshape
             topic? & lower
+            topic? & zone?
+            pattern?
+            pattern? & topic?
             run?
             run? & shortshape
             items(occurrence?)

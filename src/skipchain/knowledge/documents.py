@@ -15,6 +15,7 @@ from skipchain.corpus.column import frozen
 from skipchain.errors import ParameterError
 from skipchain.features.source import Arrays, Columns
 from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.views import shortshape
 from skipchain.kernels.occurrences import gather_contexts, gather_longer
 from skipchain.knowledge.cells import set_column
 from skipchain.knowledge.truecase import Truecase
@@ -24,12 +25,15 @@ from skipchain.parallel import Workers
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-ZONE, TOPIC, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = GIVEN = (
-    "zone", "topic", "truecase", "run", "occurrence", "longer", "context", "context_clusters",
+ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = GIVEN = (
+    "zone", "topic", "pattern", "truecase", "run", "occurrence", "longer", "context",
+    "context_clusters",
 )  # fmt: skip
 SIDES = ("before", "behind", "before_run", "behind_run")
 OUTSIDE = ("<s>", "</s>")
 BITS = 8  # of a neighbour's cluster
+FEW = 0.25  # the share of words in lower case below which a sentence is a row of a table
+ROW = 6  # words of a row that make its pattern
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +42,7 @@ class Documents:
 
     * ``zone``: headline, line of place and date, top or body; running text, a row of a table or all
       capitals; ``topic``: the first word of a headline such as `SOCCER - JAPAN WIN`.
+    * ``pattern``: in rows and headlines, the shapes of the first words, and the token's place.
     * ``truecase``: the word as running text would write it, where a sentence is all capitals.
     * ``run``: the length of the run of capitalised words that a token is in, and its place there.
     * ``occurrence`` (a set): how the word occurs in the document: in lower case (``low``),
@@ -93,6 +98,7 @@ class Documents:
         return {
             ZONE: zones(words),
             TOPIC: topics(words),
+            PATTERN: patterns(words),
             TRUECASE: true,
             RUN: runs.column,
             OCCURRENCE: runs.occurrence,
@@ -139,7 +145,7 @@ def zones(words: Words) -> Column:
     first = np.repeat(corpus.documents[:-1], np.diff(corpus.documents))
     number = np.arange(len(lengths)) - first
     place = np.select([number == 0, (number == 1) & (lengths <= 4), number < 4], [0, 1, 2], 3)
-    kind = np.select([words.shouted, words.share(words.low) < 0.25], [0, 1], 2)
+    kind = np.select([words.shouted, words.share(words.low) < FEW], [0, 1], 2)
     size = np.select([lengths == 1, lengths < 6], [0, 1], 2)
     digits = (words.share(words.numeric) > 0.3).astype(np.int64)
     codes = ((place * 3 + kind) * 3 + size) * 2 + digits
@@ -151,6 +157,28 @@ def zones(words: Words) -> Column:
         for digits in ("", "-digits")
     ]
     return Column(frozen(codes[words.sentence].astype(np.int32)), tuple(names))
+
+
+def patterns(words: Words) -> Column:
+    """The shapes of the first words of a sentence with few words in lower case, and a place in it.
+
+    Rows of a table have one pattern, and each column of the table its place.
+    """
+    corpus = words.corpus
+    own = corpus.words
+    shapes = dict(enumerate(shortshape(own.values)))
+    chosen = np.flatnonzero(words.shouted | (words.share(words.low) < FEW))
+    codes = np.zeros(corpus.n_tokens, np.int32)
+    numbers = {"": 0}
+    bounds, word = corpus.sentences.tolist(), own.codes.tolist()
+    for s in chosen.tolist():
+        first, last = bounds[s], bounds[s + 1]
+        told = "_".join(str(shapes[word[t]]) for t in range(first, min(last, first + ROW)))
+        more = "+" if last - first > ROW else ""
+        for t in range(first, last):
+            text = f"{told}{more}@{min(t - first, ROW)}"
+            codes[t] = numbers.setdefault(text, len(numbers))
+    return Column(frozen(codes), tuple(numbers))
 
 
 def topics(words: Words) -> Column:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -148,6 +148,10 @@ class Lexicon:
 
     def __repr__(self) -> str:
         return f"<Lexicon {self.column!r}: {self.told}>"
+
+    def settled(self, **settings: Any) -> Lexicon:
+        """The same phrases with another ``column``, or other ``matches``."""
+        return replace(self, **settings)
 
     def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
         """All matches: first token, one past the last, number of the list, written alike."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def read_lexicon(
     lists: dict[str, list[str]] = {}
     for path in files:
         _read_into(lists, read_text(path), path)
-    lexicon = _tokenized(lists, settings)
+    lexicon = tokenized(lists, **settings)
     if ready is not None:
         _store(lexicon, ready)
     return lexicon
@@ -117,8 +117,19 @@ def _read_into(lists: dict[str, list[str]], text: str, path: Path) -> None:
         lists.setdefault(name, []).append(phrase)
 
 
-def _tokenized(lists: dict[str, list[str]], settings: dict[str, str]) -> Lexicon:
-    """A lexicon of phrases cut into tokens."""
+def tokenized(
+    lists: Mapping[str, Sequence[str]],
+    *,
+    column: str = "lexicon",
+    case: str = FOLDED,
+    matches: str = ALL,
+) -> Lexicon:
+    """A lexicon of phrases that are cut into tokens as running text is.
+
+    >>> corpus = Corpus.of([["St.", "John", "'s"]])
+    >>> tokenized({"place": ["St. John's"]}).find(corpus)[1]
+    array([3], dtype=int32)
+    """
     text = "\n".join(phrase for phrases in lists.values() for phrase in phrases)
     starts, ends = cut_chunks(text)
     words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
@@ -131,8 +142,8 @@ def _tokenized(lists: dict[str, list[str]], settings: dict[str, str]) -> Lexicon
     offsets = np.append(0, np.cumsum(kept))[offsets]
     words = list(compress(words, kept.tolist()))
     owners = np.repeat(np.arange(len(lists)), [len(phrases) for phrases in lists.values()])
-    phrases = Phrases.of(words, offsets, owners.astype(np.int32), settings["case"])
-    return Lexicon(tuple(lists), phrases, **settings)
+    phrases = Phrases.of(words, offsets, owners.astype(np.int32), case)
+    return Lexicon(tuple(lists), phrases, column, case, matches)
 
 
 def _cached(digest: str) -> Path | None:
