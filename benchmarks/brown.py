@@ -1,7 +1,7 @@
 """Brown clusters: words a second and mutual information as the text grows.
 
-The real text is all that the data sets hold, which is short of two million words. The ten million
-are drawn from a model: hidden classes that follow each other at random, and in each of them words
+The real text is all that the data sets hold, a little over two million words. The ten million are
+drawn from a model: hidden classes that follow each other at random, and in each of them words
 by Zipf's law. Such a text says how long it takes, and nothing about language.
 """
 

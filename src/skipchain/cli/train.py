@@ -361,7 +361,7 @@ def train(
             f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
             f"{plural(fitted.active, 'weight')}{held}; {seconds:.1f} s"
         )
-        read = {name for t in fitted.features.templates.templates for name in t.columns}
+        read = fitted.features.templates.columns
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
 

@@ -73,7 +73,7 @@ class Vocabulary:
 
         Views and templates are looked up by the workers, where there are any.
         """
-        for template in self.templates.templates:
+        for template in self.templates.reading:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(
                     f"the model reads column {name!r} (template '{template}'), but the corpus has "
