@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,4 +85,4 @@ def recipe(
     sources.append(Documents(truecase=truecase))
     if name == "ner-full":
         sources.append(FirstStage(first or make_estimator("crf", text, **settings), folds))
-    return Templates(text.templates, text.functions, tuple(sources))
+    return replace(text, sources=tuple(sources))

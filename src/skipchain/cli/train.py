@@ -397,7 +397,7 @@ def _report(estimator: Labeller, output: str, seconds: float, *, json: bool, qui
             f"{plural(fitted.active, 'weight')}{held}; {seconds:.1f} s"
         )
         templates = fitted.features.templates
-        read = {name for t in templates.templates for name in t.columns}
+        read = templates.columns
         read -= {name for source in templates.sources for name in source.gives}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")

@@ -13,6 +13,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
+from skipchain.features.recall import Recall
 from skipchain.features.sets import SETS
 from skipchain.features.source import Source, learn_sources
 from skipchain.features.template import (
@@ -52,6 +53,8 @@ class Templates:
     templates: tuple[Template, ...]
     functions: Mapping[str, UserView] = field(default_factory=dict)
     sources: tuple[Source, ...] = ()
+    recall: Recall | None = None
+    """How labels given earlier in the document are looked at: the line ``history(…)``."""
 
     def __post_init__(self) -> None:
         for name in self.functions:
@@ -66,6 +69,13 @@ class Templates:
                     )
                 for view in chain_of(atom.view):
                     self._check(view)
+        if self.recall is not None:
+            for view in chain_of(self.recall.view):
+                if view.numeric or view.function in SEVERAL:
+                    raise TemplateError(
+                        f"{self.recall}: {view} is not one string; use another view"
+                    )
+                self._check(view)
 
     def _check(self, view: View) -> None:
         several = SEVERAL.get(view.source.function or "") if view.source is not None else None
@@ -95,9 +105,19 @@ class Templates:
     @property
     def own_views(self) -> set[str]:
         """The views of the user's own that the templates have, among the functions given."""
-        views = (view for t in self.templates for atom in t.atoms for view in chain_of(atom.view))
+        views = (view for t in self.reading for atom in t.atoms for view in chain_of(atom.view))
         used = {view.function for view in views}
         return {name for name in self.functions if name in used}
+
+    @property
+    def columns(self) -> set[str]:
+        """The columns that are read."""
+        return {name for template in self.reading for name in template.columns}
+
+    @property
+    def reading(self) -> tuple[Template, ...]:
+        """The templates, and what reads as the history does."""
+        return self.templates if self.recall is None else (*self.templates, self.recall.template)
 
     @classmethod
     def parse(
@@ -108,7 +128,21 @@ class Templates:
     ) -> Templates:
         """Read template text."""
         own = dict(functions or {})
-        return cls(parse_templates(text, VIEW_NAMES | frozenset(own)), own, tuple(sources))
+        known = VIEW_NAMES | frozenset(own)
+        recall, lines = None, text.split("\n")
+        for number, line in enumerate(lines):
+            try:
+                found = Recall.parse(line, known)
+            except TemplateError as error:
+                raise TemplateError(f"template line {number + 1}: {error}") from None
+            if found is not None:
+                if recall is not None:
+                    raise TemplateError(
+                        f"template line {number + 1}: there is a second history, {found} after "
+                        f"{recall}; keep one of them"
+                    )
+                recall, lines[number] = found, ""
+        return cls(parse_templates("\n".join(lines), known), own, tuple(sources), recall)
 
     @classmethod
     def of(
@@ -148,7 +182,8 @@ class Templates:
     @property
     def text(self) -> str:
         """The templates as text, one a line."""
-        return "\n".join(map(str, self.templates))
+        lines = self.templates if self.recall is None else (*self.templates, self.recall)
+        return "\n".join(map(str, lines))
 
     def dependent(self) -> Templates:
         """Every template conjoined with the label before.
@@ -167,7 +202,7 @@ class Templates:
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
         kept = []
-        for template in self.templates:
+        for template in self.reading:
             missing = sorted(template.columns - set(corpus.columns) - template.optional)
             if missing:
                 raise TemplateError(
@@ -178,6 +213,10 @@ class Templates:
                 )
             if template.columns <= set(corpus.columns):
                 kept.append(template.required())
+        recall = self.recall
+        if recall is not None:
+            recall = recall.required() if recall.template.columns <= set(corpus.columns) else None
+            kept = kept if recall is None else kept[:-1]
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return replace(self, templates=tuple(dict.fromkeys(kept)))
+        return replace(self, templates=tuple(dict.fromkeys(kept)), recall=recall)

@@ -76,7 +76,7 @@ class Vocabulary:
         Views and templates are looked up by the workers, where there are any.
         """
         corpus = add_columns(self.templates.sources, corpus, workers or Workers(1))
-        for template in self.templates.templates:
+        for template in self.templates.reading:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(
                     f"the model reads column {name!r} (template '{template}'), but the corpus has "

@@ -70,6 +70,7 @@ def summarise(
             "<start>": _row(model.labels, weights.start - paid),
             "<end>": _row(model.labels, weights.end),
         },
+        **({} if model.recalled is None else {"history": _table(model.labels, model.recalled)}),
     }
 
 
