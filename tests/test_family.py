@@ -37,6 +37,7 @@ FAMILY = {
     "memm, dependent": {"dependent": True},
     "memm, marginal": {"objective": "marginal"},
     "memm, order 4": {"order": 4},
+    "memm, history": {"features": "word\nshape\nword[-1]\nhistory(lower)"},
     "maxent": {},
     "maxent, lbfgs": {"optimiser": "lbfgs"},
     "maxent, newton": {"optimiser": "newton"},

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.features.recall import Earlier
 from skipchain.features.rows import Rows
 from skipchain.parallel import blocks
 
@@ -18,7 +19,7 @@ class Dataset:
     ``labels`` is None where the tokens are only to be tagged. Where some are not known, ``allowed``
     tells which labels each token may have, and ``labels`` is −1 there. ``candidates`` are the
     labels that a token can have at all, where a tag dictionary says so: the model is a distribution
-    over these.
+    over these. ``earlier`` are the tokens of a document whose labels later ones depend on.
     """
 
     rows: Rows
@@ -26,6 +27,7 @@ class Dataset:
     labels: NDArray[np.int32] | None = None  # [N]
     allowed: NDArray[np.bool_] | None = None  # [N, L]
     candidates: NDArray[np.bool_] | None = None  # [N, L]
+    earlier: Earlier | None = None
 
     @property
     def n_tokens(self) -> int:

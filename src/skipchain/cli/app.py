@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from skipchain import __version__
+from skipchain.cli.brown import brown
 from skipchain.cli.compare import compare
 from skipchain.cli.convert import convert
 from skipchain.cli.data import data
@@ -37,6 +38,7 @@ app.command()(inspect)
 app.command()(explain)
 app.command()(compare)
 app.command()(states)
+app.command()(brown)
 app.command()(convert)
 app.command()(data)
 app.add_typer(ngrams)

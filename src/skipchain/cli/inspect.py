@@ -84,6 +84,10 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
+    if summary["sources"]:
+        console.print("\n[bold]Sources of columns[/bold]")
+        for source in summary["sources"]:
+            console.print(f"{', '.join(source['columns'])}: {source['told']}", markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -108,6 +112,9 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
         _print_features(console, "Features of label pairs", pairs)
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
     _print_transitions(console, summary["transitions"], labels)
+    if "history" in summary:
+        console.print("\n[bold]History[/bold] (from the label of like tokens before to the label)")
+        _print_transitions(console, summary["history"], labels)
 
 
 def _print_factors(console: Console, factors: list[dict[str, Any]]) -> None:

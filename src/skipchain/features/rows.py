@@ -161,10 +161,16 @@ class Rows:
             n_features=len(features),
         ), features
 
-    def with_features(self, numbers: NDArray[np.integer], count: int) -> Rows:
+    def with_features(
+        self,
+        numbers: NDArray[np.integer],
+        count: int,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Rows:
         """With ``count`` further features, the last ones.
 
-        Token n has those of ``numbers[n]`` [N, W]; −1 stands for none.
+        Token n has those of ``numbers[n]`` [N, W]; −1 stands for none. They have the values
+        ``weights`` [N, W], or one.
         """
         old, first = self.tokens, self.n_features
         indices = old.indices + np.where(old.indices >= first, count, 0).astype(np.int32)
@@ -173,8 +179,10 @@ class Rows:
         entries = np.concatenate([indices, first + numbers[tokens, places]]).astype(np.int32)
         order = np.argsort(owners, kind="stable")
         values = old.values
-        if len(values):
-            values = np.concatenate([values, np.ones(len(tokens))])[order]
+        if len(values) or weights is not None:
+            before = values if len(values) else np.ones(len(old.indices))
+            after = np.ones(len(tokens)) if weights is None else weights[tokens, places]
+            values = np.concatenate([before, after])[order]
         sizes = np.bincount(owners, minlength=old.n_rows)
         index = Sparse(np.append(0, np.cumsum(sizes)), entries[order], values)
         return replace(self, tokens=index, n_features=first + count)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
+from skipchain.features.recall import Recall
 from skipchain.features.sets import SETS
+from skipchain.features.source import Source, learn_sources
 from skipchain.features.template import (
     NAME,
     NUMERIC,
@@ -36,6 +39,9 @@ FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like thi
 class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
+    ``sources`` give the corpus further columns, which the templates can read (see
+    `skipchain.features.source`).
+
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
     >>> print(templates.text)
     word[-1]
@@ -46,6 +52,9 @@ class Templates:
 
     templates: tuple[Template, ...]
     functions: Mapping[str, UserView] = field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
+    recall: Recall | None = None
+    """How labels given earlier in the document are looked at: the line ``history(…)``."""
 
     def __post_init__(self) -> None:
         for name in self.functions:
@@ -60,6 +69,13 @@ class Templates:
                     )
                 for view in chain_of(atom.view):
                     self._check(view)
+        if self.recall is not None:
+            for view in chain_of(self.recall.view):
+                if view.numeric or view.function in SEVERAL:
+                    raise TemplateError(
+                        f"{self.recall}: {view} is not one string; use another view"
+                    )
+                self._check(view)
 
     def _check(self, view: View) -> None:
         several = SEVERAL.get(view.source.function or "") if view.source is not None else None
@@ -89,15 +105,44 @@ class Templates:
     @property
     def own_views(self) -> set[str]:
         """The views of the user's own that the templates have, among the functions given."""
-        views = (view for t in self.templates for atom in t.atoms for view in chain_of(atom.view))
+        views = (view for t in self.reading for atom in t.atoms for view in chain_of(atom.view))
         used = {view.function for view in views}
         return {name for name in self.functions if name in used}
 
+    @property
+    def columns(self) -> set[str]:
+        """The columns that are read."""
+        return {name for template in self.reading for name in template.columns}
+
+    @property
+    def reading(self) -> tuple[Template, ...]:
+        """The templates, and what reads as the history does."""
+        return self.templates if self.recall is None else (*self.templates, self.recall.template)
+
     @classmethod
-    def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
+    def parse(
+        cls,
+        text: str,
+        functions: Mapping[str, UserView] | None = None,
+        sources: Sequence[Source] = (),
+    ) -> Templates:
         """Read template text."""
         own = dict(functions or {})
-        return cls(parse_templates(text, VIEW_NAMES | frozenset(own)), own)
+        known = VIEW_NAMES | frozenset(own)
+        recall, lines = None, text.split("\n")
+        for number, line in enumerate(lines):
+            try:
+                found = Recall.parse(line, known)
+            except TemplateError as error:
+                raise TemplateError(f"template line {number + 1}: {error}") from None
+            if found is not None:
+                if recall is not None:
+                    raise TemplateError(
+                        f"template line {number + 1}: there is a second history, {found} after "
+                        f"{recall}; keep one of them"
+                    )
+                recall, lines[number] = found, ""
+        return cls(parse_templates("\n".join(lines), known), own, tuple(sources), recall)
 
     @classmethod
     def of(
@@ -105,6 +150,7 @@ class Templates:
         features: str | Path | Templates,
         functions: Mapping[str, UserView] | None = None,
         columns: tuple[str, ...] = (),
+        sources: Sequence[Source] = (),
     ) -> Templates:
         """Templates from a standard set's name, template text, or a file of either kind.
 
@@ -114,7 +160,7 @@ class Templates:
         if isinstance(features, Templates):
             return features
         if isinstance(features, str) and features in SETS:
-            return cls.parse(SETS[features], functions)
+            return cls.parse(SETS[features], functions, sources)
         if not isinstance(features, (str, Path)):
             raise TemplateError(f"features must be text, a path or Templates, got {features!r}")
         text = str(features)
@@ -126,9 +172,9 @@ class Templates:
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
         if is_pattern_text(text):
-            return cls(parse_patterns(text, columns), dict(functions or {}))
+            return cls(parse_patterns(text, columns), dict(functions or {}), tuple(sources))
         try:
-            return cls.parse(text, functions)
+            return cls.parse(text, functions, sources)
         except TemplateError as error:
             sets = ", ".join(SETS)
             raise TemplateError(f"{error} (standard sets: {sets})") from None
@@ -136,7 +182,8 @@ class Templates:
     @property
     def text(self) -> str:
         """The templates as text, one a line."""
-        return "\n".join(map(str, self.templates))
+        lines = self.templates if self.recall is None else (*self.templates, self.recall)
+        return "\n".join(map(str, lines))
 
     def dependent(self) -> Templates:
         """Every template conjoined with the label before.
@@ -145,12 +192,17 @@ class Templates:
         label[-1] & word
         """
         paired = (replace(template, transition=True) for template in self.templates)
-        return Templates(tuple(dict.fromkeys(paired)), self.functions)
+        return replace(self, templates=tuple(dict.fromkeys(paired)))
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
+        """With the sources as a model keeps them, and the corpus with their columns."""
+        sources, corpus = learn_sources(self.sources, corpus, progress)
+        return replace(self, sources=sources), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
         kept = []
-        for template in self.templates:
+        for template in self.reading:
             missing = sorted(template.columns - set(corpus.columns) - template.optional)
             if missing:
                 raise TemplateError(
@@ -161,6 +213,10 @@ class Templates:
                 )
             if template.columns <= set(corpus.columns):
                 kept.append(template.required())
+        recall = self.recall
+        if recall is not None:
+            recall = recall.required() if recall.template.columns <= set(corpus.columns) else None
+            kept = kept if recall is None else kept[:-1]
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return Templates(tuple(dict.fromkeys(kept)), self.functions)
+        return replace(self, templates=tuple(dict.fromkeys(kept)), recall=recall)

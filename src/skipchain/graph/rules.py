@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError, SkipchainError
+from skipchain.features.keys import view_strings
 from skipchain.features.strings import Strings
 from skipchain.features.template import View, chain_of
 from skipchain.features.views import UserView
@@ -361,21 +362,6 @@ class Own(Rule):
                 f"{type(given).__name__}"
             )
         return _by_later(np.unique(found.astype(np.int64), axis=0))
-
-
-def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> list[str]:
-    """A view of each distinct value of its column; empty where the view has nothing."""
-    from skipchain.features.views import evaluate
-
-    if view.function is None:
-        return list(corpus.column(view.column).values)
-    assert view.source is not None
-    source = view_strings(view.source, corpus, functions)
-    found = evaluate(view.function, view.arguments, source, functions)
-    for value in found:
-        if isinstance(value, list):
-            raise ParameterError(f"same({view}): the view gives several strings; wanted one")
-    return [str(value) if value is not None else "" for value in found]
 
 
 def _require_links(corpus: Corpus) -> None:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from skipchain.errors import SkipchainError
-from skipchain.inference import histories, second
+from skipchain.inference import histories, recall, second
 from skipchain.inference.histories import require_sums
 from skipchain.inference.scores import Floats, Labels, Ranked, Scores
 from skipchain.inference.windows import Windows
@@ -39,6 +39,8 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
 
 def greedy(scores: Scores, workers: Workers) -> Labels:
     """From left to right the best label given those before. [N]"""
+    if scores.recall is not None:
+        return recall.beam(scores, 1, workers)
     if scores.histories is not None:
         return histories.beam(scores, 1, workers)
     if scores.weights.order == 2:
@@ -64,6 +66,8 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     finds what `viterbi` finds.
     """
     check_width(width)
+    if scores.recall is not None:
+        return recall.beam(scores, width, workers)
     if scores.histories is not None:
         return histories.beam(scores, width, workers)
     if scores.weights.order == 2:

@@ -33,6 +33,12 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
 
 def require_sums(scores: Scores) -> None:
     """Refuse what asks for all labellings at once."""
+    if scores.recall is not None:
+        raise SkipchainError(
+            "labels that depend on earlier ones of the document (history) are found from left to "
+            "right (beam, greedy), and not all labellings can be gone through: the model has no "
+            "viterbi, marginals, confidences or n-best lists; without history it has them"
+        )
     if scores.histories is not None:
         raise SkipchainError(
             f"a model of order {scores.histories.order} is searched from left to right (beam, "

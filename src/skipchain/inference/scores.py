@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +18,21 @@ Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
 
 
+class Recalled(NamedTuple):
+    """What earlier labels of a document add: by distance [D], and for each label [L, L]."""
+
+    decay: Floats
+    weights: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class Scores:
     """What is needed to score any block of chains: data, weights, and what is ruled out.
 
     ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
     ``local`` each position is normalised given the label before it. ``histories`` make a label
-    depend on more labels before it. ``extra`` [N, L] is added to the scores of labels after all.
+    depend on more labels before it, ``recall`` on those of like tokens earlier in the document.
+    ``extra`` [N, L] is added to the scores of labels after all.
     """
 
     data: Dataset
@@ -34,6 +43,7 @@ class Scores:
     local: bool = False
     histories: Histories | None = None
     extra: Floats | None = None
+    recall: Recalled | None = None
 
     @classmethod
     def of(
@@ -45,10 +55,11 @@ class Scores:
         allowed: NDArray[np.bool_] | None = None,
         local: bool = False,
         histories: Histories | None = None,
+        recall: Recalled | None = None,
     ) -> Scores:
         """Scores of a dataset under weights."""
         units = unit_sums(data.rows, weights.state, workers)
-        return cls(data, weights, units, constraints, allowed, local, histories)
+        return cls(data, weights, units, constraints, allowed, local, histories, recall=recall)
 
     @property
     def offsets(self) -> NDArray[np.int64]:

@@ -20,7 +20,7 @@ def anneal_tokens(scores: Scores, how: Annealing, workers: Workers) -> Labels:
     It mixes slowly: two labels that are only good together are never changed together. For the same
     reason nothing is forbidden: a label that its neighbours rule out could never be left.
     """
-    if scores.weights.order != 1 or scores.histories is not None:
+    if scores.weights.order != 1 or scores.histories is not None or scores.recall is not None:
         raise SkipchainError("labels are sampled one at a time in chains of order 1 only")
     scores = replace(scores, constraints=None)
     data = scores.data

@@ -1,1 +1,1 @@
-"""What is known beside labelled data: word lists, clusters, counts of n-grams."""
+"""Knowledge from outside the training data: lexicons, word clusters, n-gram statistics."""

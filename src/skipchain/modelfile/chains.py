@@ -6,20 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
+from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.tables import (
     Arrays,
     dense,
-    read_strings,
     read_weights,
     sparse,
-    string_arrays,
     weight_arrays,
 )
 from skipchain.models.chain import ChainModel
 from skipchain.models.inputs import Features
+
+Floats = NDArray[np.float64]
 
 
 def parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
@@ -31,6 +34,8 @@ def parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
     if model.histories is not None:
         arrays["histories.contexts"] = model.histories.contexts
         arrays |= sparse("histories.weights", model.histories.weights)
+    if model.recalled is not None:
+        arrays["recalled"] = model.recalled
     header = {
         "local": model.local,
         "order": model.order,
@@ -54,7 +59,7 @@ def read(
         str(header["kind"]), labels, features, read_weights("weights", arrays, *sizes),
         header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
         header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
-        _histories(order, arrays, len(labels)),
+        _histories(order, arrays, len(labels)), _recalled(features, arrays, len(labels)),
     )  # fmt: skip
 
 
@@ -69,6 +74,17 @@ def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDict
     if not labels.any(axis=1).all():
         raise ValueError("the dictionary has a word without labels")
     return TagDictionary(words, labels, int(min_count))
+
+
+def _recalled(features: Features, arrays: Arrays, n_labels: int) -> Floats | None:
+    if not isinstance(features, Vocabulary) or features.templates.recall is None:
+        return None
+    weights = arrays["recalled"]
+    if weights.dtype != np.float64 or weights.shape != (n_labels, n_labels):
+        raise ValueError(f"the weights of the history are {weights.shape} for {n_labels} labels")
+    if not np.isfinite(weights).all():
+        raise ValueError("the weights of the history are not all finite")
+    return weights
 
 
 def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:

@@ -15,12 +15,15 @@ from skipchain.dataset import Dataset
 from skipchain.errors import SkipchainError
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
+from skipchain.features.recall import Earlier, Recall
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference import chains
 from skipchain.inference.allowed import with_paths
-from skipchain.inference.scores import Ranked, Scores
+from skipchain.inference.scores import Ranked, Recalled, Scores
 from skipchain.inference.windows import span_windows
 from skipchain.models.inputs import Features, encode
 from skipchain.models.model import BEAM, Model
+from skipchain.models.wholeness import check_whole
 from skipchain.parallel import Workers
 from skipchain.schemes import Spans
 from skipchain.scorers.linear import Weights
@@ -30,12 +33,13 @@ MARGIN_DECODERS = ("viterbi", "greedy", "beam")
 SEARCHES = ("beam", "greedy")
 
 
-def decoders_of(kind: str, order: int = 1) -> tuple[str, ...]:
+def decoders_of(kind: str, order: int = 1, *, recalls: bool = False) -> tuple[str, ...]:
     """The decoders that a kind of model supports, first the one that it has unless told.
 
-    What has no probabilities has no posterior, and long histories can only be searched.
+    What has no probabilities has no posterior; long histories, and labels that are recalled through
+    a document, can only be searched.
     """
-    if order > 2:
+    if order > 2 or recalls:
         return SEARCHES
     return MARGIN_DECODERS if kind == "perceptron" else DECODERS
 
@@ -48,6 +52,8 @@ class ChainModel(Model):
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
     model is normalised at each position given the label before it. A ``dictionary`` says which
     labels frequent words may have; ``histories`` are those of a model of order 3 or more.
+    ``recalled`` [L, L] is what the labels of like tokens earlier in the document say for each
+    label, where the templates ask for that history.
     """
 
     form = "chains"
@@ -63,11 +69,29 @@ class ChainModel(Model):
     summary: Mapping[str, Any] = field(default_factory=dict)
     dictionary: TagDictionary | None = None
     histories: Histories | None = None
+    recalled: NDArray[np.float64] | None = None
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
         rows, offsets = encode(self.features, given, workers)
-        return Dataset(rows, offsets, candidates=self.candidates(given))
+        return Dataset(
+            rows, offsets, candidates=self.candidates(given), earlier=self.earlier(given)
+        )
+
+    @property
+    def recall(self) -> Recall | None:
+        """How labels given earlier in a document are looked at, if they are."""
+        return self.features.templates.recall if isinstance(self.features, Vocabulary) else None
+
+    def earlier(self, given: Corpus | Sequence[Any]) -> Earlier | None:
+        """The tokens of each document that labels are recalled from."""
+        if not isinstance(self.features, Vocabulary) or not isinstance(given, Corpus):
+            return None
+        templates = self.features.templates
+        if templates.recall is None:
+            return None
+        check_whole(given)
+        return templates.recall.earlier(given, templates.functions)
 
     def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:
         """The labels that each token can have, where there is a dictionary. [N, L]"""
@@ -99,9 +123,14 @@ class ChainModel(Model):
         if data.candidates is not None:
             candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
             data = replace(data, candidates=candidates)
+        recall = None
+        if self.recall is not None:
+            assert self.recalled is not None
+            recall = Recalled(self.recall.decay, self.recalled)
         return Scores.of(
-            data, self.weights, workers, self.constraints, allowed, self.local, self.histories
-        )
+            data, self.weights, workers, self.constraints, allowed, self.local, self.histories,
+            recall,
+        )  # fmt: skip
 
     @property
     def order(self) -> int:
@@ -111,10 +140,17 @@ class ChainModel(Model):
     @property
     def exact(self) -> bool:
         """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
-        return self.histories is None
+        return self.histories is None and self.recalled is None
 
     def filled(self, weights: Weights) -> ChainModel:
-        """The model with weights learnt; those of the histories are the last rows of ``state``."""
+        """The model with weights learnt.
+
+        Those of histories, or of what is recalled, are the last rows of ``state``.
+        """
+        if self.recalled is not None:
+            cut = len(weights.state) - len(self.labels)
+            own = replace(weights, state=weights.state[:cut])
+            return replace(self, weights=own, recalled=weights.state[cut:])
         if self.histories is None:
             return replace(self, weights=weights)
         cut = len(weights.state) - len(self.histories.contexts)
@@ -125,15 +161,25 @@ class ChainModel(Model):
     @property
     def joined(self) -> Weights:
         """All weights in one set of tables, as `filled` takes them."""
-        if self.histories is None:
+        further = self.recalled if self.histories is None else self.histories.weights
+        if further is None:
             return self.weights
-        state = np.concatenate([self.weights.state, self.histories.weights])
-        return replace(self.weights, state=state)
+        return replace(self.weights, state=np.concatenate([self.weights.state, further]))
 
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has unless told."""
-        return decoders_of(self.kind, self.order)
+        return decoders_of(self.kind, self.order, recalls=self.recalled is not None)
+
+    def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
+        """Refuse a decoder that the model does not have, and a beam without width."""
+        if self.recalled is not None and decoder not in (None, *SEARCHES):
+            raise SkipchainError(
+                f"the model's labels depend on those given earlier in the document ({self.recall}) "
+                f"and are found from left to right, so it has no decoder {decoder!r}; it has "
+                f"{', '.join(SEARCHES)}"
+            )
+        super().check_decoder(decoder, beam)
 
     @property
     def active(self) -> int:

@@ -111,6 +111,11 @@ def explain(
     >>> found.labels, sorted(part.name for part in found.contributions)
     (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
     """
+    if not model.exact and model.histories is None:
+        raise SkipchainError(
+            "labels that depend on earlier ones of the document (history) cannot be explained by "
+            "their sentence; explain a model without history"
+        )
     offsets = chain_offsets(given)
     position = position_of(given, token, int(offsets[-1]))
     chain = int(np.searchsorted(offsets, position, side="right")) - 1

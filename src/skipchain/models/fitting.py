@@ -180,13 +180,15 @@ def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Prob
 def carried(start: ChainModel, blank: ChainModel, order: int = 1) -> Weights:
     """An earlier model's weights for the features and labels that it shares with the new one.
 
-    Those of histories begin at zero.
+    Those of histories, and of what is recalled, begin at zero.
     """
     features, names = blank.features, blank.labels
     labels = len(names)
     size = features.n_features
     if blank.histories is not None:
         size += len(blank.histories.contexts)
+    if blank.recalled is not None:
+        size += labels
     weights = Weights.zeros(size, features.n_edge_features, labels, order)
     old = {name: k for k, name in enumerate(start.labels)}
     shared = [(old[name], k) for k, name in enumerate(names) if name in old]

@@ -35,6 +35,8 @@ class Labeller(Estimator, ABC):
     kind: ClassVar[str]
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
+    recalls: ClassVar[bool] = False
+    """Whether a label can depend on those given earlier in the document."""
 
     features: str | Path | Templates
     encoding: str | None
@@ -64,6 +66,19 @@ class Labeller(Estimator, ABC):
     @abstractmethod
     def shortened(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
+
+    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+        """The estimator, and what it is to learn from with all that its sources of columns give.
+
+        Sources are asked when fitting in any case; where an estimator is fitted to several parts of
+        a corpus, it saves time to ask them once before.
+        """
+        corpus = as_input(given)
+        templates = self._templates(corpus)
+        if not isinstance(corpus, Corpus) or templates is None or not templates.sources:
+            return self, given
+        features, corpus = templates.learnt(corpus, progress)
+        return type(self)(**{**self.get_params(), "features": features}), corpus
 
     # Settings ----------------------------------------------------------------------------------
 
@@ -103,7 +118,14 @@ class Labeller(Estimator, ABC):
         if not isinstance(given, Corpus):
             return None
         columns = tuple(name for name in given.columns if name != LABEL)
-        return Templates.of(self.features, self.functions, columns)
+        found = Templates.of(self.features, self.functions, columns)
+        if found.recall is not None and not self.recalls:
+            raise ParameterError(
+                f"{found.recall} looks at labels given earlier in the document, and "
+                f"{type(self).__name__} looks for the best labels all at once; only models that "
+                "label from left to right can use it: MEMM and MaxEnt"
+            )
+        return found
 
     def _labels(
         self, given: Corpus | Sequence[Any], y: Any

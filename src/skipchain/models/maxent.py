@@ -30,6 +30,7 @@ class MaxEnt(LogLinear):
     """
 
     kind = "maxent"
+    recalls = True
     local = True  # for one position the same, and quicker
 
     @property

@@ -29,5 +29,6 @@ class MEMM(LogLinear):
     """
 
     kind = "memm"
+    recalls = True
     local = True
     longest = LONGEST

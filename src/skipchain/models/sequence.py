@@ -131,6 +131,7 @@ class SequenceEstimator(Labeller, ABC):
         data = Dataset(rows, offsets, *known.numbers(names))
         blank, data = self._with_dictionary(blank, data, given)
         blank, data = self._with_histories(blank, data)
+        blank, data = self._with_recall(blank, data, given)
         return data, blank
 
     def _fit(
@@ -192,6 +193,7 @@ class SequenceEstimator(Labeller, ABC):
             data = Dataset(rows, offsets, *known.numbers(blank.labels))
             blank, data = once._with_dictionary(blank, data, given)
             blank, data = once._with_histories(blank, data)
+            blank, data = once._with_recall(blank, data, given)
             once._fit(data, blank, None, blank.joined, None)
         self.model_, self.minimum_ = once.model_, once.minimum_
         self.passes_ += 1
@@ -233,6 +235,24 @@ class SequenceEstimator(Labeller, ABC):
         assert blank.histories is not None
         rows = blank.histories.attached(data.rows, data.labels, data.offsets)
         return blank, replace(data, rows=rows)
+
+    def _with_recall(
+        self, blank: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+    ) -> tuple[ChainModel, Dataset]:
+        """Where templates ask for history: the labels of earlier tokens that are alike."""
+        recall, earlier = blank.recall, blank.earlier(given)
+        if recall is None:
+            return blank, data
+        assert data.labels is not None
+        assert earlier is not None
+        if data.allowed is not None:
+            raise ParameterError(f"{recall} needs full labels; leave it out for partial ones")
+        if self.order > 2:
+            raise ParameterError(f"{recall} goes with order 1 or 2, got order {self.order}")
+        size = len(blank.labels)
+        if blank.recalled is None:
+            blank = replace(blank, recalled=np.zeros((size, size)))
+        return blank, replace(data, rows=recall.attached(data.rows, data.labels, earlier, size))
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""

@@ -1,0 +1,88 @@
+"""Brown clusters: words a second and mutual information as the text grows.
+
+The real text is all that the data sets hold, a little over two million words. The ten million are
+drawn from a model: hidden classes that follow each other at random, and in each of them words
+by Zipf's law. Such a text says how long it takes, and nothing about language.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+
+from benchmarks.setting import seconds
+from skipchain.datasets import data_set
+from skipchain.knowledge.bigrams import Bigrams
+from skipchain.knowledge.brown import induce, information
+
+REAL = {
+    "gmb": ("all",), "conll2003": ("train", "testa", "testb"), "conll2000": ("train", "test"),
+    "ud-ewt": ("train", "dev", "test"), "ptb-sample": ("all",), "wikigold": ("all",),
+    "wnut17": ("train", "dev", "test"), "btc": ("a", "b", "e", "f", "g", "h"),
+}  # fmt: skip
+CLUSTERS, MIN_COUNT = 500, 5
+SIZES = (100_000, 300_000, 1_000_000)
+LARGE = 10_000_000
+MINUTES = 5.0
+CLASSES, WORDS, STEEPNESS = 200, 400_000, 1.07
+
+
+def measure(report, setting):
+    induce([["a", "b"]])  # compiled
+    sentences = real_text()
+    total = sum(map(len, sentences))
+    for size in (*SIZES, total):
+        ends = np.cumsum([len(sentence) for sentence in sentences])
+        tell(report, "real", islice(sentences, int(np.searchsorted(ends, size)) + 1))
+    spent = tell(report, "drawn", drawn_text(LARGE))
+    report.add(
+        f"{LARGE:,} words into {CLUSTERS} clusters (minutes)", spent / 60, MINUTES, at_most=True
+    )
+
+
+def tell(report, kind, text):
+    """Count and cluster a text; returns the seconds that both took."""
+    found = {}
+
+    def count():
+        found["bigrams"] = Bigrams.count(text, MIN_COUNT)
+
+    def cluster():
+        found["clusters"] = induce(found["bigrams"], CLUSTERS)
+
+    counting, clustering = seconds(count, 1), seconds(cluster, 1)
+    bigrams, clusters = found["bigrams"], found["clusters"]
+    tokens, spent = bigrams.tokens, counting + clustering
+    report.console.print(
+        f"{kind} text, {tokens:,} tokens, {len(clusters):,} words of count {MIN_COUNT} or more: "
+        f"counted in {counting:.1f} s, clustered in {clustering:.1f} s, "
+        f"{tokens / spent:,.0f} tokens/s; "
+        f"mutual information {information(bigrams, clusters):.4f} nats"
+    )
+    return spent
+
+
+def real_text():
+    """The sentences of all data sets, as lists of words."""
+    corpora = (data_set(name).read(part) for name, parts in REAL.items() for part in parts)
+    return [sentence.words for corpus in corpora for sentence in corpus]
+
+
+def drawn_text(length, seed=0):
+    """Sentences of twenty words, drawn from classes and words of classes."""
+    rng = np.random.default_rng(seed)
+    follow = np.cumsum(rng.dirichlet(np.full(CLASSES, 0.05), CLASSES), axis=1)
+    classes = np.empty(length, np.int64)
+    last, draws = 0, rng.random(length)
+    for t in range(length):
+        last = min(int(np.searchsorted(follow[last], draws[t])), CLASSES - 1)
+        classes[t] = last
+    # word w is the w-th most frequent; each class has the words of one remainder
+    ranks = np.arange(WORDS // CLASSES)
+    weights = np.cumsum((ranks + 1.0) ** -STEEPNESS)
+    place = np.searchsorted(weights, rng.random(length) * weights[-1])
+    words = np.minimum(place, len(ranks) - 1) * CLASSES + classes
+    names = [str(word) for word in range(WORDS)]
+    for first in range(0, length, 20):
+        yield [names[word] for word in words[first : first + 20].tolist()]

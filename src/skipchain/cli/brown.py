@@ -1,0 +1,119 @@
+"""``skipchain brown``: cluster the words of raw text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    Json,
+    Overwrite,
+    Quiet,
+    print_json,
+    read_corpora,
+    say,
+)
+
+if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
+
+
+def brown(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="TEXT...", help="Texts, or files of any other format ('-': stdin)."),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PATHS", help="The file of clusters to write.")
+    ],
+    clusters: Annotated[int, typer.Option("--clusters", "-c", min=1, help="How many.")] = 500,
+    min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    tokenised: Annotated[
+        bool,
+        typer.Option(
+            "--tokenised",
+            help="The texts are cut into words with spaces between them, a sentence a line.",
+        ),
+    ] = False,
+    format: Format = None,
+    columns: Columns = None,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Cluster the words of texts by their neighbours (Brown clusters); labels are not needed.
+
+    Each line of the output is a path in a binary tree as bits, a word and its count. Words whose
+    paths begin alike are used alike.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from skipchain.cli.compiling import compile_notice
+    from skipchain.corpus.corpus import plural
+    from skipchain.errors import SkipchainError
+    from skipchain.io.files import STANDARD, check_target
+    from skipchain.knowledge.bigrams import Bigrams
+    from skipchain.knowledge.brown import induce, information
+
+    if output != STANDARD:
+        check_target(output, overwrite)
+    if json and output == STANDARD:
+        raise SkipchainError("--json and the clusters cannot both go to stdout; give -o a file")
+    if tokenised and (format is not None or columns is not None):
+        raise SkipchainError("--tokenised texts have neither --from nor --columns")
+    began = time.perf_counter()
+    bigrams = Bigrams.count(_parts(files, format, columns, tokenised), min_count)
+    if not quiet:
+        say(
+            f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
+            f"{plural(len(bigrams.times), 'pair')} of neighbours"
+        )
+    shown = Console(stderr=True)
+    with (
+        compile_notice(quiet=quiet),
+        Progress(console=shown, transient=True, disable=quiet or not shown.is_terminal) as bar,
+    ):
+        task = bar.add_task("clustering", total=len(bigrams.words))
+        found = induce(
+            bigrams, clusters, min_count, progress=lambda done, _: bar.update(task, completed=done)
+        )
+    mutual = information(bigrams, found)
+    found.write(output, overwrite=overwrite)
+    seconds = time.perf_counter() - began
+    if json:
+        print_json(
+            {
+                "output": output,
+                "tokens": bigrams.tokens,
+                "words": len(found),
+                "clusters": len(found.paths),
+                "information": mutual,
+                "seconds": round(seconds, 3),
+            }
+        )
+    elif not quiet:
+        say(
+            f"wrote {output}: {plural(len(found), 'word')} in "
+            f"{plural(len(found.paths), 'cluster')}; mutual information {mutual:.4f} nats; "
+            f"{seconds:.1f} s"
+        )
+
+
+def _parts(
+    files: list[str], format: str | None, columns: str | None, tokenised: bool
+) -> Iterator[Corpus | Sequence[str]]:
+    """The files one after the other, as corpora or as sentences."""
+    from skipchain.io.files import check_text, read_text, shown
+
+    for path in files:
+        if not tokenised:
+            yield read_corpora([path], format=format, columns=columns, scheme=None)
+            continue
+        text = check_text(read_text(path), shown(path))
+        yield from map(str.split, text.split("\n"))

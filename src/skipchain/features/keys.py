@@ -1,0 +1,36 @@
+"""One string of each token by which it is compared with others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.errors import ParameterError
+from skipchain.features.template import View
+from skipchain.features.views import UserView, evaluate
+
+
+def token_keys(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> Column:
+    """A view of each token; empty where it has nothing.
+
+    >>> corpus = Corpus.of([["The", "the", "cat"]])
+    >>> token_keys(View("word", "lower", View("word")), corpus, {}).tolist()
+    ['the', 'the', 'cat']
+    """
+    distinct = Column.encode(view_strings(view, corpus, functions))
+    codes = corpus.column(view.column).codes
+    return Column(frozen(distinct.codes[codes]), distinct.values)
+
+
+def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> list[str]:
+    """A view of each distinct value of its column; empty where the view has nothing."""
+    if view.function is None:
+        return list(corpus.column(view.column).values)
+    assert view.source is not None
+    source = view_strings(view.source, corpus, functions)
+    found = evaluate(view.function, view.arguments, source, functions)
+    for value in found:
+        if isinstance(value, list):
+            raise ParameterError(f"{view}: the view gives several strings; wanted one")
+    return [str(value) if value is not None else "" for value in found]

@@ -1,0 +1,336 @@
+"""Brown clusters: merge the two clusters whose merge loses the least mutual information.
+
+Clusters stand in slots. n(a, b) is how often a word of b follows one of a, l(a) and r(b) are how
+often their words come first and second in any pair, T is the number of pairs. With f(x) = x log x
+
+    T · MI = Σ_ab f(n(a, b)) − Σ_a R(a) log l(a) − Σ_b K(b) log r(b) + N log T
+
+where R(a) = Σ_b n(a, b), K(b) = Σ_a n(a, b) and N = Σ_ab n(a, b) are sums over the words that have
+been taken in. A merge of a and b changes the first sum by ``structure[a, b]``, and the other two by
+terms that follow from ``left_logs[a, b]`` = log(l(a) + l(b)) and ``right_logs``.
+
+What makes it fast: g(x, y) = f(x) + f(y) − f(x + y) is 0 where x or y is 0. The structure is
+
+    Σ_c g(n(a, c), n(b, c)) + g(n(c, a), n(c, b)),  put right where c is a or b,
+
+so a word changes it only through the clusters beside which it stands, and most words are rare.
+Brown and others (1992) merge in this order; the tables serve the purpose of Liang's (2005).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+KNOWN = 1 << 14  # values of f that are looked up
+TIE = 1e-9  # nats; losses this close are the same, and the pair of lower slots is merged
+
+
+class Slots(NamedTuple):
+    """The clusters as tables over S slots; all change in place."""
+
+    pairs: NDArray[np.int64]  # [S, S], n(a, b)
+    turned: NDArray[np.int64]  # [S, S], n(b, a)
+    structure: NDArray[np.float64]  # [S, S] above the diagonal; ∞ where a slot is free
+    left_logs: NDArray[np.float64]  # [S, S], log(l(a) + l(b))
+    right_logs: NDArray[np.float64]  # [S, S]
+    left: NDArray[np.int64]  # [S], l(a)
+    right: NDArray[np.int64]  # [S], r(a)
+    firsts: NDArray[np.int64]  # [S], R(a)
+    seconds: NDArray[np.int64]  # [S], K(a)
+    used: NDArray[np.bool_]  # [S]
+    root: NDArray[np.int64]  # [S], the word that stands for the cluster
+    parent: NDArray[np.int64]  # [V], towards that word
+    slot: NDArray[np.int64]  # [V], the slot of a word that stands for a cluster
+    known: NDArray[np.float64]  # f(0), f(1) …
+
+    @classmethod
+    def empty(cls, slots: int, words: int) -> Slots:
+        """No cluster yet."""
+        numbers = np.arange(KNOWN, dtype=np.float64)
+        return cls(
+            np.zeros((slots, slots), np.int64), np.zeros((slots, slots), np.int64),
+            np.full((slots, slots), np.inf), np.zeros((slots, slots)), np.zeros((slots, slots)),
+            np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
+            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.full(slots, -1),
+            np.arange(words), np.full(words, -1), numbers * np.log(np.maximum(numbers, 1.0)),
+        )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def absorb(slots, after, before, left, right, total, span, limit):
+    """Take in the words ``span``, merging a pair each time that there are more than ``limit``.
+
+    ``after`` is (indptr [V + 1], words [K], counts [K]): what follows each word, sorted by word;
+    ``before`` what it follows. left, right [V] are l and r of each word, total is T.
+    """
+    size = slots.used.shape[0]
+    row, column = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    free = 0
+    for w in range(span[0], span[1]):
+        while slots.used[free]:
+            free += 1
+        slots.root[free] = w
+        slots.slot[w] = free
+        own = _beside(slots, after, w, row)
+        _beside(slots, before, w, column)
+        _insert(slots, free, row, column, own, left[w], right[w])
+        row[:] = 0
+        column[:] = 0
+        if slots.used.sum() > limit:
+            a, b, _ = best_pair(slots, total)
+            free = _merge(slots, a, b)[1]
+
+
+@njit(nogil=True, cache=True)
+def join_all(slots, total):
+    """Merge until one cluster is left: [K, 2] slots, that which stayed and that which was freed."""
+    count = slots.used.sum()
+    merges = np.empty((max(count - 1, 0), 2), np.int64)
+    for k in range(count - 1):
+        a, b, _ = best_pair(slots, total)
+        merges[k] = _merge(slots, a, b)
+    return merges
+
+
+@njit(nogil=True, cache=True)
+def best_pair(slots, total):
+    """The pair of slots whose merge loses least, and T times the loss."""
+    size = slots.used.shape[0]
+    firsts, seconds = slots.firsts.astype(np.float64), slots.seconds.astype(np.float64)
+    own, losses = np.empty(size), np.empty(size)
+    for a in range(size):
+        own[a] = firsts[a] * _log(slots.left[a]) + seconds[a] * _log(slots.right[a])
+    first, second, best, bound = -1, -1, np.inf, np.inf
+    for a in range(size):
+        if not slots.used[a]:
+            continue
+        structure, lefts, rights = slots.structure[a], slots.left_logs[a], slots.right_logs[a]
+        for b in range(a + 1, size):  # apart from the comparison, so that it is vectorised
+            losses[b] = (
+                structure[b]
+                + (firsts[a] + firsts[b]) * lefts[b]
+                + (seconds[a] + seconds[b]) * rights[b]
+                - own[a]
+                - own[b]
+            )
+        for b in range(a + 1, size):
+            if losses[b] < bound:
+                first, second, best = a, b, losses[b]
+                bound = best - TIE * total
+    return first, second, best
+
+
+@njit(nogil=True, cache=True)
+def information(slots, total):
+    """The mutual information of neighbouring clusters, in nats."""
+    size = slots.used.shape[0]
+    found, taken = 0.0, 0
+    for a in range(size):
+        for b in range(size):
+            found += _f(slots.known, slots.pairs[a, b])
+        found -= slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+        taken += slots.firsts[a]
+    return (found + taken * np.log(max(total, 1))) / max(total, 1)
+
+
+@njit(nogil=True, cache=True)
+def members(slots):
+    """The slot of each word's cluster. [V]"""
+    found = np.empty(slots.parent.shape[0], np.int64)
+    for w in range(found.shape[0]):
+        found[w] = slots.slot[_root(slots.parent, w)]
+    return found
+
+
+# Steps -------------------------------------------------------------------------------------------
+
+
+@njit(nogil=True, cache=True)
+def _f(known, x):
+    return known[x] if x < known.shape[0] else x * np.log(x)
+
+
+@njit(nogil=True, cache=True)
+def _g(known, x, y):
+    if x == 0 or y == 0:
+        return 0.0
+    return _f(known, x) + _f(known, y) - _f(known, x + y)
+
+
+@njit(nogil=True, cache=True)
+def _log(x):
+    """log x; of nothing it is multiplied by 0."""
+    return np.log(x) if x > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _root(parent, w):
+    while parent[w] != w:
+        parent[w] = parent[parent[w]]
+        w = parent[w]
+    return w
+
+
+@njit(nogil=True, cache=True)
+def _beside(slots, side, w, counts):
+    """Add up what stands beside word w, by slot; returns how often it is w itself."""
+    indptr, words, numbers = side
+    own = 0
+    for k in range(indptr[w], indptr[w + 1]):
+        if words[k] > w:
+            break
+        if words[k] == w:
+            own = numbers[k]
+        else:
+            counts[slots.slot[_root(slots.parent, words[k])]] += numbers[k]
+    return own
+
+
+@njit(nogil=True, cache=True)
+def _block(slots, a, b):
+    """What the sum over all c has to be put right by, where c is a or b."""
+    n, known = slots.pairs, slots.known
+    aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
+    return (
+        _f(known, aa + ab) + _f(known, ba + bb) + _f(known, aa + ba) + _f(known, ab + bb)
+        - _f(known, aa) - _f(known, ab) - _f(known, ba) - _f(known, bb)
+        - _f(known, aa + ab + ba + bb)
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _context(slots, a, b, c):
+    """What c adds to the sum for a and b."""
+    n, t, known = slots.pairs, slots.turned, slots.known
+    return _g(known, n[a, c], n[b, c]) + _g(known, t[a, c], t[b, c])
+
+
+@njit(nogil=True, cache=True)
+def _nonzero(row):
+    """Where a row of counts is not 0, and how many places that are."""
+    found = np.empty(row.shape[0], np.int64)
+    count = 0
+    for c in range(row.shape[0]):
+        if row[c] > 0:
+            found[count] = c
+            count += 1
+    return found[:count]
+
+
+@njit(nogil=True, cache=True)
+def _insert(slots, s, row, column, own, left, right):
+    """Put a word into the free slot s: row [S] is what follows it, column [S] what it follows."""
+    n, t, structure, known = slots.pairs, slots.turned, slots.structure, slots.known
+    size = n.shape[0]
+    row[s] = column[s] = own
+    for c in range(size):
+        n[s, c] = t[c, s] = row[c]
+        t[s, c] = n[c, s] = column[c]
+        if c != s:
+            slots.firsts[c] += column[c]
+            slots.seconds[c] += row[c]
+    slots.firsts[s], slots.seconds[s] = row.sum(), column.sum()
+    slots.left[s], slots.right[s] = left, right
+    slots.used[s] = True
+    followers, precursors = _nonzero(n[s]), _nonzero(t[s])
+    for beside, counts in ((followers, n[s]), (precursors, t[s])):
+        for i in range(beside.shape[0]):
+            a = beside[i]
+            for k in range(i + 1, beside.shape[0]):
+                b = beside[k]
+                if s not in (a, b):
+                    structure[a, b] += _g(known, counts[a], counts[b])
+    for a in range(size):
+        if a == s or not slots.used[a]:
+            continue
+        value = 0.0
+        for c in followers:
+            value += _g(known, n[a, c], n[s, c])
+        for c in precursors:
+            value += _g(known, t[a, c], t[s, c])
+        structure[min(a, s), max(a, s)] = value + _block(slots, a, s)
+    _relate(slots, s)
+
+
+@njit(nogil=True, cache=True)
+def _relate(slots, s):
+    """The logarithms of s's margins together with each other's."""
+    for a in range(slots.used.shape[0]):
+        i, j = min(a, s), max(a, s)
+        slots.left_logs[i, j] = _log(slots.left[a] + slots.left[s])
+        slots.right_logs[i, j] = _log(slots.right[a] + slots.right[s])
+
+
+@njit(nogil=True, cache=True)
+def _merge(slots, a, b):
+    """Merge into the slot of the more frequent cluster (or the lower one): it and the other."""
+    keep, gone = a, b
+    if slots.left[b] + slots.right[b] > slots.left[a] + slots.right[a]:
+        keep, gone = b, a
+    n, t, structure, known = slots.pairs, slots.turned, slots.structure, slots.known
+    size = n.shape[0]
+    others = slots.used.copy()
+    others[keep] = others[gone] = False
+    rest = np.nonzero(others)[0]
+    fresh = np.zeros(size)
+    followers, precursors = _nonzero(n[gone]), _nonzero(t[gone])
+    for c in rest:  # the pairs of the new cluster, but for itself as a context
+        value = structure[min(c, keep), max(c, keep)] - _block(slots, keep, c)
+        value -= _context(slots, keep, c, keep) + _context(slots, keep, c, gone)
+        for d in followers:
+            if others[d] and n[c, d] > 0:
+                value += _g(known, n[keep, d] + n[gone, d], n[c, d])
+                value -= _g(known, n[keep, d], n[c, d])
+        for d in precursors:
+            if others[d] and t[c, d] > 0:
+                value += _g(known, t[keep, d] + t[gone, d], t[c, d])
+                value -= _g(known, t[keep, d], t[c, d])
+        fresh[c] = value
+    _join_contexts(slots, n[keep], n[gone], followers, rest, others)
+    _join_contexts(slots, t[keep], t[gone], precursors, rest, others)
+    own = n[keep, keep] + n[keep, gone] + n[gone, keep] + n[gone, gone]
+    for c in rest:
+        n[keep, c] += n[gone, c]
+        t[keep, c] += t[gone, c]
+        t[c, keep] = n[keep, c]
+        n[c, keep] = t[keep, c]
+    n[keep, keep] = t[keep, keep] = own
+    n[gone, :] = n[:, gone] = t[gone, :] = t[:, gone] = 0
+    structure[gone, :] = structure[:, gone] = np.inf
+    slots.left[keep] += slots.left[gone]
+    slots.right[keep] += slots.right[gone]
+    slots.firsts[keep] += slots.firsts[gone]
+    slots.seconds[keep] += slots.seconds[gone]
+    slots.left[gone] = slots.right[gone] = slots.firsts[gone] = slots.seconds[gone] = 0
+    slots.used[gone] = False
+    slots.parent[slots.root[gone]] = slots.root[keep]
+    for c in rest:
+        value = fresh[c] + _context(slots, keep, c, keep) + _block(slots, keep, c)
+        structure[min(c, keep), max(c, keep)] = value
+    _relate(slots, keep)
+    return keep, gone
+
+
+@njit(nogil=True, cache=True)
+def _join_contexts(slots, kept, gone, beside, rest, others):
+    """Let two contexts be one, for all pairs of other clusters.
+
+    kept, gone [S] are the counts beside the two; where a pair has nothing beside the one that goes,
+    nothing changes.
+    """
+    known, structure = slots.known, slots.structure
+    for c in beside:
+        if not others[c]:
+            continue
+        for d in rest:
+            if d == c or (gone[d] > 0 and d < c) or kept[d] + gone[d] == 0:
+                continue
+            structure[min(c, d), max(c, d)] += (
+                _g(known, kept[c] + gone[c], kept[d] + gone[d])
+                - _g(known, kept[c], kept[d])
+                - _g(known, gone[c], gone[d])
+            )

@@ -1,0 +1,163 @@
+"""Labels that depend on how the same word was labelled earlier in the document.
+
+``previous`` [N] is the last token before each that is like it, in the same document; −1 where there
+is none. Of the tokens s on that trail of token t, the share of label i is
+
+    v_t(i) = Σ_s decay(t − s) [y_s = i] / Σ_s decay(t − s)
+
+and label j gets Σ_i v_t(i) ``table[i, j]``. ``decay`` [D] ends the trail: a token D or more before
+does not count. This is the extended prediction history of Ratinov and Roth (2009).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from skipchain.kernels.chain import _longest
+from skipchain.kernels.search import _find_alive, _select
+
+# Compiled with chain e9e1ff8aafab
+# Compiled with search 072d881ef937
+
+
+@njit(nogil=True, cache=True)
+def shares(previous, labels, decay, out):
+    """The shares by given labels [N] into out [N, L], which is 0."""
+    for t in range(previous.shape[0]):
+        total = 0.0
+        s = previous[t]
+        while s >= 0 and t - s < decay.shape[0]:
+            out[t, labels[s]] += decay[t - s]
+            total += decay[t - s]
+            s = previous[s]
+        if total > 0.0:
+            for j in range(out.shape[1]):
+                out[t, j] /= total
+
+
+@njit(nogil=True, cache=True)
+def beam(node, edge, open_node, open_edge, second, previous, decay, table, offsets, width, path,
+         score):  # fmt: skip
+    """The best path of each chain among those whose every prefix is one of the ``width`` best.
+
+    Chains are gone through in order. A hypothesis sees its own labels of the chain, and of the
+    chains before the labels that were found there. Every label is drawn given the one or two before
+    it and what is recalled: its probability is normalised over all labels, by the potentials
+    ``open_node`` and ``open_edge`` before anything was ruled out. Hypotheses are not recombined:
+    their labels may be recalled later. Of equals the one found first is kept. Labels from which the
+    chain cannot be completed are not taken. path [N] and score [C] are written.
+    """
+    states = node.shape[1]
+    varying = edge.shape[0] > 1
+    longest = _longest(offsets)
+    alive = np.empty((longest, states), np.bool_)
+    trails, next_trails = np.empty((width, longest), np.int32), np.empty((width, longest), np.int32)
+    delta, next_delta = np.empty(width), np.empty(width)
+    grown = np.empty(width * states)
+    values = np.empty(width * states)
+    row, recalled = np.empty(states), np.empty(states)
+    for c in range(offsets.shape[0] - 1):
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        score[c] = 0.0
+        if length == 0:
+            continue
+        _find_alive(node, edge, first, first + length, alive)
+        delta[0] = 0.0
+        count = 1
+        for t in range(length):
+            here = first + t
+            at = here if varying else 0
+            many = 0
+            for a in range(count):
+                for j in range(states):
+                    row[j] = open_node[here, j]
+                if t > 0:
+                    i = trails[a, t - 1]
+                    for j in range(states):
+                        row[j] += open_edge[at, i, j]
+                    if second.shape[0] > 0:
+                        h = trails[a, t - 2] if t > 1 else states
+                        for j in range(states):
+                            row[j] += second[h, i, j]
+                if _recall(previous, decay, path, trails[a], here, first, recalled):
+                    for i in range(states):
+                        if recalled[i] > 0.0:
+                            for j in range(states):
+                                row[j] += recalled[i] * table[i, j]
+                leave = _log_sum(row)
+                for j in range(states):
+                    k = a * states + j
+                    grown[k] = -np.inf
+                    if not alive[t, j]:
+                        continue
+                    if t > 0 and edge[at, trails[a, t - 1], j] == -np.inf:
+                        continue
+                    grown[k] = delta[a] + row[j] - leave
+                    if grown[k] > -np.inf:
+                        values[many] = grown[k]
+                        many += 1
+            bar, above = -np.inf, many
+            if many > width:
+                bar = _select(values[:many], width - 1)
+                above = 0
+                for k in range(count * states):
+                    above += grown[k] > bar
+            equal = width - above  # places for those that reach the bar and no more
+            kept = 0
+            for k in range(count * states):
+                if grown[k] == -np.inf or grown[k] < bar:
+                    continue
+                if grown[k] == bar:
+                    if equal == 0:
+                        continue
+                    equal -= 1
+                next_trails[kept, :t] = trails[k // states, :t]
+                next_trails[kept, t] = k % states
+                next_delta[kept] = grown[k]
+                kept += 1
+            trails, next_trails = next_trails, trails
+            delta, next_delta = next_delta, delta
+            count = kept
+            if count == 0:
+                score[c] = -np.inf
+                break
+        if count == 0:
+            path[first : first + length] = 0
+            continue
+        best = 0
+        for a in range(1, count):
+            if delta[a] > delta[best]:
+                best = a
+        score[c] = delta[best]
+        path[first : first + length] = trails[best, :length]
+
+
+@njit(nogil=True, cache=True)
+def _recall(previous, decay, path, trail, here, first, out):
+    """The shares at one token into out [S]; whether there are any."""
+    s = previous[here]
+    if s < 0 or here - s >= decay.shape[0]:
+        return False
+    out[:] = 0.0
+    total = 0.0
+    while s >= 0 and here - s < decay.shape[0]:
+        out[trail[s - first] if s >= first else path[s]] += decay[here - s]
+        total += decay[here - s]
+        s = previous[s]
+    for i in range(out.shape[0]):
+        out[i] /= total
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _log_sum(row):
+    """log Σ exp."""
+    peak = row.max()
+    if peak == -np.inf:
+        return peak
+    total = 0.0
+    for j in range(row.shape[0]):
+        total += np.exp(row[j] - peak)
+    return peak + np.log(total)

@@ -1,0 +1,118 @@
+"""How often words stand in a text, and how often one follows another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.corpus import Corpus, offsets_of
+from skipchain.errors import CorpusError
+
+Text = Corpus | Iterable[Corpus | Sequence[str]]
+Counts = NDArray[np.int64]
+
+BATCH = 50_000  # sentences that are counted at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bigrams:
+    """The words of a text, the most frequent first, and K pairs of neighbours with their counts.
+
+    Pairs do not cross the end of a sentence, nor a word that was left out as too rare.
+
+    >>> bigrams = Bigrams.count([["the", "cat", "saw", "the", "dog"], ["the", "cat", "slept"]])
+    >>> bigrams.words, bigrams.counts.tolist()
+    (['the', 'cat', 'dog', 'saw', 'slept'], [3, 2, 1, 1, 1])
+    >>> bigrams.tokens, int(bigrams.times.sum())
+    (8, 6)
+    >>> Bigrams.count([["the", "cat", "saw", "the", "dog"]], min_count=2).words
+    ['the']
+    """
+
+    words: list[str]
+    counts: Counts  # [V]
+    firsts: Counts  # [K]
+    seconds: Counts  # [K]
+    times: Counts  # [K]
+    tokens: int
+    """of the whole text, rare words too"""
+
+    @classmethod
+    def count(cls, text: Text, min_count: int = 1) -> Bigrams:
+        """Count a corpus, or sentences or corpora one after the other, which are not kept.
+
+        Words that are rarer than ``min_count`` are left out; equally frequent ones are in the order
+        of their letters.
+        """
+        numbers: dict[str, int] = {}
+        counts = np.zeros(0, np.int64)
+        keys, times = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        for codes, sentences in _batches(text, numbers):
+            counts = np.bincount(codes, minlength=len(numbers)) + np.pad(
+                counts, (0, len(numbers) - len(counts))
+            )
+            own, found = np.unique(_neighbours(codes, sentences), return_counts=True)
+            keys, place = np.unique(np.append(keys, own), return_inverse=True)
+            times = np.bincount(place, np.append(times, found), len(keys)).astype(np.int64)
+        words = list(numbers)
+        kept = [code for code in range(len(words)) if counts[code] >= min_count]
+        kept.sort(key=lambda code: (-counts[code], words[code]))
+        rank = np.full(len(words), -1)
+        rank[kept] = np.arange(len(kept))
+        firsts, seconds = rank[keys >> 32], rank[keys & 0xFFFFFFFF]
+        both = (firsts >= 0) & (seconds >= 0)
+        return cls(
+            [words[code] for code in kept], counts[kept], firsts[both], seconds[both], times[both],
+            int(counts.sum()),
+        )  # fmt: skip
+
+    def beside(self, *, after: bool) -> tuple[Counts, Counts, Counts]:
+        """What follows each word, or what it follows: indptr [V + 1], words [K], counts [K]."""
+        one, other = (self.firsts, self.seconds) if after else (self.seconds, self.firsts)
+        order = np.lexsort((other, one))
+        indptr = np.searchsorted(one[order], np.arange(len(self.words) + 1))
+        return indptr, other[order], self.times[order]
+
+    def margins(self) -> tuple[Counts, Counts]:
+        """How often each word comes first and second in a pair. [V] each"""
+        size = len(self.words)
+        found = (np.bincount(side, self.times, size) for side in (self.firsts, self.seconds))
+        left, right = (sums.astype(np.int64) for sums in found)
+        return left, right
+
+
+def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Counts, Counts]]:
+    """Codes [N] and offsets of sentences [M + 1], a batch at a time; ``numbers`` grows."""
+    parts = iter([text] if isinstance(text, Corpus) else text)
+    for part in parts:
+        if isinstance(part, Corpus):
+            values = part.words.values
+            codes = np.fromiter(
+                (numbers.setdefault(word, len(numbers)) for word in values), np.int64, len(values)
+            )
+            yield codes[part.words.codes], part.sentences
+            continue
+        batch: list[Sequence[str]] = []
+        for sentence in chain([part], islice(parts, BATCH - 1)):
+            if isinstance(sentence, str | Corpus):
+                raise CorpusError(
+                    f"a sentence is a list of words, got {str(sentence)[:40]!r}; cut it into words"
+                )
+            batch.append(sentence)
+        words = [word for sentence in batch for word in sentence]
+        codes = np.fromiter(
+            (numbers.setdefault(word, len(numbers)) for word in words), np.int64, len(words)
+        )
+        yield codes, offsets_of(map(len, batch))
+
+
+def _neighbours(codes: Counts, sentences: Counts) -> Counts:
+    """The pairs of words that stand side by side in a sentence, each as one number."""
+    inside = np.ones(len(codes), np.bool_)
+    inside[sentences[:-1][np.diff(sentences) > 0]] = False
+    second = np.flatnonzero(inside)
+    return (codes[second - 1] << 32) | codes[second]
