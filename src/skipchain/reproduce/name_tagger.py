@@ -159,8 +159,8 @@ def _variants(best: NameTagger, train: Corpus, dev: Corpus, run: Run) -> list[Ro
     f1 = _score(dev, "PER", few.spans(dev)).f1
     rows = [Row(NAME, f"threshold and weight by {FEW} documents", f"F1 {DEV}", None, f1)]
     base = best.evidence
-    choices = [("confidence", own, replace(base, measure=own, _scores={})) for own in MEASURES]
-    choices += [("matching", own, replace(base, matching=own, _scores={})) for own in MATCHINGS]
+    choices = [("confidence", own, replace(base, measure=own)) for own in MEASURES]
+    choices += [("matching", own, replace(base, matching=own)) for own in MATCHINGS]
     for what, name, evidence in choices:
         run.say(f"{NAME}: {what} {name}")
         tagger = replace(best, evidence=evidence, contexts=None)
@@ -172,7 +172,7 @@ def _variants(best: NameTagger, train: Corpus, dev: Corpus, run: Run) -> list[Ro
 
 def _knowing(tagger: NameTagger, sources: tuple[PropertyCounts, ...]) -> NameTagger:
     """The tagger with other sources."""
-    return replace(tagger, evidence=replace(tagger.evidence, sources=sources, _scores={}))
+    return replace(tagger, evidence=replace(tagger.evidence, sources=sources))
 
 
 def _score(corpus: Corpus, kind: str, found: list[tuple[int, int]]) -> Score:
