@@ -40,13 +40,12 @@ class Plain:
 
     def best(self):
         """The pair of slots whose merge leaves the most information."""
-        best, bound = None, -np.inf
+        left = {}
         for a, b in combinations(sorted(self.slots), 2):
             others = [words for s, words in self.slots.items() if s not in (a, b)]
-            value = information(*self.merged([*others, self.slots[a] + self.slots[b]]), self.total)
-            if value > bound:
-                best, bound = (a, b), value + TIE
-        return best
+            groups = [*others, self.slots[a] + self.slots[b]]
+            left[a, b] = information(*self.merged(groups), self.total)
+        return next(pair for pair, value in left.items() if value >= max(left.values()) - TIE)
 
     def merge(self, a, b):
         weight = [sum(self.left[w] + self.right[w] for w in self.slots[s]) for s in (a, b)]

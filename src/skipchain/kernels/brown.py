@@ -26,7 +26,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 KNOWN = 1 << 14  # values of f that are looked up
-TIE = 1e-9  # nats; losses this close are the same, and the pair of lower slots is merged
+TIE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken
 
 
 class Slots(NamedTuple):
@@ -42,6 +42,9 @@ class Slots(NamedTuple):
     firsts: NDArray[np.int64]  # [S], R(a)
     seconds: NDArray[np.int64]  # [S], K(a)
     used: NDArray[np.bool_]  # [S]
+    touched: NDArray[np.bool_]  # [S], changed since the best pair was sought
+    least: NDArray[np.float64]  # [S], the least loss with a later slot
+    partner: NDArray[np.int64]  # [S], that slot; a itself where there is none
     root: NDArray[np.int64]  # [S], the word that stands for the cluster
     parent: NDArray[np.int64]  # [V], towards that word
     slot: NDArray[np.int64]  # [V], the slot of a word that stands for a cluster
@@ -55,7 +58,8 @@ class Slots(NamedTuple):
             np.zeros((slots, slots), np.int64), np.zeros((slots, slots), np.int64),
             np.full((slots, slots), np.inf), np.zeros((slots, slots)), np.zeros((slots, slots)),
             np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.full(slots, -1),
+            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(slots, np.bool_),
+            np.full(slots, np.inf), np.arange(slots), np.full(slots, -1),
             np.arange(words), np.full(words, -1), numbers * np.log(np.maximum(numbers, 1.0)),
         )  # fmt: skip
 
@@ -98,30 +102,65 @@ def join_all(slots, total):
 
 @njit(nogil=True, cache=True)
 def best_pair(slots, total):
-    """The pair of slots whose merge loses least, and T times the loss."""
+    """The pair of slots whose merge loses least, and T times the loss.
+
+    Only pairs with a slot that has been touched since the last call can have changed. Of each slot
+    the least loss with a later one is kept, and sought anew only where it may have grown.
+    """
     size = slots.used.shape[0]
-    firsts, seconds = slots.firsts.astype(np.float64), slots.seconds.astype(np.float64)
-    own, losses = np.empty(size), np.empty(size)
+    own = np.empty(size)
     for a in range(size):
-        own[a] = firsts[a] * _log(slots.left[a]) + seconds[a] * _log(slots.right[a])
-    first, second, best, bound = -1, -1, np.inf, np.inf
+        own[a] = _margin(slots, a)
+    touched = np.nonzero(slots.touched)[0]
     for a in range(size):
-        if not slots.used[a]:
+        if slots.touched[a] or slots.touched[slots.partner[a]]:
+            _seek_partner(slots, own, a)
             continue
-        structure, lefts, rights = slots.structure[a], slots.left_logs[a], slots.right_logs[a]
-        for b in range(a + 1, size):  # apart from the comparison, so that it is vectorised
-            losses[b] = (
-                structure[b]
-                + (firsts[a] + firsts[b]) * lefts[b]
-                + (seconds[a] + seconds[b]) * rights[b]
-                - own[a]
-                - own[b]
-            )
-        for b in range(a + 1, size):
-            if losses[b] < bound:
-                first, second, best = a, b, losses[b]
-                bound = best - TIE * total
-    return first, second, best
+        for b in touched:
+            if b > a:
+                loss = _loss(slots, own, a, b)
+                if loss < slots.least[a]:
+                    slots.least[a], slots.partner[a] = loss, b
+    slots.touched[:] = False
+    bar = slots.least.min() + TIE * total
+    first = 0
+    while slots.least[first] > bar:
+        first += 1
+    for second in range(first + 1, size):
+        loss = _loss(slots, own, first, second)
+        if loss <= bar:
+            return first, second, loss
+    return first, slots.partner[first], slots.least[first]
+
+
+@njit(nogil=True, cache=True)
+def _seek_partner(slots, own, a):
+    """The later slot that is best merged with a, and the loss."""
+    slots.least[a], slots.partner[a] = np.inf, a
+    if not slots.used[a]:
+        return
+    for b in range(a + 1, slots.used.shape[0]):
+        loss = _loss(slots, own, a, b)
+        if loss < slots.least[a]:
+            slots.least[a], slots.partner[a] = loss, b
+
+
+@njit(nogil=True, cache=True)
+def _margin(slots, a):
+    """What a's margins take off the information."""
+    return slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+
+
+@njit(nogil=True, cache=True)
+def _loss(slots, own, a, b):
+    """T times the loss of merging a and b, a < b; ``own`` [S] is what margins take off."""
+    return (
+        slots.structure[a, b]
+        + (slots.firsts[a] + slots.firsts[b]) * slots.left_logs[a, b]
+        + (slots.seconds[a] + slots.seconds[b]) * slots.right_logs[a, b]
+        - own[a]
+        - own[b]
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -132,7 +171,7 @@ def information(slots, total):
     for a in range(size):
         for b in range(size):
             found += _f(slots.known, slots.pairs[a, b])
-        found -= slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+        found -= _margin(slots, a)
         taken += slots.firsts[a]
     return (found + taken * np.log(max(total, 1))) / max(total, 1)
 
@@ -237,6 +276,7 @@ def _insert(slots, s, row, column, own, left, right):
     slots.left[s], slots.right[s] = left, right
     slots.used[s] = True
     followers, precursors = _nonzero(n[s]), _nonzero(t[s])
+    _touch(slots, s, followers, precursors)
     for beside, counts in ((followers, n[s]), (precursors, t[s])):
         for i in range(beside.shape[0]):
             a = beside[i]
@@ -254,6 +294,14 @@ def _insert(slots, s, row, column, own, left, right):
             value += _g(known, t[a, c], t[s, c])
         structure[min(a, s), max(a, s)] = value + _block(slots, a, s)
     _relate(slots, s)
+
+
+@njit(nogil=True, cache=True)
+def _touch(slots, s, followers, precursors):
+    """Mark s and what stands beside it: only pairs with one of these can lose otherwise."""
+    slots.touched[s] = True
+    slots.touched[followers] = True
+    slots.touched[precursors] = True
 
 
 @njit(nogil=True, cache=True)
@@ -278,6 +326,8 @@ def _merge(slots, a, b):
     rest = np.nonzero(others)[0]
     fresh = np.zeros(size)
     followers, precursors = _nonzero(n[gone]), _nonzero(t[gone])
+    _touch(slots, gone, followers, precursors)
+    slots.touched[keep] = True
     for c in rest:  # the pairs of the new cluster, but for itself as a context
         value = structure[min(c, keep), max(c, keep)] - _block(slots, keep, c)
         value -= _context(slots, keep, c, keep) + _context(slots, keep, c, gone)
