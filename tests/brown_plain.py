@@ -58,3 +58,25 @@ class Plain:
         while len(self.slots) > 1:
             merges.append(self.merge(*self.best()))
         return merges
+
+
+def exchange(member, table):
+    """One round, each time with the information of all clusterings that a word's move gives."""
+    member, total = member.copy(), table.sum()
+
+    def value(own):
+        sums = np.eye(own.max() + 1)[own].T
+        cells = sums @ table @ sums.T
+        return information(cells, cells.sum(axis=1), cells.sum(axis=0), total)
+
+    for word in range(len(table)):
+        home = member[word]
+        if (member == home).sum() == 1:
+            continue
+        found = []
+        for cluster in range(member.max() + 1):
+            member[word] = cluster
+            found.append(value(member))
+        best = int(np.argmax(found))
+        member[word] = home if found[best] <= found[home] + TIE else best
+    return member

@@ -53,15 +53,21 @@ class Slots(NamedTuple):
     @classmethod
     def empty(cls, slots: int, words: int) -> Slots:
         """No cluster yet."""
-        numbers = np.arange(KNOWN, dtype=np.float64)
         return cls(
             np.zeros((slots, slots), np.int64), np.zeros((slots, slots), np.int64),
             np.full((slots, slots), np.inf), np.zeros((slots, slots)), np.zeros((slots, slots)),
             np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
             np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(slots, np.bool_),
             np.full(slots, np.inf), np.arange(slots), np.full(slots, -1),
-            np.arange(words), np.full(words, -1), numbers * np.log(np.maximum(numbers, 1.0)),
+            np.arange(words), np.full(words, -1), known_values(),
         )  # fmt: skip
+
+
+def known_values() -> NDArray[np.float64]:
+    """f(0), f(1) …, to be looked up."""
+    numbers = np.arange(KNOWN, dtype=np.float64)
+    found: NDArray[np.float64] = numbers * np.log(np.maximum(numbers, 1.0))
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -185,6 +191,58 @@ def members(slots):
     return found
 
 
+@njit(nogil=True, cache=True)
+def exchange(member, table, after, before, left, right, known, total):
+    """Move each word, in order, to the cluster where it leaves most information; how many moved.
+
+    member [V] is the cluster of each word and table [C, C] how often one follows another; both
+    change in place. Here all words are taken in, so that T · MI = Σ_ab f(n(a, b)) − Σ_a f(l(a)) −
+    Σ_b f(r(b)) + f(T), and it never falls. A word stays where another cluster is no better by
+    `TIE`, or where it is alone. The rest is as in `absorb`. (Martin, Liermann and Ney, 1998.)
+    """
+    size = table.shape[0]
+    turned = table.T.copy()
+    firsts, seconds = table.sum(axis=1), turned.sum(axis=1)
+    sizes = np.bincount(member, minlength=size)
+    row, column, gains = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
+    moved = 0
+    for w in range(member.shape[0]):
+        home = member[w]
+        if sizes[home] == 1:
+            continue
+        own = _beside_clusters(member, after, w, row)
+        _beside_clusters(member, before, w, column)
+        _shift(table, turned, row, column, own, home, -1)
+        firsts[home] -= left[w]
+        seconds[home] -= right[w]
+        followers, precursors = _nonzero(row), _nonzero(column)
+        for b in range(size):
+            gain = _f(known, firsts[b]) - _f(known, firsts[b] + left[w])
+            gain += _f(known, seconds[b]) - _f(known, seconds[b] + right[w])
+            gain += _f(known, table[b, b] + row[b] + column[b] + own) - _f(known, table[b, b])
+            for d in followers:
+                if d != b:
+                    gain += _f(known, table[b, d] + row[d]) - _f(known, table[b, d])
+            for d in precursors:
+                if d != b:
+                    gain += _f(known, turned[b, d] + column[d]) - _f(known, turned[b, d])
+            gains[b] = gain
+        best = np.argmax(gains)
+        if gains[best] <= gains[home] + TIE * total:
+            best = home
+        _shift(table, turned, row, column, own, best, 1)
+        firsts[best] += left[w]
+        seconds[best] += right[w]
+        row[:] = 0
+        column[:] = 0
+        if best != home:
+            sizes[home] -= 1
+            sizes[best] += 1
+            member[w] = best
+            moved += 1
+    return moved
+
+
 # Steps -------------------------------------------------------------------------------------------
 
 
@@ -227,6 +285,31 @@ def _beside(slots, side, w, counts):
         else:
             counts[slots.slot[_root(slots.parent, words[k])]] += numbers[k]
     return own
+
+
+@njit(nogil=True, cache=True)
+def _beside_clusters(member, side, w, counts):
+    """Add up what stands beside word w, by cluster; returns how often it is w itself."""
+    indptr, words, numbers = side
+    own = 0
+    for k in range(indptr[w], indptr[w + 1]):
+        if words[k] == w:
+            own = numbers[k]
+        else:
+            counts[member[words[k]]] += numbers[k]
+    return own
+
+
+@njit(nogil=True, cache=True)
+def _shift(table, turned, row, column, own, c, sign):
+    """Put a word's neighbours into cluster c of a table, or (sign −1) take them out."""
+    for d in range(table.shape[0]):
+        table[c, d] += sign * row[d]
+        table[d, c] += sign * column[d]
+        turned[d, c] += sign * row[d]
+        turned[c, d] += sign * column[d]
+    table[c, c] += sign * own
+    turned[c, c] += sign * own
 
 
 @njit(nogil=True, cache=True)
