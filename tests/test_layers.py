@@ -28,7 +28,7 @@ LAYERS = [
     {"scorers"},
     {"objectives", "inference", "knowledge"},
     {"models"},
-    {"modelfile"},
+    {"modelfile", "recipes"},
     {"tagger", "datasets", "examples", "problems"},
     {"comparison"},
     {"reproduce"},

@@ -246,7 +246,7 @@ def test_templates_that_become_equal_are_one():
         ("lower(word, pos)", "wanted a number or a string, got 'pos'"),
         ("suffix(3, word)", "wanted a number or a string, got 'word'"),
         ("suffix(3,)", "wanted a number or a string, got ')'"),
-        ("root(word)", "there is no view 'root'; there are digits, find, lower, match, ngrams"),
+        ("root(word)", "there is no view 'root'; there are digits, find, items, lower, match, "),
         ("label[-1]", "'label[-1]' has only the previous label; plain label transitions are"),
         ("label", "'label' is what is to be predicted; templates can read it only as 'label"),
         ("label[-2] & word", "'label' is what is to be predicted"),

@@ -14,6 +14,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
 from skipchain.io.fields import read_fields
+from skipchain.io.ieer import read_ieer
 from skipchain.io.labelled_lines import read_labelled_lines
 from skipchain.io.seminars import read_seminars
 from skipchain.io.webkb import read_webkb, read_webkb_linqs
@@ -140,6 +141,10 @@ DATA_SETS = (
         "gmb", "news with silver names", "unstated",
         {"all": Part("gmb/gmb-ner.conll.xz", 1048575, 47959, None, 111891,
                      ("word", "pos", "label"), "iob2")},
+    ),
+    DataSet(
+        "ieer", "news with names, as in MUC", "research only",
+        {"all": Part("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
     ),
     DataSet(
         "ud-ewt", "English web text, parts of speech", "CC BY-SA 4.0",

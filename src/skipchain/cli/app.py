@@ -15,6 +15,7 @@ from skipchain.cli.demo import demo
 from skipchain.cli.eval import evaluate
 from skipchain.cli.explain import explain
 from skipchain.cli.inspect import inspect
+from skipchain.cli.ngrams import app as ngrams
 from skipchain.cli.reproduce import reproduce
 from skipchain.cli.states import states
 from skipchain.cli.tag import tag
@@ -40,6 +41,7 @@ app.command()(states)
 app.command()(brown)
 app.command()(convert)
 app.command()(data)
+app.add_typer(ngrams)
 app.command()(reproduce)
 app.command()(demo)
 

@@ -84,6 +84,10 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
+    if summary["sources"]:
+        console.print("\n[bold]Sources of columns[/bold]")
+        for source in summary["sources"]:
+            console.print(f"{', '.join(source['columns'])}: {source['told']}", markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings
 
 import typer
@@ -32,6 +32,9 @@ from skipchain.cli.options import (
 )
 from skipchain.errors import SkipchainError
 
+if TYPE_CHECKING:
+    from skipchain.models.labeller import Labeller
+
 MODELS = (
     "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
     "iohmm", "hrf",
@@ -48,6 +51,29 @@ def train(
     dev: Dev = None,
     model: Annotated[str, typer.Option(help=f"The kind of model: {', '.join(MODELS)}.")] = "crf",
     features: Features = None,
+    recipe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Features with the knowledge that they need: ner-knowledge (lexicons, clusters, "
+            "what the document says), or ner-full (also what a first model says).",
+        ),
+    ] = None,
+    lexicons: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="With --recipe: a file of phrases, or a folder of such files (may be repeated).",
+        ),
+    ] = None,
+    clusters: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --recipe: word clusters (see skipchain brown)."),
+    ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="With --recipe: word vectors as text, a word a line."),
+    ] = None,
     encoding: Encoding = "bioes",
     min_count: MinCount = 1,
     constraints: Constraints = "decoding",
@@ -284,7 +310,6 @@ def train(
     """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
-    from skipchain.corpus.corpus import plural
     from skipchain.modelfile import check_model_target, load_model, save
     from skipchain.models import check_kind, make_estimator
 
@@ -319,7 +344,10 @@ def train(
         around |= {name: given.pop(name) for name in ("folds",) if name in given}
     elif around:
         raise SkipchainError(f"--{next(iter(around))} needs --consistency or --factors")
-    estimator = make_estimator(model, features, **settings, **given)
+    knowledge = {"lexicons": lexicons, "clusters": clusters, "vectors": vectors}
+    first = {k: v for k, v in {"threads": threads, "epochs": epochs}.items() if v is not None}
+    chosen_features = _features(features, recipe, knowledge, first)
+    estimator = make_estimator(model, chosen_features, **settings, **given)
     if consistency or factors is not None:
         from skipchain.models.factoring import Factored
 
@@ -331,6 +359,7 @@ def train(
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
     with compile_notice(quiet=quiet), warned, watched as display:
+        estimator, corpus = estimator.prepared(corpus, display)
         estimator.fit(
             corpus,
             dev=held_out,
@@ -338,9 +367,15 @@ def train(
             progress=display,
         )
     save(estimator.model_, output, overwrite=overwrite)
+    _report(estimator, output, time.perf_counter() - began, json=json, quiet=quiet)
+
+
+def _report(estimator: Labeller, output: str, seconds: float, *, json: bool, quiet: bool) -> None:
+    """Say what was learnt."""
+    from skipchain.corpus.corpus import plural
+
     fitted, minimum = estimator.model_, estimator.minimum_
     score = fitted.summary["dev"]
-    seconds = time.perf_counter() - began
     if json:
         print_json(
             {
@@ -361,9 +396,25 @@ def train(
             f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
             f"{plural(fitted.active, 'weight')}{held}; {seconds:.1f} s"
         )
-        read = fitted.features.templates.columns
+        templates = fitted.features.templates
+        read = templates.columns
+        read -= {name for source in templates.sources for name in source.gives}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
+
+
+def _features(
+    features: str | None, recipe: str | None, knowledge: dict[str, Any], first: dict[str, Any]
+) -> Any:
+    """The features, with what they need to know; ``first`` are settings of a first model."""
+    if recipe is not None:
+        from skipchain.recipes import recipe as make
+
+        return make(recipe, features=features, **knowledge, **first)
+    named = [name for name, value in knowledge.items() if value]
+    if named:
+        raise SkipchainError(f"--{named[0]} needs --recipe: ner-knowledge or ner-full")
+    return features
 
 
 def _beside(observation: str | None) -> Any:

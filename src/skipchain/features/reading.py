@@ -16,7 +16,15 @@ from skipchain.errors import FeatureError, TemplateError
 from skipchain.features.numbers import NotANumber, Scale, read_numbers
 from skipchain.features.strings import Slices, Strings, code_points
 from skipchain.features.template import RAW, Atom, View
-from skipchain.features.views import LONGEST_NGRAM, NGRAMS, WORDS, UserView, Value, evaluate
+from skipchain.features.views import (
+    ITEMS,
+    LONGEST_NGRAM,
+    NGRAMS,
+    WORDS,
+    UserView,
+    Value,
+    evaluate,
+)
 from skipchain.kernels import intern
 
 BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
@@ -193,7 +201,7 @@ class Reading:
 
     def _flat(self, view: View, found: Sequence[Value]) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
-        lists = view.function == WORDS or (
+        lists = view.function in (WORDS, ITEMS) or (
             view.function in self.functions and any(isinstance(v, list) for v in found)
         )
         if not lists:

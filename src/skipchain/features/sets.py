@@ -31,12 +31,10 @@ ACRONYMS = (
     "|OOPSLA|SIAM|SIG[A-Z]+|UCLA|USENIX|VLDB"
 )
 
-SETS: Mapping[str, str] = MappingProxyType(
-    {
-        # The families of Finkel, Grenager and Manning (2005), Table 2, column NER: words, n-grams,
-        # parts of speech, shapes, and the presence of words on either side. Which conjunctions of
-        # them are taken, and where case is folded, was chosen on CoNLL-2003's development set.
-        "ner": """
+# The families of Finkel, Grenager and Manning (2005), Table 2, column NER: words, n-grams, parts of
+# speech, shapes, and the presence of words on either side. Which conjunctions of them are taken,
+# and where case is folded, was chosen on CoNLL-2003's development set.
+NER = """
             word
             lower[-2..2]
             ngrams
@@ -58,7 +56,67 @@ SETS: Mapping[str, str] = MappingProxyType(
             shortshape & lower[1]
             bag(lower, -4..-1)
             bag(lower, 1..4)
-        """,
+"""
+
+# What outside knowledge and the whole document say; the columns come from `skipchain.knowledge`.
+CLUSTERS = """
+            prefix(brown?, 4)[-2..2]
+            prefix(brown?, 6)[-2..2]
+            prefix(brown?, 10)[-2..2]
+            brown?[-2..2]
+            prefix(brown?, 6)[-1] & prefix(brown?, 6)
+            prefix(brown?, 6) & prefix(brown?, 6)[1]
+            prefix(brown?, 10)[-1] & shortshape
+            shortshape & prefix(brown?, 10)[1]
+"""
+LEXICON = """
+            items(lexicon?)[-1..1]
+            items(lexicon?) & shortshape
+"""
+DOCUMENT = """
+            zone?
+            zone? & shortshape
+            zone? & lower[-1]
+            zone? & lower[1]
+            topic?
+            topic? & shortshape
+            topic? & lower
+            topic? & zone?
+            pattern?
+            pattern? & topic?
+            run?
+            run? & shortshape
+            items(occurrence?)
+            items(occurrence?) & shortshape
+            items(longer?)
+            items(context?)
+            items(context_clusters?)
+"""
+FIRST = """
+            first_label?[-1..1]
+            first_word?
+            first_word? & first_label?
+            first_word? & shortshape
+            first_entity?
+            first_entity? & first_label?
+            first_longer?
+            first_longer? & first_label?
+"""
+
+SETS: Mapping[str, str] = MappingProxyType(
+    {
+        "ner": NER,
+        # All that is known: what a corpus has no column for is left out.
+        "ner-full": NER
+        + """
+            chunk?[-1..1]
+            pos?[-2..2]
+            chunk? & pos?
+        """
+        + CLUSTERS
+        + LEXICON
+        + DOCUMENT
+        + FIRST,
         # Words and parts of speech in a window of five, alone and with their neighbours, as in
         # CRF++'s and CRFsuite's examples; affixes and shape help with words that training has not
         # seen. Chosen on the last fifth of CoNLL-2000's training sentences.

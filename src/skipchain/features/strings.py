@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import repeat
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,3 +135,24 @@ class Strings:
             place[self.starts[kept]].astype(np.int32),
             self.lengths[kept],
         )
+
+
+def string_arrays(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
+    """A list of strings: one text, and where each of them stands in it."""
+    return {
+        f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
+        f"{name}.starts": strings.starts,
+        f"{name}.lengths": strings.lengths,
+    }
+
+
+def read_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> Strings:
+    """The inverse of `string_arrays`, checked."""
+    text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
+    starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
+    ends = starts.astype(np.int64) + lengths
+    if starts.shape != lengths.shape or (
+        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
+    ):
+        raise ValueError(f"{name} reach beyond their text")
+    return Strings(text, starts, lengths)

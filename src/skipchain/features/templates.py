@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD
@@ -14,6 +15,7 @@ from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
 from skipchain.features.recall import Recall
 from skipchain.features.sets import SETS
+from skipchain.features.source import Source, learn_sources
 from skipchain.features.template import (
     NAME,
     NUMERIC,
@@ -37,6 +39,9 @@ FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like thi
 class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
+    ``sources`` give the corpus further columns, which the templates can read (see
+    `skipchain.features.source`).
+
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
     >>> print(templates.text)
     word[-1]
@@ -47,6 +52,7 @@ class Templates:
 
     templates: tuple[Template, ...]
     functions: Mapping[str, UserView] = field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
     recall: Recall | None = None
     """How labels given earlier in the document are looked at: the line ``history(…)``."""
 
@@ -114,7 +120,12 @@ class Templates:
         return self.templates if self.recall is None else (*self.templates, self.recall.template)
 
     @classmethod
-    def parse(cls, text: str, functions: Mapping[str, UserView] | None = None) -> Templates:
+    def parse(
+        cls,
+        text: str,
+        functions: Mapping[str, UserView] | None = None,
+        sources: Sequence[Source] = (),
+    ) -> Templates:
         """Read template text."""
         own = dict(functions or {})
         known = VIEW_NAMES | frozenset(own)
@@ -131,7 +142,7 @@ class Templates:
                         f"{recall}; keep one of them"
                     )
                 recall, lines[number] = found, ""
-        return cls(parse_templates("\n".join(lines), known), own, recall)
+        return cls(parse_templates("\n".join(lines), known), own, tuple(sources), recall)
 
     @classmethod
     def of(
@@ -139,6 +150,7 @@ class Templates:
         features: str | Path | Templates,
         functions: Mapping[str, UserView] | None = None,
         columns: tuple[str, ...] = (),
+        sources: Sequence[Source] = (),
     ) -> Templates:
         """Templates from a standard set's name, template text, or a file of either kind.
 
@@ -148,7 +160,7 @@ class Templates:
         if isinstance(features, Templates):
             return features
         if isinstance(features, str) and features in SETS:
-            return cls.parse(SETS[features], functions)
+            return cls.parse(SETS[features], functions, sources)
         if not isinstance(features, (str, Path)):
             raise TemplateError(f"features must be text, a path or Templates, got {features!r}")
         text = str(features)
@@ -160,9 +172,9 @@ class Templates:
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
         if is_pattern_text(text):
-            return cls(parse_patterns(text, columns), dict(functions or {}))
+            return cls(parse_patterns(text, columns), dict(functions or {}), tuple(sources))
         try:
-            return cls.parse(text, functions)
+            return cls.parse(text, functions, sources)
         except TemplateError as error:
             sets = ", ".join(SETS)
             raise TemplateError(f"{error} (standard sets: {sets})") from None
@@ -181,6 +193,11 @@ class Templates:
         """
         paired = (replace(template, transition=True) for template in self.templates)
         return replace(self, templates=tuple(dict.fromkeys(paired)))
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
+        """With the sources as a model keeps them, and the corpus with their columns."""
+        sources, corpus = learn_sources(self.sources, corpus, progress)
+        return replace(self, sources=sources), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
@@ -202,4 +219,4 @@ class Templates:
             kept = kept if recall is None else kept[:-1]
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return Templates(tuple(dict.fromkeys(kept)), self.functions, recall)
+        return replace(self, templates=tuple(dict.fromkeys(kept)), recall=recall)

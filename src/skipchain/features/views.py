@@ -138,9 +138,18 @@ def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
     ]
 
 
-NGRAMS, WORDS = "ngrams", "words"
+def items(values: Sequence[str]) -> Sequence[list[str]]:
+    """The distinct parts of a string that has spaces between them.
+
+    >>> items(["B-place S-name", ""])
+    [['B-place', 'S-name'], []]
+    """
+    return [list(dict.fromkeys(value.split())) for value in values]
+
+
+NGRAMS, WORDS, ITEMS = "ngrams", "words", "items"
 LONGEST_NGRAM = 50
-SEVERAL: Mapping[str, str] = MappingProxyType({NGRAMS: "n-grams", WORDS: "words"})
+SEVERAL: Mapping[str, str] = MappingProxyType({NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"})
 """Views of several values, with what these are called; no view can look at them."""
 
 EXPRESSIONS = ("match", "find")  # views whose argument is a regular expression
@@ -157,6 +166,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]]
         "trim": (trim, (str,)),
         "stem": (stem, ()),
         WORDS: (words, (int,)),
+        ITEMS: (items, ()),
     }
 )
 """Views that are plain functions of a list of strings, with the types of their arguments."""

@@ -20,6 +20,7 @@ from skipchain.errors import TemplateError
 from skipchain.features.numbers import Scale
 from skipchain.features.reading import RESERVED, Reading, Tuples
 from skipchain.features.rows import Rows, RowsBuilder
+from skipchain.features.source import add_columns
 from skipchain.features.strings import Strings
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
@@ -56,6 +57,7 @@ class Vocabulary:
         cls, corpus: Corpus, templates: Templates, min_count: int = 1
     ) -> tuple[Vocabulary, Rows]:
         """Collect the features that occur at least ``min_count`` times, and encode the corpus."""
+        templates, corpus = templates.learnt(corpus)
         templates = templates.for_corpus(corpus)
         reading = Reading(corpus, templates.functions)
         views: dict[View, Strings] = {}
@@ -73,6 +75,7 @@ class Vocabulary:
 
         Views and templates are looked up by the workers, where there are any.
         """
+        corpus = add_columns(self.templates.sources, corpus, workers or Workers(1))
         for template in self.templates.reading:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(

@@ -49,8 +49,11 @@ def read_bytes(path: str | Path) -> bytes:
     return data
 
 
-def decode_text(data: bytes, path: object) -> str:
-    """The text that the bytes spell in UTF-8; the first bad byte gives a `ReadError`."""
+def decode_text(data: bytes, path: object, first: int = 1) -> str:
+    """The text that the bytes spell in UTF-8; the first bad byte gives a `ReadError`.
+
+    ``first`` is the number of the line that the bytes begin with.
+    """
     data = data.removeprefix(BOM)
     try:
         text = data.decode()
@@ -59,11 +62,11 @@ def decode_text(data: bytes, path: object) -> str:
             f"invalid UTF-8 byte 0x{data[error.start]:02x}; is the file latin-1? "
             "convert it with iconv",
             path=path,
-            line=data.count(b"\n", 0, error.start) + 1,
+            line=data.count(b"\n", 0, error.start) + first,
         ) from None
     nul = text.find("\0")
     if nul >= 0:
-        line = text.count("\n", 0, nul) + 1
+        line = text.count("\n", 0, nul) + first
         raise ReadError("a NUL byte; is this a text file?", path=path, line=line)
     return text
 
@@ -140,15 +143,20 @@ def raw_bytes(path: str | Path) -> bytes:
     try:
         with open(path, "rb") as file:
             return file.read()
-    except FileNotFoundError:
-        raise ReadError("there is no such file", path=path) from None
-    except IsADirectoryError:
-        raise ReadError("this is a folder; name a file in it", path=path) from None
-    except PermissionError:
-        raise ReadError("no permission to read the file", path=path) from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        detail = getattr(error, "strerror", None) or error
-        raise ReadError(f"cannot be read: {detail}", path=path) from None
+        raise unreadable(path, error) from None
+
+
+def unreadable(path: object, error: Exception) -> ReadError:
+    """What to tell of a file that cannot be opened."""
+    if isinstance(error, FileNotFoundError):
+        return ReadError("there is no such file", path=path)
+    if isinstance(error, IsADirectoryError):
+        return ReadError("this is a folder; name a file in it", path=path)
+    if isinstance(error, PermissionError):
+        return ReadError("no permission to read the file", path=path)
+    detail = getattr(error, "strerror", None) or error
+    return ReadError(f"cannot be read: {detail}", path=path)
 
 
 def unpack(data: bytes, path: object) -> bytes:

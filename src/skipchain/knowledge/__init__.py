@@ -1,1 +1,1 @@
-"""What is known about words beforehand: clusters, vectors, counts from other text."""
+"""Knowledge from outside the training data: lexicons, word clusters, n-gram statistics."""

@@ -12,7 +12,7 @@ from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.features.numbers import MISSING
-from skipchain.features.strings import Strings
+from skipchain.features.strings import Slices, Strings
 from skipchain.io.files import atomic_write, check_text, read_text, shown
 
 UNKNOWN = MISSING[-1]  # the cell of a word that is not known
@@ -110,11 +110,12 @@ class Clusters:
 
 def look_up(words: Strings, values: tuple[str, ...], *, lower: bool) -> NDArray[np.int64]:
     """The number of each value among the words; −1 where it is not there."""
-    number = np.array(words.find(values), np.int64)
+    number, _ = words.number(Slices.of(values))
+    number = np.where(number < len(words), number, -1)
     if lower:
-        again = np.array(words.find([value.lower() for value in values]), np.int64)
+        again = look_up(words, tuple(value.lower() for value in values), lower=False)
         number = np.where(number < 0, again, number)
-    return np.maximum(number, -1)
+    return number.astype(np.int64)
 
 
 def _fault(fields: list[str], seen: dict[str, str]) -> str:

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
+from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.tables import (
     Arrays,
     dense,
-    read_strings,
     read_weights,
     sparse,
-    string_arrays,
     weight_arrays,
 )
 from skipchain.models.chain import ChainModel

@@ -10,6 +10,7 @@ import numpy as np
 
 from skipchain.errors import ModelFileError
 from skipchain.features.ends import Ends
+from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.graph.ordering import Ordering
 from skipchain.graph.rules import Alone, Own, Same
@@ -18,9 +19,7 @@ from skipchain.inference.belief import Sending
 from skipchain.inference.gate import FEATURES, Gate
 from skipchain.modelfile.tables import (
     Arrays,
-    read_strings,
     read_weights,
-    string_arrays,
     weight_arrays,
 )
 from skipchain.models.graph import ENGINES, GraphModel

@@ -7,10 +7,12 @@ from typing import Any
 
 from skipchain.errors import ModelFileError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.tables import Arrays, read_strings, string_arrays
+from skipchain.modelfile.sources import read_sources, source_parts
+from skipchain.modelfile.tables import Arrays
 from skipchain.models.inputs import Features
 
 
@@ -18,10 +20,15 @@ def recipe_of(features: Features) -> tuple[dict[str, Any], Arrays]:
     """What the header says of features, and their arrays."""
     if isinstance(features, Vocabulary):
         functions = sorted(features.templates.own_views)
-        return (
-            {"kind": "templates", "text": features.templates.text, "functions": functions},
-            features.to_arrays(),
-        )
+        recipe: dict[str, Any] = {
+            "kind": "templates",
+            "text": features.templates.text,
+            "functions": functions,
+        }
+        sources, arrays = source_parts(features.templates.sources)
+        if sources:
+            recipe["sources"] = sources
+        return recipe, features.to_arrays() | arrays
     if isinstance(features, NamedFeatures):
         return {"kind": "named"}, string_arrays("names", features.strings)
     return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
@@ -41,7 +48,8 @@ def read_features(
         own = {name: functions[name] for name in recipe["functions"]}
         if set(own) & (set(FUNCTIONS) | {NGRAMS}):
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
-        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own), arrays)
+        sources = read_sources(recipe.get("sources", ()), arrays, functions, path)
+        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, sources), arrays)
     if recipe["kind"] == "named":
         return NamedFeatures(read_strings("names", arrays))
     if recipe["kind"] == "numbered":

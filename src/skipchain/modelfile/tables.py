@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.features.strings import Strings
 from skipchain.scorers.linear import Weights, weight_shapes
 
 Arrays = dict[str, NDArray[Any]]
@@ -57,27 +56,6 @@ def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> NDArray[np.float
         raise ValueError(f"{name} lie outside a table of {shape}")
     table.reshape(-1)[at] = values
     return table
-
-
-def string_arrays(name: str, strings: Strings) -> Arrays:
-    """A list of strings: one text, and where each of them stands in it."""
-    return {
-        f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
-        f"{name}.starts": strings.starts,
-        f"{name}.lengths": strings.lengths,
-    }
-
-
-def read_strings(name: str, arrays: Arrays) -> Strings:
-    """The inverse of `string_arrays`, checked."""
-    text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
-    starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
-    ends = starts.astype(np.int64) + lengths
-    if starts.shape != lengths.shape or (
-        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
-    ):
-        raise ValueError(f"{name} reach beyond their text")
-    return Strings(text, starts, lengths)
 
 
 def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:

@@ -107,6 +107,11 @@ class Factored(Labeller):
         short = {"base": self._base().shortened(), "folds": 2}
         return type(self)(**{**self.get_params(), **short})
 
+    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+        """The estimator, and the corpus with all that the chain model's sources give."""
+        base, corpus = self._base().prepared(given, progress)
+        return type(self)(**{**self.get_params(), "base": base}), corpus
+
     def fit(
         self,
         X: Any,
@@ -125,7 +130,8 @@ class Factored(Labeller):
         corpus = self._documents(as_input(X), y)
         start = start.fitted if isinstance(start, Factored) else start
         start = start.base if isinstance(start, FactoredModel) else start
-        base = self._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
+        own, corpus = self.prepared(corpus, progress)
+        base = own._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
         model = self._around(base)
         minimum = base.minimum_
         if self.penalties == COUNTED:
@@ -134,7 +140,7 @@ class Factored(Labeller):
             model = replace(model, factors=_begun(model.factors, corpus))
             learnt = None
             if minimum.reason != INTERRUPTED:
-                learnt = self._learnt(corpus, model, progress)
+                learnt = own._learnt(corpus, model, progress)
             if learnt is None:
                 minimum = replace(minimum, reason=INTERRUPTED)
             else:

@@ -67,6 +67,19 @@ class Labeller(Estimator, ABC):
     def shortened(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
 
+    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+        """The estimator, and what it is to learn from with all that its sources of columns give.
+
+        Sources are asked when fitting in any case; where an estimator is fitted to several parts of
+        a corpus, it saves time to ask them once before.
+        """
+        corpus = as_input(given)
+        templates = self._templates(corpus)
+        if not isinstance(corpus, Corpus) or templates is None or not templates.sources:
+            return self, given
+        features, corpus = templates.learnt(corpus, progress)
+        return type(self)(**{**self.get_params(), "features": features}), corpus
+
     # Settings ----------------------------------------------------------------------------------
 
     def _check(self) -> None:

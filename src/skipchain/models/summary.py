@@ -84,6 +84,12 @@ def _common(model: Model) -> dict[str, Any]:
         "templates": (
             model.features.templates.text if isinstance(model.features, Vocabulary) else None
         ),
+        "sources": [
+            {"kind": source.kind, "columns": list(source.gives), "told": source.told}
+            for source in (
+                model.features.templates.sources if isinstance(model.features, Vocabulary) else ()
+            )
+        ],
         "size": {
             "labels": len(model.labels),
             "features": model.features.n_features + model.features.n_edge_features,

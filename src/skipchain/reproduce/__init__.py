@@ -3,7 +3,7 @@
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
  'toy3', 'cora', 'thesis', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll',
- 'nonlocal-seminars']
+ 'nonlocal-seminars', 'ner-knowledge', 'name-tagger']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
@@ -37,6 +37,8 @@ TABLES = {
     "consistency-counts": "how often names keep their type in a document (needs data)",
     "nonlocal-conll": "names that keep their type, by sampling across documents (needs data)",
     "nonlocal-seminars": "fields of announcements that agree, by sampling (needs data)",
+    "ner-knowledge": "names with lexicons, clusters and whole documents (needs data)",
+    "name-tagger": "persons without labelled data, by gender and animacy (needs data)",
 }
 
 

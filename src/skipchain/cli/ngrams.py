@@ -1,0 +1,200 @@
+"""``skipchain ngrams``: counts of n-grams, questions to them, word lists from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from skipchain.cli.options import Columns, Format, Json, Overwrite, Quiet, print_json, say
+
+if TYPE_CHECKING:
+    from skipchain.knowledge.ngrams import NgramStore
+
+Store = Annotated[str, typer.Argument(metavar="STORE", help="A folder with counts of n-grams.")]
+Output = Annotated[
+    str, typer.Option("--output", "-o", metavar="STORE", help="The folder to write the counts to.")
+]
+MinCount = Annotated[int, typer.Option(help="Leave out rarer n-grams.")]
+Memory = Annotated[
+    str, typer.Option(metavar="SIZE", help="What the database may take; more goes to disk.")
+]
+
+app = typer.Typer(
+    name="ngrams",
+    help="Count n-grams of text, ask for what stands in a pattern, make word lists of it.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def count(
+    texts: Annotated[
+        list[str], typer.Argument(metavar="TEXT...", help="Plain texts, or labelled files.")
+    ],
+    output: Output,
+    orders: Annotated[int, typer.Option(metavar="N", help="Count 1-grams to N-grams.")] = 5,
+    min_count: MinCount = 1,
+    tags: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CORPUS", help="Learn which words have which part of speech from this, too."
+        ),
+    ] = None,
+    memory: Memory = "1GB",
+    format: Format = None,
+    columns: Columns = None,
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Count the n-grams of texts; they may be larger than memory."""
+    from skipchain.knowledge.ngrams import NgramStore
+
+    names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    with _bar("counting", texts, quiet) as watch:
+        store = NgramStore.count(
+            texts, output, orders=orders, min_count=min_count, tags=tags or (), format=format,
+            columns=names, overwrite=overwrite, memory=memory, watch=watch,
+        )  # fmt: skip
+    if not quiet:
+        _tell(store, output)
+
+
+@app.command("import")
+def load(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="Lines of n-gram, tab, count; or CSV headed ngram,freq.",
+        ),
+    ],
+    output: Output,
+    min_count: MinCount = 1,
+    memory: Memory = "1GB",
+    overwrite: Overwrite = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read published counts of n-grams (Web 1T, Google Books)."""
+    from skipchain.knowledge.ngrams import NgramStore
+
+    with _bar("reading", files, quiet) as watch:
+        store = NgramStore.load(
+            files, output, min_count=min_count, overwrite=overwrite, memory=memory, watch=watch
+        )
+    if not quiet:
+        _tell(store, output)
+
+
+@app.command()
+def query(
+    store: Store,
+    pattern: Annotated[
+        str,
+        typer.Argument(
+            help="Words, (one|of|several), slots *, classes such as <Cap> or <NN>: "
+            "'died in (a|an) * accident'."
+        ),
+    ],
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", help="Show so many.")] = 50,
+    json: Json = False,
+) -> None:
+    """Print the words that fill the slots of a pattern, with counts."""
+    from skipchain.knowledge.ngrams import NgramStore
+
+    fillers = NgramStore.open(store).query(pattern, limit)
+    if json:
+        print_json([asdict(filler) for filler in fillers])
+        return
+    for filler in fillers:
+        print(f"{filler.text}\t{filler.count}")
+
+
+@app.command()
+def harvest(
+    store: Store,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="LEXICON", help="The file to write ('-': stdout)."),
+    ] = "-",
+    members: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Members to begin with: CLASS, tab, phrase; or a phrase a line."
+        ),
+    ] = None,
+    patterns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="Patterns to begin with: CLASS, tab, pattern; or a pattern a line."
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option(metavar="N", help="Rounds of patterns and members.")] = 5,
+    per_round: Annotated[
+        int, typer.Option(metavar="N", help="New members of a class in each round.")
+    ] = 20,
+    words: Annotated[int, typer.Option(metavar="N", help="Words of a member at most.")] = 2,
+    json: Json = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Make word lists: members give patterns, patterns give members, in rounds."""
+    from skipchain.io.files import check_target
+    from skipchain.knowledge.gazetteer import harvest as gather
+    from skipchain.knowledge.gazetteer import read_seeds
+    from skipchain.knowledge.ngrams import NgramStore
+
+    if output != "-":
+        check_target(output, overwrite)
+    found = gather(
+        NgramStore.open(store), read_seeds(members or ()), read_seeds(patterns or ()),
+        rounds=rounds, per_round=per_round, words=words,
+    )  # fmt: skip
+    if json:
+        print_json(
+            {
+                "members": [asdict(own) for own in found.members],
+                "patterns": [asdict(own) for own in found.contexts],
+            }
+        )
+    if not json or output != "-":
+        found.write(output, overwrite=overwrite)
+
+
+@contextmanager
+def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, int], None]]:
+    """A bar on stderr that tells the file and how many tokens were counted."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn(f"{what} {{task.description}}"), BarColumn(), TextColumn("{task.fields[told]}"),
+        TimeElapsedColumn(),
+    )  # fmt: skip
+    hidden = quiet or not sys.stderr.isatty()
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task(Path(files[0]).name, total=len(files), told="")
+        counted, seen = 0, {files[0]}
+
+        def watch(source: str, tokens: int) -> None:
+            nonlocal counted
+            counted += tokens
+            seen.add(source)
+            told = f"{counted:,} tokens" if what == "counting" else ""
+            progress.update(task, description=Path(source).name, completed=len(seen) - 1, told=told)
+
+        yield watch
+
+
+def _tell(store: NgramStore, path: str) -> None:
+    from skipchain.corpus.corpus import plural
+
+    sizes = ", ".join(
+        f"{plural(part.rows, f'{order}-gram')}" for order, part in store.manifest.orders.items()
+    )
+    say(f"{path}: {sizes}" + ("; parts of speech" if store.manifest.tags else ""))

@@ -1,0 +1,88 @@
+"""Sources: what gives a corpus further columns before templates read it.
+
+A lexicon, word clusters, the structure of a document, the predictions of an earlier model: each is
+a source of columns, which templates read as they read those of the data. Sources belong to the
+features of a model, so that every model can use them, and are kept in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus
+from skipchain.parallel import Workers
+
+Arrays = dict[str, NDArray[Any]]
+Columns = Mapping[str, Column]
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Gives the columns ``gives``, one string a token.
+
+    ``described`` and ``arrays`` are what a model file keeps, and ``restored`` the way back.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+        """The source as a model keeps it, and the columns of the corpus that the model learns from.
+
+        What a source takes from labels must not be shown to the tokens that have these labels.
+        ``progress`` is the display of training, for sources that take long.
+        """
+
+    def columns(self, corpus: Corpus, workers: Workers) -> Columns:
+        """The columns of any other corpus."""
+
+    def described(self) -> dict[str, Any]:
+        """Settings, as JSON can hold them."""
+
+    def arrays(self) -> Arrays:
+        """Everything else."""
+
+
+def learn_sources(
+    sources: Iterable[Source], corpus: Corpus, progress: Any = None
+) -> tuple[tuple[Source, ...], Corpus]:
+    """Sources as a model keeps them, and the corpus with their columns.
+
+    Each sees the columns of those before it. Columns that the corpus has already are taken as they
+    are.
+    """
+    kept = []
+    for source in sources:
+        if not _has(corpus, source):
+            source, columns = source.learnt(corpus, progress)  # noqa: PLW2901
+            corpus = _with(corpus, columns)
+        kept.append(source)
+    return tuple(kept), corpus
+
+
+def add_columns(sources: Iterable[Source], corpus: Corpus, workers: Workers) -> Corpus:
+    """The corpus with the columns of all sources, but those that it has already."""
+    for source in sources:
+        if not _has(corpus, source):
+            corpus = _with(corpus, source.columns(corpus, workers))
+    return corpus
+
+
+def _has(corpus: Corpus, source: Source) -> bool:
+    return all(name in corpus.columns for name in source.gives)
+
+
+def _with(corpus: Corpus, columns: Columns) -> Corpus:
+    for name, column in columns.items():
+        corpus = corpus.with_column(name, column)
+    return corpus

@@ -1,0 +1,123 @@
+"""What the other occurrences of a word in its document say of it.
+
+Occurrences are in ``order [K]``, those of one word in one document together and by position;
+``group [N]`` is the place in ``first [G + 1]`` of the word's own, or −1 where it has none. At most
+``most`` occurrences before a token and as many behind it are looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(nogil=True, cache=True)
+def _near(order, first, group, t, window, most):
+    """The occurrences order[a : b] of token t's word that lie near it."""
+    low, high = first[group[t]], first[group[t] + 1]
+    a, b = low, high
+    while a < b:
+        middle = (a + b) // 2
+        if order[middle] < t:
+            a = middle + 1
+        else:
+            b = middle
+    at = a
+    begin = max(low, at - most)
+    while begin < at and t - order[begin] > window:
+        begin += 1
+    end = min(high, at + most + 1)
+    while end > at and order[end - 1] - t > window:
+        end -= 1
+    return begin, end
+
+
+@njit(nogil=True, cache=True)
+def gather_contexts(order, first, group, values, size, window, most, begins, ends, low, high):
+    """What stands around the other occurrences: pairs of tokens and side · size + value.
+
+    Sides are 0 (before the word), 1 (behind it), 2 and 3 (before and behind the run of capitalised
+    words that it is in, ``begins [N]`` to ``ends [N]``). ``values [N]`` are below size − 2; the
+    places before and behind a sentence, ``low [N]`` to ``high [N]``, are the last two.
+    """
+    room = 1024
+    tokens = np.empty(room, np.int64)
+    codes = np.empty(room, np.int32)
+    count = 0
+    for t in range(group.shape[0]):
+        if group[t] < 0:
+            continue
+        a, b = _near(order, first, group, t, window, most)
+        for k in range(a, b):
+            q = order[k]
+            if q == t:
+                continue
+            if count + 4 > room:
+                room *= 2
+                tokens = _grown(tokens, room)
+                codes = _grown(codes, room)
+            for side in range(4):
+                if side == 0:
+                    place = q - 1
+                elif side == 1:
+                    place = q + 1
+                elif side == 2:
+                    place = begins[q] - 1
+                else:
+                    place = ends[q]
+                value = values[place] if low[q] <= place < high[q] else size - 2
+                if place >= high[q]:
+                    value = size - 1
+                tokens[count] = t
+                codes[count] = side * size + value
+                count += 1
+    return tokens[:count], codes[:count]
+
+
+@njit(nogil=True, cache=True)
+def gather_longer(order, first, group, words, size, most, begins, ends):
+    """The words that longer runs have beside the run a token is in.
+
+    Pairs of tokens and side · size + word: side 0 for words before (the run ends a longer one), 1
+    for words behind (it begins one). ``words [N]`` are below size.
+    """
+    room = 1024
+    tokens = np.empty(room, np.int64)
+    codes = np.empty(room, np.int32)
+    count = 0
+    for t in range(group.shape[0]):
+        if group[t] < 0 or ends[t] == begins[t]:
+            continue
+        length = ends[t] - begins[t]
+        a, b = _near(order, first, group, t, group.shape[0], most)
+        for k in range(a, b):
+            q = order[k]
+            rest = ends[q] - begins[q] - length
+            if rest <= 0:
+                continue
+            last = True
+            begun = True
+            for m in range(length):
+                last = last and words[begins[t] + m] == words[ends[q] - length + m]
+                begun = begun and words[begins[t] + m] == words[begins[q] + m]
+            if not last and not begun:
+                continue
+            while count + rest > room:
+                room *= 2
+                tokens = _grown(tokens, room)
+                codes = _grown(codes, room)
+            for m in range(rest):
+                tokens[count] = t
+                if last:
+                    codes[count] = words[begins[q] + m]
+                else:
+                    codes[count] = size + words[begins[q] + length + m]
+                count += 1
+    return tokens[:count], codes[:count]
+
+
+@njit(nogil=True, cache=True)
+def _grown(array, room):
+    found = np.empty(room, array.dtype)
+    found[: array.shape[0]] = array
+    return found

@@ -1,0 +1,63 @@
+"""DuckDB, where it is installed, with a limit to its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from skipchain.errors import ParameterError, SkipchainError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+MEMORY = "1GB"
+
+
+@contextmanager
+def connection(
+    memory: str = MEMORY, spill: Path | None = None, threads: int | None = None
+) -> Iterator[DuckDBPyConnection]:
+    """A database in memory that spills to the folder ``spill``; closed at the end.
+
+    >>> with connection() as database:
+    ...     database.execute("SELECT 1 + 1").fetchall()
+    [(2,)]
+    """
+    duckdb = imported()
+    database = duckdb.connect(":memory:")
+    try:
+        try:
+            database.execute(f"SET memory_limit = {quoted(memory)}")
+        except duckdb.Error:
+            raise ParameterError(f"memory: expected a size such as 2GB, got {memory!r}") from None
+        if spill is not None:
+            database.execute(f"SET temp_directory = {quoted(str(spill))}")
+        if threads is not None:
+            database.execute(f"SET threads = {threads}")
+        database.execute("SET preserve_insertion_order = false")
+        yield database
+    finally:
+        database.close()
+
+
+def imported() -> Any:
+    """The module duckdb."""
+    try:
+        import duckdb
+    except ImportError:
+        raise SkipchainError(
+            "n-gram stores need DuckDB, which is not installed; "
+            "install it with: pip install 'skipchain[ngrams]'"
+        ) from None
+    return duckdb
+
+
+def quoted(text: str) -> str:
+    """A text as SQL writes it.
+
+    >>> quoted("O'Hara")
+    "'O''Hara'"
+    """
+    return "'" + text.replace("'", "''") + "'"

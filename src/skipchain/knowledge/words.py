@@ -1,0 +1,90 @@
+"""The words of a corpus by their letters, and its sentences by their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Facts about each distinct word, given for each token.
+
+    >>> words = Words(Corpus.of([["GAME", "OVER"], ["The", "game"]]))
+    >>> words.capitalised.tolist(), words.shouted.tolist()
+    ([True, True, True, False], [True, False])
+    """
+
+    corpus: Corpus
+
+    @cached_property
+    def folds(self) -> list[str]:
+        """The distinct words in lower case."""
+        return list(dict.fromkeys(value.lower() for value in self.corpus.words.values))
+
+    @cached_property
+    def fold(self) -> NDArray[np.int64]:
+        """The number of each token's word among `folds`. [N]"""
+        number = {value: k for k, value in enumerate(self.folds)}
+        own = [number[value.lower()] for value in self.corpus.words.values]
+        return np.array(own, np.int64)[self.corpus.words.codes]
+
+    def _each(self, flags: list[bool]) -> Flags:
+        return np.array(flags, np.bool_)[self.corpus.words.codes]
+
+    @cached_property
+    def capitalised(self) -> Flags:
+        """Whether a token begins with a capital. [N]"""
+        return self._each([value[:1].isupper() for value in self.corpus.words.values])
+
+    @cached_property
+    def low(self) -> Flags:
+        """Whether a token is in lower case. [N]"""
+        return self._each([value.islower() for value in self.corpus.words.values])
+
+    @cached_property
+    def numeric(self) -> Flags:
+        """Whether a token has a digit. [N]"""
+        return self._each([any(map(str.isdigit, value)) for value in self.corpus.words.values])
+
+    @cached_property
+    def inside(self) -> Flags:
+        """Whether a token stands behind another one in its sentence. [N]"""
+        found = np.ones(self.corpus.n_tokens, np.bool_)
+        found[self.corpus.sentences[:-1][np.diff(self.corpus.sentences) > 0]] = False
+        return found
+
+    @cached_property
+    def sentence(self) -> NDArray[np.int64]:
+        """The sentence of each token. [N]"""
+        return np.repeat(np.arange(len(self.corpus)), np.diff(self.corpus.sentences))
+
+    @cached_property
+    def document(self) -> NDArray[np.int64]:
+        """The document of each token. [N]"""
+        of_sentence = np.repeat(np.arange(self.corpus.n_documents), np.diff(self.corpus.documents))
+        return of_sentence[self.sentence]
+
+    def share(self, flags: Flags) -> NDArray[np.float64]:
+        """The share of a sentence's tokens that a flag holds for. [M]"""
+        lengths = np.diff(self.corpus.sentences)
+        return np.bincount(self.sentence, flags, len(lengths)) / np.maximum(lengths, 1)
+
+    @cached_property
+    def shouted(self) -> Flags:
+        """Whether a sentence has letters, more than three, and all of them are capitals. [M]"""
+        values = self.corpus.words.values
+        small = self._each([any(map(str.islower, value)) for value in values])
+        sizes = [len(value) if any(map(str.isalpha, value)) else 0 for value in values]
+        letters = np.array(sizes, np.int64)[self.corpus.words.codes]
+        count = len(self.corpus)
+        none = np.bincount(self.sentence, small, count) == 0
+        found: Flags = none & (np.bincount(self.sentence, letters, count) > 3)
+        return found

@@ -1,0 +1,88 @@
+"""Recipes: features and the knowledge that they need, put together for a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from skipchain.errors import ParameterError
+from skipchain.features.source import Source
+from skipchain.features.templates import Templates
+from skipchain.knowledge.clusters import Clusters
+from skipchain.knowledge.documents import Documents
+from skipchain.knowledge.lexicon import Lexicon
+from skipchain.knowledge.lists import read_lexicon
+from skipchain.knowledge.truecase import Truecase
+from skipchain.knowledge.vectors import Vectors
+from skipchain.knowledge.wordcolumns import Clustered, Embedded
+from skipchain.models import make_estimator
+from skipchain.models.labeller import Labeller
+from skipchain.models.stages import FirstStage
+
+RECIPES = {
+    "ner-knowledge": "names: local features, lexicons, clusters, and what the document says",
+    "ner-full": "the same, and what a first model says of a word through its document",
+}
+
+
+def recipe(
+    name: str = "ner-full",
+    *,
+    lexicons: Lexicon | str | Path | Sequence[str | Path] | None = None,
+    clusters: Clusters | str | Path | None = None,
+    vectors: Vectors | str | Path | None = None,
+    features: str | Path | None = None,
+    first: Labeller | None = None,
+    folds: int = 5,
+    **settings: Any,
+) -> Templates:
+    """The features of a recipe, for any estimator: ``CRF(recipe("ner-full", lexicons="lists"))``.
+
+    Parameters
+    ----------
+    name
+        ``ner-knowledge`` or ``ner-full``.
+    lexicons
+        Files of phrases (see `read_lexicon`), folders of them, or a lexicon.
+    clusters, vectors
+        A file of word clusters (see `Clusters`) and one of word vectors.
+    features
+        Other templates than those of the set ``ner-full``; they may read all columns of the
+        sources.
+    first, folds
+        The estimator of the first model (a CRF with the same features, unless told), and the parts
+        in which it is cross-fitted.
+    settings
+        Of the first model.
+
+    Examples
+    --------
+    >>> from skipchain import CRF
+    >>> from skipchain.examples import harbour
+    >>> train, test = harbour().split(0.75)
+    >>> found = CRF(recipe("ner-knowledge"), epochs=8).fit(train)
+    >>> found.score(test) > 0.6
+    True
+    """
+    if name not in RECIPES:
+        raise ParameterError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
+    sources: list[Source] = []
+    if lexicons is not None:
+        sources.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
+    truecase = Truecase.of({})
+    if clusters is not None:
+        found = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
+        sources.append(Clustered(found))
+        counts = zip(found.words.tolist(), found.counts.tolist(), strict=True)
+        truecase = Truecase.of(dict(counts))
+    text = Templates.of(features or "ner-full")
+    if vectors is not None:
+        found_vectors = vectors if isinstance(vectors, Vectors) else Vectors.read(vectors)
+        sources.append(Embedded(found_vectors))
+        text = Templates.parse(f"{text.text}\nvector(embedding)")
+    sources.append(Documents(truecase=truecase))
+    if name == "ner-full":
+        sources.append(FirstStage(first or make_estimator("crf", text, **settings), folds))
+    return replace(text, sources=tuple(sources))
