@@ -20,7 +20,7 @@ from skipchain.io.files import write_text
 # One module each; imported when they are run.
 GROUPS = (
     "start", "memory", "passes", "pipelines", "perceptron", "decoders", "family", "longrange",
-    "documents", "labelfeatures", "brown", "accuracy",
+    "documents", "labelfeatures", "brown", "knowledge", "accuracy",
 )  # fmt: skip
 LATEST = Path(__file__).with_name("latest.json")
 

@@ -26,14 +26,15 @@ SIZES = (100_000, 300_000, 1_000_000)
 LARGE = 10_000_000
 MINUTES = 5.0
 CLASSES, WORDS, STEEPNESS = 200, 400_000, 1.07
+SENTENCE, BATCH = 20, 10_000
 
 
 def measure(report, setting):
     induce([["a", "b"]])  # compiled
     sentences = real_text()
     total = sum(map(len, sentences))
+    ends = np.cumsum([len(sentence) for sentence in sentences])
     for size in (*SIZES, total):
-        ends = np.cumsum([len(sentence) for sentence in sentences])
         tell(report, "real", islice(sentences, int(np.searchsorted(ends, size)) + 1))
     spent = tell(report, "drawn", drawn_text(LARGE))
     report.add(
@@ -73,16 +74,18 @@ def drawn_text(length, seed=0):
     """Sentences of twenty words, drawn from classes and words of classes."""
     rng = np.random.default_rng(seed)
     follow = np.cumsum(rng.dirichlet(np.full(CLASSES, 0.05), CLASSES), axis=1)
-    classes = np.empty(length, np.int64)
-    last, draws = 0, rng.random(length)
-    for t in range(length):
-        last = min(int(np.searchsorted(follow[last], draws[t])), CLASSES - 1)
-        classes[t] = last
     # word w is the w-th most frequent; each class has the words of one remainder
-    ranks = np.arange(WORDS // CLASSES)
-    weights = np.cumsum((ranks + 1.0) ** -STEEPNESS)
-    place = np.searchsorted(weights, rng.random(length) * weights[-1])
-    words = np.minimum(place, len(ranks) - 1) * CLASSES + classes
+    weights = np.cumsum(np.arange(1.0, WORDS // CLASSES + 1) ** -STEEPNESS)
     names = [str(word) for word in range(WORDS)]
-    for first in range(0, length, 20):
-        yield [names[word] for word in words[first : first + 20].tolist()]
+    sentences = []
+    for size in [BATCH] * (length // SENTENCE // BATCH):
+        last = rng.integers(0, CLASSES, size)
+        classes = np.empty((size, SENTENCE), np.int64)
+        for t in range(SENTENCE):
+            passed = follow[last] < rng.random(size)[:, None]
+            last = np.minimum(passed.sum(axis=1), CLASSES - 1)
+            classes[:, t] = last
+        place = np.searchsorted(weights, rng.random(classes.shape) * weights[-1])
+        words = np.minimum(place, len(weights) - 1) * CLASSES + classes
+        sentences += [[names[word] for word in own] for own in words.tolist()]
+    return sentences

@@ -40,13 +40,12 @@ class Plain:
 
     def best(self):
         """The pair of slots whose merge leaves the most information."""
-        best, bound = None, -np.inf
+        left = {}
         for a, b in combinations(sorted(self.slots), 2):
             others = [words for s, words in self.slots.items() if s not in (a, b)]
-            value = information(*self.merged([*others, self.slots[a] + self.slots[b]]), self.total)
-            if value > bound:
-                best, bound = (a, b), value + TIE
-        return best
+            groups = [*others, self.slots[a] + self.slots[b]]
+            left[a, b] = information(*self.merged(groups), self.total)
+        return next(pair for pair, value in left.items() if value >= max(left.values()) - TIE)
 
     def merge(self, a, b):
         weight = [sum(self.left[w] + self.right[w] for w in self.slots[s]) for s in (a, b)]
@@ -59,3 +58,25 @@ class Plain:
         while len(self.slots) > 1:
             merges.append(self.merge(*self.best()))
         return merges
+
+
+def exchange(member, table):
+    """One round, each time with the information of all clusterings that a word's move gives."""
+    member, total = member.copy(), table.sum()
+
+    def value(own):
+        sums = np.eye(own.max() + 1)[own].T
+        cells = sums @ table @ sums.T
+        return information(cells, cells.sum(axis=1), cells.sum(axis=0), total)
+
+    for word in range(len(table)):
+        home = member[word]
+        if (member == home).sum() == 1:
+            continue
+        found = []
+        for cluster in range(member.max() + 1):
+            member[word] = cluster
+            found.append(value(member))
+        best = int(np.argmax(found))
+        member[word] = home if found[best] <= found[home] + TIE else best
+    return member

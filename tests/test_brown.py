@@ -16,6 +16,7 @@ from skipchain.knowledge.bigrams import Bigrams
 from skipchain.knowledge.brown import induce, information
 from skipchain.knowledge.clusters import Clusters
 from tests.brown_plain import Plain
+from tests.brown_plain import exchange as plain_exchange
 from tests.brown_plain import information as plain_information
 
 
@@ -61,6 +62,35 @@ def test_the_loss_is_that_of_the_merge():
     merged = kernel.Slots.empty(6, 6)
     kernel.absorb(merged, *sides, left, right, total, (0, 6), 5)
     np.testing.assert_allclose(before - kernel.information(merged, total), loss / total)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_words_move_where_most_information_is_left(seed):
+    rng = np.random.default_rng(seed)
+    size, clusters = int(rng.integers(3, 12)), int(rng.integers(2, 5))
+    table = rng.poisson(rng.choice([0.5, 3.0, 20000.0]), (size, size))
+    member = np.concatenate([np.arange(clusters), rng.integers(0, clusters, size)])[:size]
+    member = np.unique(member, return_inverse=True)[1]
+    sums = np.eye(member.max() + 1, dtype=np.int64)[member].T
+    cells, known, total = sums @ table @ sums.T, kernel.known_values(), int(table.sum())
+    wanted = plain_exchange(member, table)
+    before = member.copy()
+    moved = kernel.exchange(
+        member, cells, sparse(table), sparse(table.T), table.sum(axis=1), table.sum(axis=0),
+        known, total,
+    )  # fmt: skip
+    assert member.tolist() == wanted.tolist()
+    assert moved == (member != before).sum()
+    sums = np.eye(before.max() + 1, dtype=np.int64)[member].T
+    np.testing.assert_array_equal(cells, sums @ table @ sums.T)
+
+
+def test_rounds_of_exchange_never_lose():
+    bigrams = Bigrams.count(harbour(), 2)
+    found = [information(bigrams, induce(bigrams, 12, exchange=rounds)) for rounds in (0, 1, 2, 50)]
+    assert found == sorted(found)
+    assert found[1] > found[0] + 0.01
+    assert len(induce(bigrams, 12, exchange=3).paths) == 12
 
 
 def story(clusters=6):

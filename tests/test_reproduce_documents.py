@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from skipchain.reproduce import Run, Table, reproduce, thesis
+from skipchain.reproduce import ner_knowledge as knowledge
 from skipchain.reproduce import nonlocal_conll as conll
 from skipchain.reproduce import nonlocal_seminars as seminars
 from skipchain.reproduce.table import FAILS, HOLDS, Row
@@ -51,6 +52,17 @@ def test_factors_gain_on_announcements():
     assert rows[seminars.LEARNED].measured > rows[seminars.LOCAL].measured
     assert set(of(table, "F1 STIME")) == set(rows)
     assert len(said) == 2 * seminars.FOLDS + len(rows)
+
+
+def test_knowledge_gains_on_names():
+    said = []
+    table = reproduce("ner-knowledge", Run(quick=True, say=said.append))
+    rows = of(table, "F1 testb")
+    assert rows[knowledge.ALL].measured > rows[knowledge.LOCAL].measured
+    assert rows[knowledge.LISTS].measured > rows[knowledge.LOCAL].measured
+    assert set(knowledge.PUBLISHED) <= set(rows)
+    log = table.sections[0].split("\n\n")[1].split("\n")
+    assert len(log) == len(rows)  # every configuration has labelled testb once
 
 
 def test_the_thesis_is_its_tables(monkeypatch):

@@ -33,6 +33,12 @@ def brown(
     ],
     clusters: Annotated[int, typer.Option("--clusters", "-c", min=1, help="How many.")] = 500,
     min_count: Annotated[int, typer.Option(min=1, help="Leave out rarer words.")] = 5,
+    exchange: Annotated[
+        int,
+        typer.Option(
+            metavar="ROUNDS", min=0, help="Rounds in which words move to better clusters."
+        ),
+    ] = 0,
     tokenised: Annotated[
         bool,
         typer.Option(
@@ -81,7 +87,11 @@ def brown(
     ):
         task = bar.add_task("clustering", total=len(bigrams.words))
         found = induce(
-            bigrams, clusters, min_count, progress=lambda done, _: bar.update(task, completed=done)
+            bigrams,
+            clusters,
+            min_count,
+            exchange=exchange,
+            progress=lambda done, _: bar.update(task, completed=done),
         )
     mutual = information(bigrams, found)
     found.write(output, overwrite=overwrite)

@@ -26,7 +26,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 KNOWN = 1 << 14  # values of f that are looked up
-TIE = 1e-9  # nats; losses this close are the same, and the pair of lower slots is merged
+TIE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken
 
 
 class Slots(NamedTuple):
@@ -42,6 +42,9 @@ class Slots(NamedTuple):
     firsts: NDArray[np.int64]  # [S], R(a)
     seconds: NDArray[np.int64]  # [S], K(a)
     used: NDArray[np.bool_]  # [S]
+    touched: NDArray[np.bool_]  # [S], changed since the best pair was sought
+    least: NDArray[np.float64]  # [S], the least loss with a later slot
+    partner: NDArray[np.int64]  # [S], that slot; a itself where there is none
     root: NDArray[np.int64]  # [S], the word that stands for the cluster
     parent: NDArray[np.int64]  # [V], towards that word
     slot: NDArray[np.int64]  # [V], the slot of a word that stands for a cluster
@@ -50,14 +53,21 @@ class Slots(NamedTuple):
     @classmethod
     def empty(cls, slots: int, words: int) -> Slots:
         """No cluster yet."""
-        numbers = np.arange(KNOWN, dtype=np.float64)
         return cls(
             np.zeros((slots, slots), np.int64), np.zeros((slots, slots), np.int64),
             np.full((slots, slots), np.inf), np.zeros((slots, slots)), np.zeros((slots, slots)),
             np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.full(slots, -1),
-            np.arange(words), np.full(words, -1), numbers * np.log(np.maximum(numbers, 1.0)),
+            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(slots, np.bool_),
+            np.full(slots, np.inf), np.arange(slots), np.full(slots, -1),
+            np.arange(words), np.full(words, -1), known_values(),
         )  # fmt: skip
+
+
+def known_values() -> NDArray[np.float64]:
+    """f(0), f(1) …, to be looked up."""
+    numbers = np.arange(KNOWN, dtype=np.float64)
+    found: NDArray[np.float64] = numbers * np.log(np.maximum(numbers, 1.0))
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -98,30 +108,65 @@ def join_all(slots, total):
 
 @njit(nogil=True, cache=True)
 def best_pair(slots, total):
-    """The pair of slots whose merge loses least, and T times the loss."""
+    """The pair of slots whose merge loses least, and T times the loss.
+
+    Only pairs with a slot that has been touched since the last call can have changed. Of each slot
+    the least loss with a later one is kept, and sought anew only where it may have grown.
+    """
     size = slots.used.shape[0]
-    firsts, seconds = slots.firsts.astype(np.float64), slots.seconds.astype(np.float64)
-    own, losses = np.empty(size), np.empty(size)
+    own = np.empty(size)
     for a in range(size):
-        own[a] = firsts[a] * _log(slots.left[a]) + seconds[a] * _log(slots.right[a])
-    first, second, best, bound = -1, -1, np.inf, np.inf
+        own[a] = _margin(slots, a)
+    touched = np.nonzero(slots.touched)[0]
     for a in range(size):
-        if not slots.used[a]:
+        if slots.touched[a] or slots.touched[slots.partner[a]]:
+            _seek_partner(slots, own, a)
             continue
-        structure, lefts, rights = slots.structure[a], slots.left_logs[a], slots.right_logs[a]
-        for b in range(a + 1, size):  # apart from the comparison, so that it is vectorised
-            losses[b] = (
-                structure[b]
-                + (firsts[a] + firsts[b]) * lefts[b]
-                + (seconds[a] + seconds[b]) * rights[b]
-                - own[a]
-                - own[b]
-            )
-        for b in range(a + 1, size):
-            if losses[b] < bound:
-                first, second, best = a, b, losses[b]
-                bound = best - TIE * total
-    return first, second, best
+        for b in touched:
+            if b > a:
+                loss = _loss(slots, own, a, b)
+                if loss < slots.least[a]:
+                    slots.least[a], slots.partner[a] = loss, b
+    slots.touched[:] = False
+    bar = slots.least.min() + TIE * total
+    first = 0
+    while slots.least[first] > bar:
+        first += 1
+    for second in range(first + 1, size):
+        loss = _loss(slots, own, first, second)
+        if loss <= bar:
+            return first, second, loss
+    return first, slots.partner[first], slots.least[first]
+
+
+@njit(nogil=True, cache=True)
+def _seek_partner(slots, own, a):
+    """The later slot that is best merged with a, and the loss."""
+    slots.least[a], slots.partner[a] = np.inf, a
+    if not slots.used[a]:
+        return
+    for b in range(a + 1, slots.used.shape[0]):
+        loss = _loss(slots, own, a, b)
+        if loss < slots.least[a]:
+            slots.least[a], slots.partner[a] = loss, b
+
+
+@njit(nogil=True, cache=True)
+def _margin(slots, a):
+    """What a's margins take off the information."""
+    return slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+
+
+@njit(nogil=True, cache=True)
+def _loss(slots, own, a, b):
+    """T times the loss of merging a and b, a < b; ``own`` [S] is what margins take off."""
+    return (
+        slots.structure[a, b]
+        + (slots.firsts[a] + slots.firsts[b]) * slots.left_logs[a, b]
+        + (slots.seconds[a] + slots.seconds[b]) * slots.right_logs[a, b]
+        - own[a]
+        - own[b]
+    )
 
 
 @njit(nogil=True, cache=True)
@@ -132,7 +177,7 @@ def information(slots, total):
     for a in range(size):
         for b in range(size):
             found += _f(slots.known, slots.pairs[a, b])
-        found -= slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+        found -= _margin(slots, a)
         taken += slots.firsts[a]
     return (found + taken * np.log(max(total, 1))) / max(total, 1)
 
@@ -144,6 +189,58 @@ def members(slots):
     for w in range(found.shape[0]):
         found[w] = slots.slot[_root(slots.parent, w)]
     return found
+
+
+@njit(nogil=True, cache=True)
+def exchange(member, table, after, before, left, right, known, total):
+    """Move each word, in order, to the cluster where it leaves most information; how many moved.
+
+    member [V] is the cluster of each word and table [C, C] how often one follows another; both
+    change in place. Here all words are taken in, so that T · MI = Σ_ab f(n(a, b)) − Σ_a f(l(a)) −
+    Σ_b f(r(b)) + f(T), and it never falls. A word stays where another cluster is no better by
+    `TIE`, or where it is alone. The rest is as in `absorb`. (Martin, Liermann and Ney, 1998.)
+    """
+    size = table.shape[0]
+    turned = table.T.copy()
+    firsts, seconds = table.sum(axis=1), turned.sum(axis=1)
+    sizes = np.bincount(member, minlength=size)
+    row, column, gains = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
+    moved = 0
+    for w in range(member.shape[0]):
+        home = member[w]
+        if sizes[home] == 1:
+            continue
+        own = _beside_clusters(member, after, w, row)
+        _beside_clusters(member, before, w, column)
+        _shift(table, turned, row, column, own, home, -1)
+        firsts[home] -= left[w]
+        seconds[home] -= right[w]
+        followers, precursors = _nonzero(row), _nonzero(column)
+        for b in range(size):
+            gain = _f(known, firsts[b]) - _f(known, firsts[b] + left[w])
+            gain += _f(known, seconds[b]) - _f(known, seconds[b] + right[w])
+            gain += _f(known, table[b, b] + row[b] + column[b] + own) - _f(known, table[b, b])
+            for d in followers:
+                if d != b:
+                    gain += _f(known, table[b, d] + row[d]) - _f(known, table[b, d])
+            for d in precursors:
+                if d != b:
+                    gain += _f(known, turned[b, d] + column[d]) - _f(known, turned[b, d])
+            gains[b] = gain
+        best = np.argmax(gains)
+        if gains[best] <= gains[home] + TIE * total:
+            best = home
+        _shift(table, turned, row, column, own, best, 1)
+        firsts[best] += left[w]
+        seconds[best] += right[w]
+        row[:] = 0
+        column[:] = 0
+        if best != home:
+            sizes[home] -= 1
+            sizes[best] += 1
+            member[w] = best
+            moved += 1
+    return moved
 
 
 # Steps -------------------------------------------------------------------------------------------
@@ -188,6 +285,31 @@ def _beside(slots, side, w, counts):
         else:
             counts[slots.slot[_root(slots.parent, words[k])]] += numbers[k]
     return own
+
+
+@njit(nogil=True, cache=True)
+def _beside_clusters(member, side, w, counts):
+    """Add up what stands beside word w, by cluster; returns how often it is w itself."""
+    indptr, words, numbers = side
+    own = 0
+    for k in range(indptr[w], indptr[w + 1]):
+        if words[k] == w:
+            own = numbers[k]
+        else:
+            counts[member[words[k]]] += numbers[k]
+    return own
+
+
+@njit(nogil=True, cache=True)
+def _shift(table, turned, row, column, own, c, sign):
+    """Put a word's neighbours into cluster c of a table, or (sign −1) take them out."""
+    for d in range(table.shape[0]):
+        table[c, d] += sign * row[d]
+        table[d, c] += sign * column[d]
+        turned[d, c] += sign * row[d]
+        turned[c, d] += sign * column[d]
+    table[c, c] += sign * own
+    turned[c, c] += sign * own
 
 
 @njit(nogil=True, cache=True)
@@ -237,6 +359,7 @@ def _insert(slots, s, row, column, own, left, right):
     slots.left[s], slots.right[s] = left, right
     slots.used[s] = True
     followers, precursors = _nonzero(n[s]), _nonzero(t[s])
+    _touch(slots, s, followers, precursors)
     for beside, counts in ((followers, n[s]), (precursors, t[s])):
         for i in range(beside.shape[0]):
             a = beside[i]
@@ -254,6 +377,14 @@ def _insert(slots, s, row, column, own, left, right):
             value += _g(known, t[a, c], t[s, c])
         structure[min(a, s), max(a, s)] = value + _block(slots, a, s)
     _relate(slots, s)
+
+
+@njit(nogil=True, cache=True)
+def _touch(slots, s, followers, precursors):
+    """Mark s and what stands beside it: only pairs with one of these can lose otherwise."""
+    slots.touched[s] = True
+    slots.touched[followers] = True
+    slots.touched[precursors] = True
 
 
 @njit(nogil=True, cache=True)
@@ -278,6 +409,8 @@ def _merge(slots, a, b):
     rest = np.nonzero(others)[0]
     fresh = np.zeros(size)
     followers, precursors = _nonzero(n[gone]), _nonzero(t[gone])
+    _touch(slots, gone, followers, precursors)
+    slots.touched[keep] = True
     for c in rest:  # the pairs of the new cluster, but for itself as a context
         value = structure[min(c, keep), max(c, keep)] - _block(slots, keep, c)
         value -= _context(slots, keep, c, keep) + _context(slots, keep, c, gone)

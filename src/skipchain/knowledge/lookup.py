@@ -79,7 +79,8 @@ class Lookup:
         for _, stop, names in found:
             kind = lookup._type(names)
             if stop < len(words) and free[stop]:
-                longer[kind][owner[stop] == owner[stop - 1] >= 0] += 1
+                same = owner[stop] == owner[stop - 1] >= 0
+                longer[kind][same and gold[owner[stop]][2] == kind] += 1
         yes = (kind for kind, counts in longer.items() if counts[True] > counts[False])
         return replace(lookup, extended=frozenset(yes) - {NOTHING})
 

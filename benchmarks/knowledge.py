@@ -1,0 +1,57 @@
+"""What knowledge costs: matching lexicons, and tagging by the full recipe from file to file."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from benchmarks.setting import command, path, seconds
+from skipchain import CRF, Corpus, save
+from skipchain.datasets import data_set, root
+from skipchain.knowledge.lists import read_lexicon
+from skipchain.parallel import Workers
+from skipchain.recipes import recipe
+
+COLUMNS = "word,pos,chunk,label"
+COPIES = 8  # of testb in the file that is tagged
+PHRASES = 200.0  # MB that half a million phrases may take
+
+
+def measure(report, setting):
+    train, test = (data_set("conll2003").read(part) for part in ("train", "testb"))
+    lists = root() / "gazetteers" / "illinois"
+    os.environ["SKIPCHAIN_CACHE"] = str(setting.folder / "cache")
+    lexicon = read_lexicon(lists)
+    report.add(
+        "tokens a second that a lexicon is matched with, one core",
+        train.n_tokens / seconds(partial(lexicon.columns, train, Workers(1)), setting.repeat), 1e6,
+    )  # fmt: skip
+    report.add(
+        f"MB of {len(lexicon):,} phrases", lexicon.phrases.nbytes / 2**20, PHRASES, at_most=True
+    )
+    report.add("s to read them again", seconds(partial(read_lexicon, lists), 3), 1.0, at_most=True)
+    features = recipe(
+        "ner-full", lexicons=lexicon, clusters=root() / "brown-clusters/bllip-clusters.txt.xz",
+        folds=2, epochs=10,
+    )  # fmt: skip
+    file = setting.folder / "full.skip"
+    save(CRF(features, epochs=10).fit(train), file, overwrite=True)
+    many = setting.folder / "many.conll"
+    text = Corpus.concatenate([test] * COPIES)
+    text.write(many, overwrite=True)
+    spent = seconds(
+        partial(
+            command, "tag", file, many, "--columns", COLUMNS, "-o", setting.folder / "out.conll",
+            "--overwrite",
+        ),
+        3,
+    )  # fmt: skip
+    one = seconds(
+        partial(
+            command, "tag", file, path("conll2003", "testb"), "--columns", COLUMNS, "-o",
+            setting.folder / "out.conll", "--overwrite",
+        ),
+        3,
+    )  # fmt: skip
+    report.console.print(f"testb alone, with the start of the process: {one:.2f} s")
+    report.add("tokens a second by the full recipe, file to file", text.n_tokens / spent, 100_000)
