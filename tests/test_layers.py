@@ -29,7 +29,7 @@ LAYERS = [
     {"objectives", "inference", "knowledge"},
     {"models"},
     {"modelfile", "recipes"},
-    {"tagger", "datasets", "examples", "problems"},
+    {"tagger", "boxed", "datasets", "examples", "problems"},
     {"comparison"},
     {"reproduce"},
     {"cli"},

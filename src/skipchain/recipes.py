@@ -19,6 +19,7 @@ from skipchain.knowledge.vectors import Vectors
 from skipchain.knowledge.wordcolumns import Clustered, Embedded
 from skipchain.models import make_estimator
 from skipchain.models.labeller import Labeller
+from skipchain.models.model import Model
 from skipchain.models.stages import FirstStage
 
 RECIPES = {
@@ -34,7 +35,7 @@ def recipe(
     clusters: Clusters | str | Path | None = None,
     vectors: Vectors | str | Path | None = None,
     features: str | Path | None = None,
-    first: Labeller | None = None,
+    first: Labeller | Model | None = None,
     folds: int = 5,
     **settings: Any,
 ) -> Templates:
@@ -53,7 +54,7 @@ def recipe(
         sources.
     first, folds
         The estimator of the first model (a CRF with the same features, unless told), and the parts
-        in which it is cross-fitted.
+        in which it is cross-fitted; or a model that has learnt already, from other data.
     settings
         Of the first model.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain import boxed
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
 
 
 def load(
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     functions: Mapping[str, UserView] | None = None,
     threads: int | None = None,
 ) -> Tagger:
-    """A tagger from a model file.
+    """A tagger from a model file; without one, the English model that comes with the package.
 
     ``functions`` are views of the author's own, where the model was trained with any; ``threads``
     None uses all cores.
+
+    >>> found = load().tag("Angela Merkel was born in Hamburg.")
+    >>> [(entity.text, entity.label) for entity in found.entities]
+    [('Angela Merkel', 'PER'), ('Hamburg', 'LOC')]
     """
-    return Tagger(load_model(path, functions), threads)
+    return Tagger(load_model(boxed.path() if path is None else path, functions), threads)
 
 
 @dataclass(frozen=True, slots=True)

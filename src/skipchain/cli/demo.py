@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,12 +13,14 @@ import typer
 from skipchain.cli.options import Threads
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.text import Text
 
     from skipchain.corpus import Corpus
 
 COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 SHOWN = 3  # documents shown in the terminal
+BEFORE, AFTER = 3, 4  # words shown around a name
 TEXT = (
     "Ferry strike ends. HALVERTON - Mayor Ingrid Aske met Tomas Brandt of Calder Marine Group "
     "in Ostley on Friday. Brandt said Calder would pay."
@@ -29,7 +33,10 @@ def demo(
     ] = "demo",
     threads: Threads = None,
 ) -> None:
-    """Train on part of a small built-in corpus, score the rest, and show what was found."""
+    """Train on part of a small built-in corpus, score the rest, and show what was found.
+
+    Then the English model that comes with the package tags a story.
+    """
     from rich.console import Console
 
     from skipchain.cli.compiling import compile_notice
@@ -60,10 +67,7 @@ def demo(
     console.print("[bold]2. Score[/bold] it on the stories it has not seen.")
     console.print(render(evaluate(test, found.corpus)))
     console.print("\n[bold]3. Look[/bold] at what it found.\n")
-    kinds = {kind: COLOURS[k % len(COLOURS)] for k, kind in enumerate(found.spans.names)}  # type: ignore[union-attr]
-    console.print(
-        "   " + "  ".join(f"[{c} reverse] {kind} [/]" for kind, c in kinds.items()) + "\n"
-    )
+    kinds = legend(console, found.spans.names)  # type: ignore[union-attr]
     for number in range(SHOWN):
         console.print(coloured(found.corpus.document(number), kinds))
         console.print()
@@ -77,15 +81,75 @@ def demo(
         page, "html", title="Stories tagged by skipchain", confidences=found.confidences,
         overwrite=True
     )  # fmt: skip
-    console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)")
+    console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)\n")
+    tell_story(console, threads)
     console.print("\n[bold]Try next[/bold]")
     for command in (
+        "skipchain tag --text 'Angela Merkel was born in Hamburg.'",
         f"skipchain tag {model} --text 'Mayor Aske flew to Oslo.'",
         f"skipchain explain {model} --text 'Mayor Aske flew to Oslo.' --token Oslo",
         f"skipchain inspect {model} --label S-LOC --top 5",
         "skipchain train YOURS.conll --dev HELD_OUT.conll -o yours.skip",
     ):
         console.print(f"   {command}", soft_wrap=True)
+
+
+def tell_story(console: Console, threads: int | None) -> None:
+    """Tag a story with the model in the box, and show what the document changed."""
+    from skipchain.cli.compiling import compile_notice
+    from skipchain.examples import story
+    from skipchain.io.text import parse_plain
+    from skipchain.tagger import load
+
+    console.print("[bold]5. Open the box:[/bold] an English model comes with the package.\n")
+    tagger, corpus = load(threads=threads), parse_plain(story())
+    with compile_notice():
+        found = tagger.predict(corpus)
+        alone = tagger.predict(corpus, decoder="viterbi").corpus
+    kinds = legend(console, found.spans.names)  # type: ignore[union-attr]
+    console.print(coloured(found.corpus, kinds))
+    changes = changed(alone, found.corpus)
+    console.print(
+        "\nIn the end it makes names keep their type through a document. Without this step, "
+        "these would be labelled otherwise:\n"
+        if changes
+        else "\nIn the end it makes names keep their type through a document; they did already."
+    )
+    for words, old, new in changes:
+        console.print(f"   {old:>5} → {new:5} {words}")
+
+
+def changed(alone: Corpus, together: Corpus) -> list[tuple[str, str, str]]:
+    """Words whose type differs, in brackets among those around them; the one type, the other."""
+    words = together.words.tolist()
+    pairs = list(zip(types(alone), types(together), strict=True))
+    bounds = together.sentences.tolist()
+    found = []
+    for start, stop in pairwise(bounds):
+        for (old, new), run in groupby(range(start, stop), key=lambda k: pairs[k]):
+            if old != new:
+                own = list(run)
+                before = words[max(start, own[0] - BEFORE) : own[0]]
+                after = words[own[-1] + 1 : min(stop, own[-1] + 1 + AFTER)]
+                name = f"\\[{' '.join(words[k] for k in own)}]"  # a bracket, not a style
+                found.append((" ".join([*before, name, *after]), old, new))
+    return found
+
+
+def types(corpus: Corpus) -> list[str]:
+    """The type of the span that each token is in."""
+    found = ["O"] * corpus.n_tokens
+    for start, stop, kind in corpus.spans():
+        found[start:stop] = [kind] * (stop - start)
+    return found
+
+
+def legend(console: Console, names: Sequence[str]) -> dict[str, str]:
+    """Print the colours of span types, and give them."""
+    kinds = {kind: COLOURS[k % len(COLOURS)] for k, kind in enumerate(names)}
+    console.print("   " + "  ".join(f"[{c} reverse] {kind} [/]" for kind, c in kinds.items()))
+    console.print()
+    return kinds
 
 
 def coloured(corpus: Corpus, kinds: dict[str, str]) -> Text:

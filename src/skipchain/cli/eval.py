@@ -19,6 +19,7 @@ from skipchain.cli.options import (
     Scheme,
     Threads,
     decoding,
+    model_and_file,
     print_json,
     read_corpora,
     require_labels,
@@ -36,9 +37,14 @@ def evaluate(
         str, typer.Argument(metavar="MODEL|GOLD", help="A model file, or the gold labels.")
     ],
     second: Annotated[
-        str,
-        typer.Argument(metavar="FILE|PREDICTED", help="The file to tag, or the predicted labels."),
-    ],
+        str | None,
+        typer.Argument(
+            metavar="[FILE|PREDICTED]",
+            help="The file to tag, or the predicted labels; one labelled file alone is tagged by "
+            "the English model that comes with the package.",
+            show_default=False,
+        ),
+    ] = None,
     decoder: Decoder = None,
     beam: Beam = None,
     samples: Samples = None,
@@ -68,13 +74,16 @@ def evaluate(
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
     began = time.perf_counter()
     without = None
-    if is_model_file(first):
+    model, file = model_and_file(first, second)
+    if model is None or is_model_file(first) or file is None:
         from skipchain.tagger import load
 
-        tagger = with_samples(load(first, threads=threads), samples)
+        if file is None:
+            raise SkipchainError(f"give a labelled file to score {model} on")
+        tagger = with_samples(load(model, threads=threads), samples)
         tagger.model.check_decoder(**steps)
-        gold = read_corpora([second], **how)  # type: ignore[arg-type]
-        require_labels(gold, second)
+        gold = read_corpora([file], **how)  # type: ignore[arg-type]
+        require_labels(gold, file)
         predicted = tagger.predict(gold, **steps).corpus
         without = _without_factors(tagger, gold, decoder)
     elif decoder is not None or beam is not None or samples is not None:
@@ -85,8 +94,8 @@ def evaluate(
     else:
         gold = read_corpora([first], **how)  # type: ignore[arg-type]
         require_labels(gold, first)
-        predicted = read_corpora([second], **how)  # type: ignore[arg-type]
-        require_labels(predicted, second)
+        predicted = read_corpora([file], **how)  # type: ignore[arg-type]
+        require_labels(predicted, file)
     evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Json, Scheme, print_json, read_corpora
+from skipchain.cli.options import Columns, Format, Json, OneModel, Scheme, print_json, read_corpora
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ SPOKEN_FOR = 3  # parents whose features are shown
 
 
 def explain(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     token: Annotated[
         str,
         typer.Option(
@@ -33,6 +32,7 @@ def explain(
             " once. Write =1984 for a word that is a number."
         ),
     ],
+    model: OneModel = None,
     text: Annotated[str | None, typer.Option(help="The text that the token stands in.")] = None,
     file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A file instead of a text ('-': stdin).")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from skipchain.cli.options import Json, Overwrite, print_json, say
+from skipchain.cli.options import Json, OneModel, Overwrite, print_json, say
 from skipchain.grid import fitting
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LEAST_SHARE = 0.05  # percent; what is rarer is not named
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: OneModel = None,
     top: Annotated[int, typer.Option(min=1, help="How many features to show per label.")] = 10,
     label: Annotated[
         list[str] | None, typer.Option(help="Show only this label (may be given several times).")
@@ -41,6 +41,7 @@ def inspect(
     rules, and what each kind of edge has learnt. Of a model with label features: what they look
     for. Of hidden states: what each of them emits, and which states follow it.
     """
+    from skipchain import boxed
     from skipchain.cli.pictures import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
@@ -48,7 +49,8 @@ def inspect(
     from skipchain.models.rbmpictures import weight_pictures
     from skipchain.models.summary import summarise
 
-    loaded = load_model(model)
+    path = boxed.path() if model is None else Path(model)
+    loaded = load_model(path)
     for name in label or []:
         if name not in loaded.labels:
             raise SkipchainError(
@@ -57,7 +59,7 @@ def inspect(
     if plot is not None:
         if not isinstance(loaded, RBMModel):
             raise SkipchainError(f"--plot draws label features, and a {loaded.kind} has none")
-        drawn = write_pictures(weight_pictures(loaded), plot, Path(model).stem, overwrite=overwrite)
+        drawn = write_pictures(weight_pictures(loaded), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
     summary = summarise(loaded, top=top, labels=label)

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.tagger import Tagger
 
+OneModel = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[MODEL]",
+        help="A model file; without one, the English model that comes with the package.",
+        show_default=False,
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -86,6 +94,18 @@ Threads = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
+
+
+def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:
+    """The model (None: the one that comes with the package) and the file that arguments name.
+
+    One argument alone is the model if it is a model file or is called like one, else the file.
+    """
+    from skipchain.modelfile import is_model_file
+
+    if first is None or second is not None or first.endswith(".skip") or is_model_file(first):
+        return first, second
+    return None, first
 
 
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:

@@ -13,11 +13,13 @@ from skipchain.cli.options import (
     Decoder,
     Format,
     Label,
+    OneModel,
     Overwrite,
     Samples,
     Scheme,
     Threads,
     decoding,
+    model_and_file,
     read_corpora,
     say,
     with_samples,
@@ -33,8 +35,13 @@ FREE = ("_", "?")  # labels that leave a token free under --force
 
 
 def tag(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="What to tag ('-': stdin).")] = "-",
+    model: OneModel = None,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FILE]", help="What to tag; stdin unless told.", show_default=False
+        ),
+    ] = None,
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="OUT", help="Where to write ('-': stdout).")
@@ -74,13 +81,17 @@ def tag(
     threads: Threads = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Label a file, standard input or a given text."""
+    """Label a file, standard input or a given text.
+
+    One argument that is not a model file is the file to tag: skipchain tag story.txt
+    """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.tagged import write_tagged
-    from skipchain.io.files import check_target
+    from skipchain.io.files import STANDARD, check_target
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 
+    model, given = model_and_file(model, file)
     wanted = _output_format(to, output)
     how = decoding(decoder, beam)
     if nbest < 0:
@@ -89,8 +100,10 @@ def tag(
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
     if marginals and wanted not in ("conll", "jsonl", "html"):
         raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
-    if text is not None and file != "-":
-        raise SkipchainError("give a file or --text, not both")
+    if text is not None and given not in (None, STANDARD):
+        told = f"{given} is no model, so it is the file to tag; " if file is None else ""
+        raise SkipchainError(f"{told}give a file or --text, not both")
+    source = given or STANDARD
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
     tagger = with_samples(load(model, threads=threads), samples)
@@ -100,10 +113,10 @@ def tag(
             raise SkipchainError("--text is empty; there is nothing to tag")
         corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
-        if file == "-" and sys.stdin.isatty():
+        if source == STANDARD and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([file], format=format, columns=columns, label=label, scheme=scheme)
-    forced = _forced(corpus, tagger, file) if force else None
+        corpus = read_corpora([source], format=format, columns=columns, label=label, scheme=scheme)
+    forced = _forced(corpus, tagger, source) if force else None
     with compile_notice():
         found = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,

@@ -1,4 +1,4 @@
-"""A small annotated corpus that comes with the package."""
+"""A small annotated corpus and a story without labels that come with the package."""
 
 from __future__ import annotations
 
@@ -16,3 +16,12 @@ def harbour() -> Corpus:
     """
     with as_file(files(__name__) / "harbour.conll") as path:
         return read(path, "conll", columns=("word", "label"), scheme="iob2")
+
+
+def story() -> str:
+    """A little news story from an invented valley, as plain text, whose names come again.
+
+    >>> story().split("\\n")[0]
+    'Old bridge to stay'
+    """
+    return (files(__name__) / "story.txt").read_text(encoding="utf-8")

