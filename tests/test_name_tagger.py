@@ -168,6 +168,9 @@ def test_candidates_of_names():
     assert names_in("One Two Three Four Five Six") == []  # longer than a name
     assert not is_part("1999")
     assert not is_part("May")
+    assert not is_part("mid-April")
+    assert not is_part("élan")
+    assert is_part("Élan")
 
 
 def test_candidates_of_nouns():

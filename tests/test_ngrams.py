@@ -147,6 +147,8 @@ def test_a_store_is_replaced_only_when_told(tmp_path):
     other.mkdir()
     with pytest.raises(SkipchainError, match="is no n-gram store"):
         NgramStore.count([corpus_of(TEXT)], other, overwrite=True)
+    with pytest.raises(SkipchainError, match="for patterns; name another"):
+        NgramStore.count([corpus_of(TEXT)], tmp_path / "a[1]")
     with pytest.raises(SkipchainError, match="make it first"):
         NgramStore.count([corpus_of(TEXT)], tmp_path / "no" / "store")
 

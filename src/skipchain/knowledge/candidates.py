@@ -16,7 +16,7 @@ from skipchain.knowledge.wordlists import (
 
 LONGEST = 3  # words, without particles
 INITIAL = re.compile(r"(?:[^\W\d_]\.-?)+")
-NAME = re.compile(r"(?:[A-Za-z]{2,3}-)?[^\W\d_a-z]")  # how a word of a name begins: Ada, al-Asad
+ARTICLE = re.compile(r"(?:a[dlnrstz]|ash|el|ben|ibn)-(?=.)")  # al-Asad
 WORD = re.compile(r"[^\W\d_][\w'.-]*")
 OPENING = ('"', "``", "“", "'", "(", "-", ":")
 SHOUTED = 0.7  # of the words in capitals: a headline, where they tell nothing
@@ -81,7 +81,7 @@ def is_part(word: str) -> bool:
     """Whether a word may be part of a person's name."""
     if INITIAL.fullmatch(word) and word[0].isupper():
         return True
-    if not NAME.match(word) or not WORD.fullmatch(word):
+    if not ARTICLE.sub("", word, count=1)[:1].isupper() or not WORD.fullmatch(word):
         return False
     own = plain(word)
     return own not in NEVER and not is_group(word)

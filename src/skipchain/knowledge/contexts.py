@@ -13,6 +13,7 @@ from skipchain.knowledge.ngrams.pattern import END, START
 DIGITS = re.compile(r"\d+")
 DOUBT = 3.0  # occurrences of no class that every context is thought to have
 SEEN = 3  # occurrences from which on two words tell more than one
+PAIRS = ("l2 ", "r2 ")  # how the names of contexts of two words begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Contexts:
         base = math.log(prior / (1.0 - prior))
         odds = {}
         for name, (yes, count) in counts.items():
-            if count >= SEEN or not name[1].isdigit():
+            if count >= SEEN or not name.startswith(PAIRS):
                 person = yes + DOUBT * prior
                 odds[name] = math.log(person / (count + DOUBT - person)) - base
         return cls(odds)

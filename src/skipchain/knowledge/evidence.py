@@ -37,7 +37,9 @@ class Evidence:
     sources: tuple[PropertyCounts, ...]
     measure: str = "margin"
     matching: str = "partial"
-    _scores: dict[str, float | None] = field(default_factory=dict, repr=False, compare=False)
+    _scores: dict[str, float | None] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         check_measure(self.measure)

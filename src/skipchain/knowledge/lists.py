@@ -126,6 +126,7 @@ def tokenized(
 ) -> Lexicon:
     """A lexicon of phrases that are cut into tokens as running text is.
 
+    >>> from skipchain import Corpus
     >>> corpus = Corpus.of([["St.", "John", "'s"]])
     >>> tokenized({"place": ["St. John's"]}).find(corpus)[1]
     array([3], dtype=int32)

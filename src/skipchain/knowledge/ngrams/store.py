@@ -272,6 +272,10 @@ def building(path: str | Path, overwrite: bool, memory: str) -> Iterator[tuple[T
 
 def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
     """Refuse a folder that is no store, and a store that shall stay, before any work is done."""
+    if any(sign in str(target) for sign in "*?["):
+        raise SkipchainError(
+            f"cannot write {path}: DuckDB takes *, ? and [ in a path for patterns; name another"
+        )
     if not target.exists():
         if not target.parent.is_dir():
             raise SkipchainError(
