@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, cli, load, save
+from skipchain.corpus.folds import document_folds
 from skipchain.errors import (
     ModelFileError,
     ParameterError,
@@ -26,8 +27,11 @@ from skipchain.inference.scores import Recalled
 from skipchain.models.hmm import HMM
 from skipchain.models.mop import MoPMEMM
 from skipchain.models.perceptron import Perceptron
+from skipchain.models.recalling import FOLDS
 from skipchain.parallel import Workers
+from skipchain.schemes import convert
 
+ATTACHED = Recall.attached
 TEXT = "word[-1]\nshape\nsuffix(2)\nhistory(lower)"
 
 
@@ -223,6 +227,36 @@ def test_a_name_is_what_it_was_before(kind):
     assert recalled[names.index("S-PER"), names.index("S-LOC")] < -0.1
 
 
+def test_what_is_recalled_in_training_was_predicted_by_others(monkeypatch):
+    train = mentions(0, 20)
+    seen = []
+    monkeypatch.setattr(Recall, "attached", lambda self, rows, labels, earlier, size: (
+        seen.append(labels), ATTACHED(self, rows, labels, earlier, size))[1])  # fmt: skip
+    memm = MEMM("word[-1]\nlower\nhistory(lower)", epochs=5, seed=3).fit(train)
+    fold = document_folds(train, FOLDS, seed=3)
+    tokens = np.repeat(np.repeat(fold, np.diff(train.documents)), np.diff(train.sentences))
+    expected = np.empty(train.n_tokens, object)
+    for number in range(FOLDS):
+        rest = train.take_documents(np.flatnonzero(fold != number))
+        held = train.take_documents(np.flatnonzero(fold == number)).without_labels()
+        plain = MEMM("word[-1]\nlower", epochs=5, seed=3, prune=0.0).fit(rest)
+        with Workers(1) as workers:
+            scores = plain.model_.scores(held, workers)
+            found = plain.model_.decode(scores, workers, "greedy").tolist()
+        expected[tokens == number] = found
+    told = [memm.classes_[k] for k in seen[0]]
+    assert np.mean([a == b for a, b in zip(told, expected, strict=True)]) > 0.95
+    gold = convert(train.labels, train.sentences, "iob2", "bioes").tolist()
+    assert told != gold
+    seen.clear()
+    memm = MEMM("word[-1]\nhistory(lower)", epochs=1, folds=1).fit(train)
+    assert [memm.classes_[k] for k in seen[0]] == gold
+    seen.clear()
+    single = Corpus.of([s.words for s in train], [s.labels for s in train], scheme="iob2")
+    memm = MEMM("word[-1]\nhistory(lower)", epochs=1).fit(single)
+    assert [memm.classes_[k] for k in seen[0]] == gold
+
+
 def test_optimisers_threads_starts_and_passes():
     train, test = mentions(0), mentions(1)
     text = "word[-1]\nlower\nhistory(lower)"
@@ -334,6 +368,10 @@ def test_what_a_search_cannot_tell(fitted):
 
 def test_settings_that_do_not_go_with_it():
     corpus = mentions(0, 3)
+    with pytest.raises(ParameterError, match="folds are for a history, and CRF cannot use one"):
+        CRF("word", folds=2).fit(corpus)
+    with pytest.raises(ParameterError, match="folds must be a whole number of at least 1"):
+        MEMM("word\nhistory(lower)", folds=0).fit(corpus)
     with pytest.raises(ParameterError, match="order 1 or 2, got order 3"):
         MEMM("word\nhistory(lower)", order=3).fit(corpus)
     labels = [[None if k else label for k, label in enumerate(s.labels)] for s in corpus]

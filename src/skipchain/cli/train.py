@@ -115,8 +115,8 @@ def train(
         int | None,
         typer.Option(
             metavar="N",
-            help="Parts that --mixing learned (3), rbm-crf beside a kind of model (5), or factors "
-            "(5) cut the data into.",
+            help="Parts that --mixing learned (3), a history (3; 1: gold labels), rbm-crf beside a "
+            "kind of model (5), or factors (5) cut the data into.",
         ),
     ] = None,
     consistency: Annotated[

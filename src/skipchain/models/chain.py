@@ -124,8 +124,7 @@ class ChainModel(Model):
             candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
             data = replace(data, candidates=candidates)
         recall = None
-        if self.recall is not None:
-            assert self.recalled is not None
+        if self.recall is not None and self.recalled is not None:
             recall = Recalled(self.recall.decay, self.recalled)
         return Scores.of(
             data, self.weights, workers, self.constraints, allowed, self.local, self.histories,

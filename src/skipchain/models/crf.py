@@ -49,6 +49,10 @@ class CRF(LogLinear):
         Words of a corpus that occur at least this often in training may only have the labels they
         had there; rarer and unknown words may have any. It holds in training and in decoding: the
         model is a distribution over the labellings that the dictionary leaves. None: no dictionary.
+    folds
+        For MEMM and MaxEnt with a ``history(…)`` among the templates: the parts that the documents
+        are dealt into, each of which is labelled by what was learnt from the others, so that the
+        earlier labels have the errors that they will have in tagging. None is 3; 1: gold labels.
     epochs, rate, dropout, unit_dropout, prune, seed
         For stochastic steps: passes over the data (None: 30, more for little data), size of the
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of

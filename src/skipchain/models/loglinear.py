@@ -73,6 +73,7 @@ class LogLinear(SequenceEstimator):
         dependent: bool = False,
         constraints: str = "decoding",
         dictionary: int | None = None,
+        folds: int | None = None,
         epochs: int | None = None,
         rate: float | None = None,
         dropout: float = 0.5,
@@ -100,6 +101,7 @@ class LogLinear(SequenceEstimator):
         self.dependent = dependent
         self.constraints = constraints
         self.dictionary = dictionary
+        self.folds = folds
         self.epochs = epochs
         self.rate = rate
         self.dropout = dropout
@@ -167,7 +169,9 @@ class LogLinear(SequenceEstimator):
 
     def _check(self) -> None:
         super()._check()
-        self._check_numbers(optional=("period", "max_iterations", "epochs"), real=("l1", "l2"))
+        self._check_numbers(
+            optional=("period", "max_iterations", "epochs", "folds"), real=("l1", "l2")
+        )
         self._check_choices(optimiser=OPTIMISERS, pairs=PAIRS, objective=tuple(OBJECTIVES))
         for name in ("dropout", "unit_dropout"):
             value = getattr(self, name)
@@ -182,6 +186,11 @@ class LogLinear(SequenceEstimator):
             raise ParameterError(
                 f"constraints='training' is for models normalised over whole sequences, which "
                 f"{type(self).__name__} is not; use 'decoding'"
+            )
+        if self.folds is not None and not self.recalls:
+            raise ParameterError(
+                f"folds are for a history, and {type(self).__name__} cannot use one; MEMM and "
+                "MaxEnt can"
             )
         if self.order >= 2 and self.objective != "conditional":
             raise ParameterError(f"objective={self.objective!r} is for chains of order 1")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.dataset import Dataset
@@ -19,6 +20,7 @@ from skipchain.models.chain import ChainModel
 from skipchain.models.fitting import HeldOut, Progress, Watch, carried, require_allowed
 from skipchain.models.inputs import Known, as_input, encode, fit_features
 from skipchain.models.labeller import Labeller, written
+from skipchain.models.recalling import held_out_labels
 from skipchain.parallel import Workers
 from skipchain.potentials import Constraints
 from skipchain.schemes import rewritten, transitions
@@ -68,6 +70,7 @@ class SequenceEstimator(Labeller, ABC):
     order: int = 1
 
     dictionary: int | None = None
+    folds: int | None = None
     model_: ChainModel
     passes_: int = 0
     """How many passes ``partial_fit`` has made."""
@@ -93,7 +96,13 @@ class SequenceEstimator(Labeller, ABC):
         self._check()
         if self.patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        data, blank = self._begin(as_input(X), y)
+        given = as_input(X)
+        data, blank = self._begin(given, y)
+        if blank.recall is not None:
+            assert isinstance(given, Corpus)
+            self._check_recall(blank, data)
+            labels = held_out_labels(self, data, blank, given, progress)
+            blank, data = self._with_recall(blank, data, given, labels)
         first = None
         if start is not None:
             first = carried(_model(start), blank, self.order)
@@ -131,7 +140,6 @@ class SequenceEstimator(Labeller, ABC):
         data = Dataset(rows, offsets, *known.numbers(names))
         blank, data = self._with_dictionary(blank, data, given)
         blank, data = self._with_histories(blank, data)
-        blank, data = self._with_recall(blank, data, given)
         return data, blank
 
     def _fit(
@@ -179,6 +187,7 @@ class SequenceEstimator(Labeller, ABC):
         given = as_input(X)
         if not hasattr(self, "model_"):
             data, blank = once._begin(given, y, classes or ())
+            blank, data = once._with_recall(blank, data, given)
             once._fit(data, blank, None, None, None)
         else:
             blank = self.model_
@@ -237,22 +246,34 @@ class SequenceEstimator(Labeller, ABC):
         return blank, replace(data, rows=rows)
 
     def _with_recall(
-        self, blank: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+        self,
+        blank: ChainModel,
+        data: Dataset,
+        given: Corpus | Sequence[Any],
+        labels: NDArray[np.int32] | None = None,
     ) -> tuple[ChainModel, Dataset]:
-        """Where templates ask for history: the labels of earlier tokens that are alike."""
+        """Where templates ask for history: the labels of earlier tokens that are alike.
+
+        ``labels`` [N] are those that are recalled; the gold ones unless told.
+        """
         recall, earlier = blank.recall, blank.earlier(given)
         if recall is None:
             return blank, data
-        assert data.labels is not None
+        self._check_recall(blank, data)
+        recalled = data.labels if labels is None else labels
+        assert recalled is not None
         assert earlier is not None
-        if data.allowed is not None:
-            raise ParameterError(f"{recall} needs full labels; leave it out for partial ones")
-        if self.order > 2:
-            raise ParameterError(f"{recall} goes with order 1 or 2, got order {self.order}")
         size = len(blank.labels)
         if blank.recalled is None:
             blank = replace(blank, recalled=np.zeros((size, size)))
-        return blank, replace(data, rows=recall.attached(data.rows, data.labels, earlier, size))
+        return blank, replace(data, rows=recall.attached(data.rows, recalled, earlier, size))
+
+    def _check_recall(self, blank: ChainModel, data: Dataset) -> None:
+        """Refuse what does not go with a history."""
+        if data.allowed is not None:
+            raise ParameterError(f"{blank.recall} needs full labels; leave it out for partial ones")
+        if self.order > 2:
+            raise ParameterError(f"{blank.recall} goes with order 1 or 2, got order {self.order}")
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""

@@ -61,15 +61,23 @@ class FirstStage:
                 f"{corpus.n_documents}; mark where documents begin, or use fewer folds"
             )
         deal = document_folds(corpus, self.folds, seed=self.seed)
-        whole = self._fitted(corpus, progress, "the first model")
-        places, parts = [], []
+        held = [np.flatnonzero(deal == number) for number in range(self.folds)]
+        lessons = [("the first model", corpus)]
         for number in range(self.folds):
-            held = np.flatnonzero(deal == number)
             rest = corpus.take_documents(np.flatnonzero(deal != number))
-            name = f"the first model without part {number + 1} of {self.folds}"
-            own = self._fitted(rest, progress, name)
-            parts.append(_predicted(own, corpus.take_documents(held), whole.labels))
-            places.append(_tokens(corpus, held))
+            lessons.append((f"the first model without part {number + 1} of {self.folds}", rest))
+
+        def fitted(lesson: tuple[str, Corpus]) -> Model:
+            return self._fitted(lesson[1], progress, lesson[0])
+
+        # a display shows one training after the other
+        with Workers(1 if progress is not None else self.first.threads) as workers:
+            whole, *others = workers.map(fitted, lessons)
+        parts = [
+            _predicted(own, corpus.take_documents(documents), whole.labels)
+            for own, documents in zip(others, held, strict=True)
+        ]
+        places = [_tokens(corpus, documents) for documents in held]
         order = np.argsort(np.concatenate(places), kind="stable")
         chances = np.concatenate([chances for chances, _ in parts])[order]
         labels = np.concatenate([labels for _, labels in parts])[order]
