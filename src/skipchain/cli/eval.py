@@ -39,7 +39,7 @@ def evaluate(
     second: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FILE|PREDICTED]",
+            metavar="FILE|PREDICTED",
             help="The file to tag, or the predicted labels; one labelled file alone is tagged by "
             "the English model that comes with the package.",
             show_default=False,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OneModel = Annotated[
     str | None,
     typer.Argument(
-        metavar="[MODEL]",
+        metavar="MODEL",
         help="A model file; without one, the English model that comes with the package.",
         show_default=False,
     ),

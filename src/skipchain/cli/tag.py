@@ -38,9 +38,7 @@ def tag(
     model: OneModel = None,
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE]", help="What to tag; stdin unless told.", show_default=False
-        ),
+        typer.Argument(metavar="FILE", help="What to tag; stdin unless told.", show_default=False),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
