@@ -11,7 +11,7 @@ ROOT = Path(skipchain.__file__).parent
 
 # From the bottom up; a module may import from its own layer and those below.
 LAYERS = [
-    {"errors", "kernels", "learn", "parallel", "pictures", "markdown", "grid"},
+    {"errors", "kernels", "learn", "parallel", "pictures", "markdown", "grid", "boxed"},
     {
         "corpus",
         "schemes",
@@ -29,7 +29,7 @@ LAYERS = [
     {"objectives", "inference", "knowledge"},
     {"models"},
     {"modelfile", "recipes"},
-    {"tagger", "boxed", "datasets", "examples", "problems"},
+    {"tagger", "datasets", "examples", "problems"},
     {"comparison"},
     {"reproduce"},
     {"cli"},

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from skipchain import boxed
 from skipchain.errors import ParameterError
 from skipchain.features.source import Source
 from skipchain.features.templates import Templates
@@ -17,6 +18,7 @@ from skipchain.knowledge.lists import read_lexicon
 from skipchain.knowledge.truecase import Truecase
 from skipchain.knowledge.vectors import Vectors
 from skipchain.knowledge.wordcolumns import Clustered, Embedded
+from skipchain.modelfile import load_model
 from skipchain.models import make_estimator
 from skipchain.models.labeller import Labeller
 from skipchain.models.model import Model
@@ -46,7 +48,8 @@ def recipe(
     name
         ``ner-knowledge`` or ``ner-full``.
     lexicons
-        Files of phrases (see `read_lexicon`), folders of them, or a lexicon.
+        Files of phrases (see `read_lexicon`), folders of them, or a lexicon. None: the names and
+        places that come with skipchain; an empty list: no lexicon.
     clusters, vectors
         A file of word clusters (see `Clusters`) and one of word vectors.
     features
@@ -70,7 +73,9 @@ def recipe(
     if name not in RECIPES:
         raise ParameterError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
     sources: list[Source] = []
-    if lexicons is not None:
+    if lexicons is None:
+        sources.append(lexicon_in_the_box())
+    elif isinstance(lexicons, (Lexicon, str, Path)) or lexicons:
         sources.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
     truecase = Truecase.of({})
     if clusters is not None:
@@ -87,3 +92,15 @@ def recipe(
     if name == "ner-full":
         sources.append(FirstStage(first or make_estimator("crf", text, **settings), folds))
     return replace(text, sources=tuple(sources))
+
+
+def lexicon_in_the_box() -> Lexicon:
+    """The names and places that come with skipchain, inside its English model.
+
+    Their origin and licences stand in the model's card.
+
+    >>> lexicon_in_the_box().names
+    ('country', 'state', 'city', 'first', 'last')
+    """
+    templates = load_model(boxed.path()).features.templates
+    return next(source for source in templates.sources if isinstance(source, Lexicon))

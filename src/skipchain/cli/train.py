@@ -63,7 +63,8 @@ def train(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="With --recipe: a file of phrases, or a folder of such files (may be repeated).",
+            help="With --recipe: a file of phrases, or a folder of such files; may be repeated "
+            "(names and places that come with skipchain; 'none' for no lexicon).",
         ),
     ] = None,
     clusters: Annotated[
@@ -344,7 +345,7 @@ def train(
         around |= {name: given.pop(name) for name in ("folds",) if name in given}
     elif around:
         raise SkipchainError(f"--{next(iter(around))} needs --consistency or --factors")
-    knowledge = {"lexicons": lexicons, "clusters": clusters, "vectors": vectors}
+    knowledge = {"lexicons": lexicons or None, "clusters": clusters, "vectors": vectors}
     first = {k: v for k, v in {"threads": threads, "epochs": epochs}.items() if v is not None}
     chosen_features = _features(features, recipe, knowledge, first)
     estimator = make_estimator(model, chosen_features, **settings, **given)
@@ -410,6 +411,8 @@ def _features(
     if recipe is not None:
         from skipchain.recipes import recipe as make
 
+        if knowledge["lexicons"] == ["none"]:
+            knowledge = {**knowledge, "lexicons": ()}
         return make(recipe, features=features, **knowledge, **first)
     named = [name for name, value in knowledge.items() if value]
     if named:
