@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skipchain.models.perceptron import Perceptron
     from skipchain.models.rbm import RBMCRF
     from skipchain.models.skipchain import SkipChainCRF
+    from skipchain.recipes import recipe
     from skipchain.tagger import Tagger, load
 
 __version__ = "0.1.0"
@@ -53,6 +54,7 @@ _WHERE = {
     "evaluate": "skipchain.metrics",
     "load": "skipchain.tagger",
     "read": "skipchain.io",
+    "recipe": "skipchain.recipes",
     "save": "skipchain.modelfile",
 }
 
@@ -76,6 +78,7 @@ __all__ = [
     "evaluate",
     "load",
     "read",
+    "recipe",
     "save",
 ]
 
