@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skipchain import Corpus
-from skipchain.errors import ParameterError, ReadError
+from skipchain.errors import ParameterError, ReadError, SkipchainError
 from skipchain.knowledge import lists
 from skipchain.knowledge.lexicon import CASES, Lexicon, key
 from skipchain.knowledge.lists import read_lexicon
@@ -76,6 +76,10 @@ def test_empty_lexicons_and_corpora_are_no_trouble():
     nothing = Lexicon.of({})
     assert nothing.columns(Corpus.of([["a"]]), Workers(1))["lexicon"].tolist() == [""]
     assert len(Lexicon.of({"a": ["b"]}).columns(Corpus.of([]), Workers(1))["lexicon"]) == 0
+    assert len(lists.tokenized({})) == len(lists.tokenized({"a": []})) == 0
+    blank = lists.tokenized({"a": ["Oslo", " "], "b": [""], "c": ["Rome"]})
+    found = blank.columns(Corpus.of([["Oslo", "Rome"]]), Workers(1))["lexicon"]
+    assert found.tolist() == ["S-a", "S-c"]
 
 
 def test_a_lexicon_comes_back_from_its_arrays():
@@ -95,6 +99,8 @@ def test_settings_are_checked():
         Lexicon.of({}, case="upper")
     with pytest.raises(ParameterError, match="cannot be called"):
         Lexicon.of({"two words": []})
+    with pytest.raises(ParameterError, match="place: expected a list of phrases, got 'Oslo'"):
+        Lexicon.of({"place": "Oslo"})
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -140,6 +146,16 @@ def test_empty_files_and_folders_are_refused(tmp_path):
         read_lexicon(tmp_path / "folder")
     with pytest.raises(ReadError, match="no such file"):
         read_lexicon(tmp_path / "missing.lst")
+
+
+def test_what_cannot_be_kept_is_read_all_the_same(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise SkipchainError("cannot write")
+
+    monkeypatch.setenv(lists.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setattr(lists, "atomic_write", refuse)
+    (tmp_path / "cities.lst").write_text("Oslo\n", encoding="utf-8")
+    assert len(read_lexicon(tmp_path / "cities.lst")) == 1
 
 
 def test_what_was_read_once_is_kept_ready(tmp_path, monkeypatch):

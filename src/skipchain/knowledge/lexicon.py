@@ -133,7 +133,9 @@ class Lexicon:
         words: list[str] = []
         sizes: list[int] = []
         owners: list[int] = []
-        for number, phrases in enumerate(lists.values()):
+        for number, (name, phrases) in enumerate(lists.items()):
+            if isinstance(phrases, str):
+                raise ParameterError(f"{name}: expected a list of phrases, got {phrases[:40]!r}")
             for phrase in phrases:
                 own = phrase.split()
                 if own:

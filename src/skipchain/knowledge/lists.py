@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from skipchain.errors import ReadError
+from skipchain.errors import ReadError, SkipchainError
 from skipchain.features.source import Arrays
 from skipchain.io.files import atomic_write, raw_bytes, read_text, shown
 from skipchain.io.tokenizer import cut_chunks
@@ -131,19 +131,21 @@ def tokenized(
     >>> tokenized({"place": ["St. John's"]}).find(corpus)[1]
     array([3], dtype=int32)
     """
-    text = "\n".join(phrase for phrases in lists.values() for phrase in phrases)
+    owned = [(k, own) for k, phrases in enumerate(lists.values()) for own in phrases if own.strip()]
+    text = "\n".join(phrase for _, phrase in owned)
     starts, ends = cut_chunks(text)
     words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
-    sizes = [len(phrase) + 1 for phrases in lists.values() for phrase in phrases]
-    offsets = np.searchsorted(np.array(starts), np.append(0, np.cumsum(sizes)))
+    sizes = np.array([len(phrase) + 1 for _, phrase in owned], np.int64)
+    offsets = np.searchsorted(np.array(starts, np.int64), np.append(0, np.cumsum(sizes)))
     last = offsets[1:] - 1  # a full stop behind a phrase is none of it
-    dropped = last[[words[k] == "." for k in last.tolist()] & (np.diff(offsets) > 1)]
+    stops = np.array([words[k] == "." for k in last.tolist()], np.bool_)
+    dropped = last[stops & (np.diff(offsets) > 1)]
     kept = np.ones(len(words), np.bool_)
     kept[dropped] = False
     offsets = np.append(0, np.cumsum(kept))[offsets]
     words = list(compress(words, kept.tolist()))
-    owners = np.repeat(np.arange(len(lists)), [len(phrases) for phrases in lists.values()])
-    phrases = Phrases.of(words, offsets, owners.astype(np.int32), case)
+    owners = np.array([k for k, _ in owned], np.int32)
+    phrases = Phrases.of(words, offsets, owners, case)
     return Lexicon(tuple(lists), phrases, column, case, matches)
 
 
@@ -179,5 +181,5 @@ def _store(lexicon: Lexicon, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, binary=True, overwrite=True) as file:
             file.write(save({name: np.ascontiguousarray(own) for name, own in arrays.items()}))
-    except OSError:
+    except (OSError, SkipchainError):
         return
