@@ -52,6 +52,7 @@ def test_lines_may_end_as_on_windows(tmp_path):
         ("01\t\t1", "there is no word"),
         ("01\tdog\tmany", "'many' is no count"),
         ("01\tdog\t-1", "'-1' is no count"),
+        ("01\tdog\t" + "9" * 19, "'9999999999999999999' is no count"),
         ("01\tthe\t1", "the word 'the' comes again"),
     ],
 )

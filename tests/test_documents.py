@@ -112,3 +112,5 @@ def test_odd_corpora_and_settings():
         assert {len(column) for column in found.values()} == {sum(map(len, words))}
     with pytest.raises(ParameterError, match="window must be"):
         Documents(window=0)
+    with pytest.raises(ParameterError, match="most must be"):
+        Documents(most=None)

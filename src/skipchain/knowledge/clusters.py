@@ -131,6 +131,6 @@ def _fault(fields: list[str], seen: dict[str, str]) -> str:
         fault = "there is no word"
     elif fields[1] in seen:
         return f"the word {fields[1]!r} comes again; each word has one line"
-    elif not fields[2].isascii() or not fields[2].isdigit():
+    elif not (fields[2].isascii() and fields[2].isdigit() and len(fields[2]) < 19):
         fault = f"{fields[2]!r} is no count"
     return fault and f"{fault}; wanted bits, word and count with tabs between them"

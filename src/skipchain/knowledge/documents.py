@@ -68,7 +68,9 @@ class Documents:
     def __post_init__(self) -> None:
         for name in ("window", "most"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if name == "window" and value is None:
+                continue
+            if not isinstance(value, int) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
 
     @property
