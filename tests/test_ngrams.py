@@ -250,6 +250,7 @@ def test_marks_and_signs_are_words(tmp_path):
     assert store.query("( * )") == [Filler(("c",), 1)]
     assert store.query("it * !") == [Filler(("'s",), 1)]
     assert store.query("* 's") == [Filler(("it",), 1)]
+    assert store.query("(<s>|x) *") == [Filler((own,), 1) for own in ("(", "a", "it")]
 
 
 ITEMS = ("a", "A", "(a|b)", "*", "<Cap>", "<lower>", "!a", "*<Cap>", START, END)
@@ -294,6 +295,7 @@ def test_queries_are_those_of_a_plain_matcher(tmp_path):
         ("a (b|c *", "not closed"),
         ("(a||b) *", "empty alternative"),
         ("*x y", "behind \\* stands a class"),
+        ("(<Cap|num>|x) *", "each class stands by itself"),
         ("a b c d e *", "6 words, but .* has n-grams of 1, 2, 3, 4, 5"),
         ("<NN> and", "knows none"),
     ],
@@ -406,6 +408,8 @@ def test_patterns_alone_are_enough(travels):
 def test_a_harvest_needs_seeds(travels):
     with pytest.raises(ParameterError, match="members or patterns"):
         harvest(travels, {"city": []})
+    with pytest.raises(ParameterError, match="'Oslo' is given as a member of city and of day"):
+        harvest(travels, {"city": ["Oslo"], "day": ["Oslo"]})
     with pytest.raises(ParameterError, match="rounds"):
         harvest(travels, {"city": ["Oslo"]}, rounds=0)
     assert [own.phrase for own in harvest(travels, {"x": ["nowhere"]}).members] == ["nowhere"]

@@ -115,7 +115,15 @@ def harvest(
         ("rounds", rounds), ("words", words), ("per_round", per_round), ("contexts", contexts),
     ):  # fmt: skip
         check_whole(name, value)
-    known = {own: Member(own, kind, 1.0, 0, 0) for kind, all_ in given.items() for own in all_}
+    known: Known = {}
+    for kind, phrases in given.items():
+        for own in phrases:
+            if own in known:
+                raise ParameterError(
+                    f"{own!r} is given as a member of {known[own].kind} and of {kind}; a phrase "
+                    "has one class"
+                )
+            known[own] = Member(own, kind, 1.0, 0, 0)
     kept: list[Context] = []
     with store.session() as session:
         told = [

@@ -141,8 +141,16 @@ def item(part: str, whole: str) -> Item:
         options = rest[1:-1].split("|")
         if "" in options:
             raise PatternError(f"{part!r} of the pattern {whole!r} has an empty alternative")
-        classes = [match[1] for own in options if (match := CLASS.fullmatch(own))]
-        words = [own for own in options if not CLASS.fullmatch(own)]
+        marks = [own for own in options if own in (START, END)]
+        classes = [
+            match[1] for own in options if own not in marks and (match := CLASS.fullmatch(own))
+        ]
+        words = [own for own in options if own in marks or not CLASS.fullmatch(own)]
+        if any(len(own) > 1 and own[0] == "<" for own in words if own not in marks):
+            raise PatternError(
+                f"{part!r} of the pattern {whole!r}: in a bracket each class stands by itself, "
+                "such as (<NN>|<JJ>|it)"
+            )
         return Item(tuple(words), tuple(classes), slot, negated)
     if slot:
         raise PatternError(
