@@ -233,6 +233,13 @@ def test_the_threshold_is_chosen_on_labels():
     assert labelled.labels.tolist() == ["B-PER", "O", "O"]
 
 
+def test_every_weight_is_tried_with_every_threshold():
+    corpus = Corpus.of([["Ada", "met"]], [["B-PER", "O"]], scheme="iob2")
+    tagger = NameTagger(Evidence(()), contexts=Contexts({"n 1": 1.0}))
+    tuned = tagger.tuned(corpus, iter((1.5,)), iter((1.0, 2.0)))
+    assert tuned.weight == 2.0
+
+
 def test_names_within_words():
     assert within(["A", "B"], {("B", "C"), ("B",)}, 0) == [(1, 2)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.knowledge.candidates import (
@@ -196,9 +196,9 @@ class NameTagger:
         """The tagger with the threshold, and the weight, of the best F1 on a labelled corpus."""
         gold = {(a, b) for a, b, kind in corpus.spans().tolist() if kind == self.label}
         documents = self.documents(corpus)
-        settings = [(own, weight) for weight in (*weights,) or (self.weight,) for own in thresholds]
+        settings = list(product((*weights,) or (self.weight,), thresholds))
         best, best_f1 = self, -1.0
-        for threshold, weight in settings:
+        for weight, threshold in settings:
             tagger = replace(self, threshold=threshold, weight=weight)
             found = {span for document in documents for span in tagger.persons(document)}
             f1 = Score(len(gold), len(found), len(gold & found)).f1
