@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from skipchain import CRF, MEMM, Corpus, MoPMEMM, Perceptron, Tagger, Templates, cli, load
-from skipchain.errors import CorpusError, ModelFileError, ParameterError
+from skipchain.errors import CorpusError, ModelFileError, ParameterError, TemplateError
 from skipchain.examples import harbour
 from skipchain.knowledge import lists
 from skipchain.knowledge.clusters import Clusters
@@ -195,9 +195,10 @@ def test_recipes_by_command(tmp_path, monkeypatch, capfd):
     model = str(tmp_path / "m.skip")
     arguments = ["--recipe", "ner-full", "--lexicons", str(tmp_path / "ports.lst")]
     train = ["train", str(tmp_path / "train.conll"), "-o", model, "--epochs", "2"]
-    code, _, told = run(*train, *arguments)
+    code, _, told = run(*train, *arguments, "--folds", "2")
     assert code == 0
     assert "it reads the columns" not in told
+    assert load(model).model.features.templates.sources[-1].folds == 2
     assert "2 phrases in 1 list" in run("inspect", model)[1]
     assert run("tag", model, tmp_path / "test.conll")[0] == 0
     code, _, told = run(*train, "--overwrite", "--lexicons", "x.lst")
@@ -208,3 +209,38 @@ def test_recipes_by_command(tmp_path, monkeypatch, capfd):
     code, _, told = run(*train, *bad)
     assert code == 2
     assert "bad.lst:2: the line is empty" in told
+
+
+def test_two_sources_cannot_give_one_column():
+    with pytest.raises(TemplateError, match="two sources give the column 'lexicon'"):
+        Templates.parse("word", sources=[Lexicon.of({"a": ["x"]}), Lexicon.of({"b": ["y"]})])
+
+
+def test_a_history_can_read_what_a_source_gives(tmp_path):
+    words = [["Ada", "ran"], ["Bo", "slept"]] * 4
+    corpus = Corpus.of(words, [["B-PER", "O"]] * 8, scheme="iob2", documents=[2] * 4)
+    clusters = Clustered(Clusters.of({"Ada": "0", "Bo": "0"}))
+    memm = MEMM(Templates.parse("word\nhistory(brown)", sources=[clusters]), epochs=2).fit(corpus)
+    save(memm, tmp_path / "m.skip")
+    found = load(tmp_path / "m.skip").predict(corpus.without_labels()).corpus.labels
+    assert found.tolist() == [label for own in memm.predict(corpus) for label in own]
+
+
+def test_a_first_model_needs_spans_and_to_have_learnt(tmp_path):
+    plain = Corpus.of([["Ada"], ["ran"]] * 3, [["N"], ["V"]] * 3, documents=[2] * 3)
+    features = Templates.parse("word\nfirst_label", sources=[FirstStage(CRF("word"), folds=2)])
+    with pytest.raises(CorpusError, match="mark no spans"):
+        CRF(features, epochs=1).fit(plain)
+    given = TRAIN
+    for name in features.sources[0].gives:
+        given = given.with_column(name, given.words)
+    crf = CRF(features, epochs=1).fit(given)
+    with pytest.raises(ModelFileError, match="the first model has not learnt"):
+        save(crf, tmp_path / "m.skip")
+
+
+def test_settings_without_a_first_model_are_refused():
+    with pytest.raises(ParameterError, match="ner-knowledge makes none"):
+        recipe("ner-knowledge", lexicons=(), epochs=3)
+    with pytest.raises(ParameterError, match="that model is given"):
+        recipe("ner-full", lexicons=(), first=CRF("word"), epochs=3)

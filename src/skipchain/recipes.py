@@ -72,6 +72,11 @@ def recipe(
     """
     if name not in RECIPES:
         raise ParameterError(f"there is no recipe {name!r}; there are {', '.join(RECIPES)}")
+    if settings and (name != "ner-full" or first is not None):
+        raise ParameterError(
+            f"{next(iter(settings))} is a setting of the first model that ner-full makes, and "
+            + (f"{name} makes none" if first is None else "that model is given")
+        )
     sources: list[Source] = []
     if lexicons is None:
         sources.append(lexicon_in_the_box())

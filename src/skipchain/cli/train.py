@@ -117,7 +117,8 @@ def train(
         typer.Option(
             metavar="N",
             help="Parts that --mixing learned (3), a history (3; 1: gold labels), rbm-crf beside a "
-            "kind of model (5), or factors (5) cut the data into.",
+            "kind of model (5), factors (5), or else the first model of ner-full (5) cut the data "
+            "into.",
         ),
     ] = None,
     consistency: Annotated[
@@ -346,7 +347,11 @@ def train(
     elif around:
         raise SkipchainError(f"--{next(iter(around))} needs --consistency or --factors")
     knowledge = {"lexicons": lexicons or None, "clusters": clusters, "vectors": vectors}
-    first = {k: v for k, v in {"threads": threads, "epochs": epochs}.items() if v is not None}
+    first: dict[str, Any] = {}
+    if recipe == "ner-full":
+        shared: dict[str, Any] = {"threads": threads, "epochs": epochs}
+        first = {k: v for k, v in shared.items() if v is not None}
+        first |= {name: given.pop(name) for name in ("folds",) if name in given}
     chosen_features = _features(features, recipe, knowledge, first)
     estimator = make_estimator(model, chosen_features, **settings, **given)
     if consistency or factors is not None:

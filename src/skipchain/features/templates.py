@@ -73,6 +73,13 @@ class Templates:
                     )
                 for view in chain_of(atom.view):
                     self._check(view)
+        given = [name for source in self.sources for name in source.gives]
+        for name in given:
+            if given.count(name) > 1:
+                raise TemplateError(
+                    f"two sources give the column {name!r}, of which one would never be read; "
+                    "give one of them another column"
+                )
         if self.recall is not None:
             for view in chain_of(self.recall.view):
                 if view.numeric or view.function in SEVERAL:

@@ -36,6 +36,11 @@ def source_parts(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], Array
 
             own["model"], inside = contents(model)
             arrays |= {f"source.{number}.model.{name}": array for name, array in inside.items()}
+        elif model is not None:
+            raise ModelFileError(
+                "the first model has not learnt: the corpus had its columns already; fit with the "
+                "templates that `learnt` returned beside that corpus, or to a corpus without them"
+            )
         arrays |= {f"source.{number}.{name}": array for name, array in source.arrays().items()}
         described.append(own)
     return described, arrays

@@ -16,6 +16,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.dictionary import TagDictionary
 from skipchain.features.histories import Histories
 from skipchain.features.recall import Earlier, Recall
+from skipchain.features.source import add_columns
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.inference import chains
 from skipchain.inference.allowed import with_paths
@@ -91,6 +92,8 @@ class ChainModel(Model):
         if templates.recall is None:
             return None
         check_whole(given)
+        if not templates.recall.template.columns <= set(given.columns):
+            given = add_columns(templates.sources, given, Workers(1))
         return templates.recall.earlier(given, templates.functions)
 
     def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:

@@ -96,8 +96,8 @@ class SequenceEstimator(Labeller, ABC):
         self._check()
         if self.patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        given = as_input(X)
-        data, blank = self._begin(given, y)
+        own, given = self.prepared(as_input(X), progress)
+        data, blank = own._begin(given, y)
         if blank.recall is not None:
             assert isinstance(given, Corpus)
             self._check_recall(blank, data)

@@ -21,6 +21,11 @@ from skipchain.models.model import Model
 from skipchain.parallel import Workers
 from skipchain.schemes import decode
 
+NO_SPANS = (
+    "a first model tells of names, and its labels mark no spans; give the scheme of the labels, "
+    "such as iob2, or do without a first model (the recipe ner-knowledge has none)"
+)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FirstStage:
@@ -55,10 +60,12 @@ class FirstStage:
             return self, self.columns(corpus, Workers(1))
         if not corpus.labelled:
             raise CorpusError("a first model needs the labels in the corpus itself")
+        if corpus.scheme is None:
+            raise CorpusError(NO_SPANS)
         if corpus.n_documents < self.folds:
             raise ParameterError(
                 f"{self.folds} folds for a first model need as many documents, and the corpus has "
-                f"{corpus.n_documents}; mark where documents begin, or use fewer folds"
+                f"{corpus.n_documents}; mark where documents begin, or use fewer folds, at least 2"
             )
         deal = document_folds(corpus, self.folds, seed=self.seed)
         held = [np.flatnonzero(deal == number) for number in range(self.folds)]
@@ -131,7 +138,8 @@ def _columns(
     model: Model, corpus: Corpus, chances: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> Columns:
     written = Column(labels.astype(np.int32), model.labels)
-    assert model.encoding is not None
+    if model.encoding is None:
+        raise CorpusError(NO_SPANS)
     spans = decode(written, corpus.sentences, model.encoding)
     return prediction_columns(corpus, model.labels, chances, labels, spans)
 
