@@ -82,6 +82,12 @@ def test_empty_lexicons_and_corpora_are_no_trouble():
     assert found.tolist() == ["S-a", "S-c"]
 
 
+def test_the_same_phrases_with_other_settings():
+    lexicon = Lexicon.of({"a": ["New York", "York"]}).settled(column="town", matches="longest")
+    found = lexicon.columns(Corpus.of([["New", "York"]]), Workers(1))
+    assert found["town"].tolist() == ["B-a", "E-a"]
+
+
 def test_a_lexicon_comes_back_from_its_arrays():
     lexicon = Lexicon.of({"place": ["New York"], "name": ["Ada", "New"]}, case="light")
     again = Lexicon.restored(lexicon.described(), lexicon.arrays())
@@ -156,6 +162,13 @@ def test_what_cannot_be_kept_is_read_all_the_same(tmp_path, monkeypatch):
     monkeypatch.setattr(lists, "atomic_write", refuse)
     (tmp_path / "cities.lst").write_text("Oslo\n", encoding="utf-8")
     assert len(read_lexicon(tmp_path / "cities.lst")) == 1
+    monkeypatch.delenv(lists.CACHE)
+    monkeypatch.setattr(lists.Path, "home", homeless)
+    assert len(read_lexicon(tmp_path / "cities.lst")) == 1
+
+
+def homeless():
+    raise RuntimeError("no home")
 
 
 def test_what_was_read_once_is_kept_ready(tmp_path, monkeypatch):

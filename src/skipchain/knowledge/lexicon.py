@@ -153,9 +153,9 @@ class Lexicon:
     def __repr__(self) -> str:
         return f"<Lexicon {self.column!r}: {self.told}>"
 
-    def settled(self, **settings: Any) -> Lexicon:
+    def settled(self, *, column: str | None = None, matches: str | None = None) -> Lexicon:
         """The same phrases with another ``column``, or other ``matches``."""
-        return replace(self, **settings)
+        return replace(self, column=column or self.column, matches=matches or self.matches)
 
     def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
         """All matches: first token, one past the last, number of the list, written alike."""

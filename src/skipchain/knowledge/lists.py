@@ -153,7 +153,10 @@ def _cached(digest: str) -> Path | None:
     folder = os.environ.get(CACHE)
     if folder == "":
         return None
-    base = Path(folder) if folder else Path.home() / ".cache" / "skipchain"
+    try:
+        base = Path(folder) if folder else Path.home() / ".cache" / "skipchain"
+    except RuntimeError:  # a user without a home
+        return None
     return base / f"lexicon-{digest[:40]}.safetensors"
 
 
