@@ -87,6 +87,12 @@ def test_contexts_reach_as_far_as_the_window():
     assert (near, far) == ("", "before=and behind=slept before_run=and behind_run=slept")
 
 
+def test_words_with_spaces_are_one_value():
+    corpus = Corpus.of([["10 000", "Lee", "won"], ["x", "Lee", "slept"]])
+    cell = Documents().columns(corpus, Workers(1))["context"].tolist()[4]
+    assert cell.split() == ["before=10_000", "behind=won", "before_run=10_000", "behind_run=won"]
+
+
 def test_contexts_by_clusters(corpus):
     with_clusters = corpus.with_column("brown", corpus.words)
     found = Documents().columns(with_clusters, Workers(1))["context_clusters"].tolist()

@@ -333,9 +333,11 @@ class Runs:
         return self._column(tokens, codes, names)
 
     def _column(self, tokens: Ints, codes: NDArray[np.int32], names: list[str]) -> Column:
+        whole = ["_".join(name.split()) for name in names]  # spaces part the values of a cell
+
         def named(codes: NDArray[np.int32]) -> list[str]:
-            size = len(names)
+            size = len(whole)
             pairs = zip((codes // size).tolist(), (codes % size).tolist(), strict=True)
-            return [f"{SIDES[side]}={names[k]}" for side, k in pairs]
+            return [f"{SIDES[side]}={whole[k]}" for side, k in pairs]
 
         return set_column(tokens, codes, len(self.key), named)
