@@ -65,6 +65,12 @@ def test_columns_that_the_corpus_has_are_taken():
     assert not any("S-names" in name for name in crf.model_.features.names())
 
 
+def test_some_of_the_columns_are_not_enough():
+    given = TRAIN.with_column("topic", TRAIN.words)
+    with pytest.raises(TemplateError, match="the data have a column 'topic'"):
+        CRF(Templates.parse("topic", sources=[Documents()])).fit(given)
+
+
 def test_every_model_can_use_them(tmp_path):
     features = Templates.parse(TEXT, sources=knowledge())
     for estimator in (

@@ -349,7 +349,7 @@ def train(
     knowledge = {"lexicons": lexicons or None, "clusters": clusters, "vectors": vectors}
     first: dict[str, Any] = {}
     if recipe == "ner-full":
-        shared: dict[str, Any] = {"threads": threads, "epochs": epochs}
+        shared: dict[str, Any] = {"threads": threads, "epochs": epochs, "seed": seed}
         first = {k: v for k, v in shared.items() if v is not None}
         first |= {name: given.pop(name) for name in ("folds",) if name in given}
     chosen_features = _features(features, recipe, knowledge, first)

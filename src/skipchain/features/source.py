@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 from numpy.typing import NDArray
 
 from skipchain.corpus import Column, Corpus
+from skipchain.errors import TemplateError
 from skipchain.parallel import Workers
 
 Arrays = dict[str, NDArray[Any]]
@@ -79,7 +80,14 @@ def add_columns(sources: Iterable[Source], corpus: Corpus, workers: Workers) -> 
 
 
 def _has(corpus: Corpus, source: Source) -> bool:
-    return all(name in corpus.columns for name in source.gives)
+    """Whether the corpus has the columns of a source already; some of them would not be enough."""
+    there = [name for name in source.gives if name in corpus.columns]
+    if there and len(there) < len(source.gives):
+        raise TemplateError(
+            f"the data have a column {there[0]!r}, which is also the name of one that "
+            f"{type(source).__name__} gives; rename the column of the data"
+        )
+    return bool(there)
 
 
 def _with(corpus: Corpus, columns: Columns) -> Corpus:

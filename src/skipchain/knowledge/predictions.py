@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 
 LABEL, WORD, ENTITY, LONGER = GIVEN = ("first_label", "first_word", "first_entity", "first_longer")
 STEPS = 5  # how finely shares are told apart
+LENGTH = 5  # words of a name that may be part of a longer one
 NONE = ""
 
 
@@ -87,6 +88,3 @@ def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
                 best = min(found, key=lambda one: (-found[one], one))
                 into[start:stop] = [f"{best}-{min(found[best], 3)}"] * (stop - start)
     return Column.encode(entity), Column.encode(longer)
-
-
-LENGTH = 5  # words of a name that may be part of a longer one
