@@ -16,6 +16,7 @@ from skipchain.errors import ParameterError
 from skipchain.features.source import Arrays, Columns
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.views import shortshape
+from skipchain.kernels.intern import empty_slots, number_tuples
 from skipchain.kernels.occurrences import gather_contexts, gather_longer
 from skipchain.knowledge.cells import set_column
 from skipchain.knowledge.truecase import Truecase
@@ -168,19 +169,26 @@ def patterns(words: Words) -> Column:
     """
     corpus = words.corpus
     own = corpus.words
-    shapes = dict(enumerate(shortshape(own.values)))
-    chosen = np.flatnonzero(words.shouted | (words.share(words.low) < FEW))
+    shapes = Column.encode([str(shape) for shape in shortshape(own.values)])
+    chosen = np.flatnonzero(
+        (words.shouted | (words.share(words.low) < FEW)) & (np.diff(corpus.sentences) > 0)
+    )
+    first, lengths = corpus.sentences[chosen], np.diff(corpus.sentences)[chosen]
+    places = np.minimum(first[:, None] + np.arange(ROW), first[:, None] + lengths[:, None] - 1)
+    keys = np.where(np.arange(ROW) < lengths[:, None], shapes.codes[own.codes[places]] + 1, 0)
+    keys = np.column_stack([keys, lengths > ROW]).astype(np.int32)
+    numbers, rows, _ = number_tuples(keys, empty_slots(len(keys)))
+    tokens = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
+    place = np.minimum(tokens - np.repeat(first, lengths), ROW)
+    used, cells = np.unique(
+        np.repeat(numbers, lengths).astype(np.int64) * (ROW + 1) + place, return_inverse=True
+    )
+    told = ["_".join(shapes.values[k - 1] for k in row[:ROW] if k) for row in rows.tolist()]
+    more = ["+" if row[ROW] else "" for row in rows.tolist()]
     codes = np.zeros(corpus.n_tokens, np.int32)
-    numbers = {"": 0}
-    bounds, word = corpus.sentences.tolist(), own.codes.tolist()
-    for s in chosen.tolist():
-        first, last = bounds[s], bounds[s + 1]
-        told = "_".join(str(shapes[word[t]]) for t in range(first, min(last, first + ROW)))
-        more = "+" if last - first > ROW else ""
-        for t in range(first, last):
-            text = f"{told}{more}@{min(t - first, ROW)}"
-            codes[t] = numbers.setdefault(text, len(numbers))
-    return Column(frozen(codes), tuple(numbers))
+    codes[tokens] = cells + 1
+    texts = [f"{told[k // (ROW + 1)]}{more[k // (ROW + 1)]}@{k % (ROW + 1)}" for k in used.tolist()]
+    return Column(frozen(codes), ("", *texts))
 
 
 def topics(words: Words) -> Column:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +16,7 @@ Floats = NDArray[np.float64]
 
 LABEL, WORD, ENTITY, LONGER = GIVEN = ("first_label", "first_word", "first_entity", "first_longer")
 STEPS = 5  # how finely shares are told apart
+MANY = 3  # names of a type, from which on they are many
 LENGTH = 5  # words of a name that may be part of a longer one
 NONE = ""
 
@@ -65,26 +64,48 @@ def _elsewhere(words: Words, names: tuple[str, ...], chances: Floats) -> Column:
 
 def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
     """The commonest types of other names with the same words, and of longer ones."""
-    corpus = words.corpus
     fold = words.fold.tolist()
-    same: dict[tuple[int, ...], Counter[str]] = defaultdict(Counter)
-    around: dict[tuple[int, ...], Counter[str]] = defaultdict(Counter)
+    starts, stops = spans.starts.tolist(), spans.stops.tolist()
     documents = words.document[spans.starts].tolist() if len(spans) else []
-    keys = []
-    for document, (start, stop, kind) in zip(documents, spans, strict=True):
-        key = (document, *fold[start:stop])
-        keys.append(key)
-        same[key][kind] += 1
+    numbers: dict[tuple[int, ...], int] = {}
+    own = [
+        numbers.setdefault((document, *fold[start:stop]), len(numbers))
+        for document, start, stop in zip(documents, starts, stops, strict=True)
+    ]
+    inner: list[int] = []
+    outer: list[int] = []
+    for k in np.flatnonzero(spans.stops - spans.starts > 1).tolist():
+        start, stop = starts[k], stops[k]
         for a in range(start, stop):
             for b in range(a + 1, min(stop, a + LENGTH) + 1):
                 if b - a < stop - start:
-                    around[(document, *fold[a:b])][kind] += 1
-    entity, longer = [NONE] * corpus.n_tokens, [NONE] * corpus.n_tokens
-    for key, (start, stop, kind) in zip(keys, spans, strict=True):
-        others = same[key] - Counter([kind])
-        wider = around.get(key)
-        for found, into in ((others, entity), (wider, longer)):
-            if found:
-                best = min(found, key=lambda one: (-found[one], one))
-                into[start:stop] = [f"{best}-{min(found[best], 3)}"] * (stop - start)
-    return Column.encode(entity), Column.encode(longer)
+                    number = numbers.get((documents[k], *fold[a:b]))
+                    if number is not None:
+                        inner.append(number)
+                        outer.append(k)
+    order = np.argsort(spans.names)  # of equally common types the first by name
+    kinds = np.argsort(order)[spans.types] if len(spans) else np.zeros(0, np.int64)
+    names = [spans.names[k] for k in order.tolist()]
+    same = np.zeros((len(numbers), len(names)), np.int64)
+    slots = np.array(own, np.int64)
+    np.add.at(same, (slots, kinds), 1)
+    around = np.zeros_like(same)
+    np.add.at(around, (np.array(inner, np.int64), kinds[np.array(outer, np.int64)]), 1)
+    others = same[slots]
+    others[np.arange(len(slots)), kinds] -= 1
+    return _told(words, spans, names, others), _told(words, spans, names, around[slots])
+
+
+def _told(words: Words, spans: Spans, names: list[str], counts: Ints) -> Column:
+    """The commonest type of each span's others and how many, at the tokens of the span."""
+    codes = np.zeros(words.corpus.n_tokens, np.int32)
+    if len(spans):
+        best = counts.argmax(axis=1)
+        number = np.minimum(counts.max(axis=1), MANY)
+        told = np.where(number > 0, best * MANY + number, 0).astype(np.int32)
+        lengths = spans.stops - spans.starts
+        first = np.cumsum(lengths) - lengths
+        tokens = np.repeat(spans.starts - first, lengths) + np.arange(int(lengths.sum()))
+        codes[tokens] = np.repeat(told, lengths)
+    texts = [f"{name}-{number}" for name in names for number in range(1, MANY + 1)]
+    return Column(frozen(codes), (NONE, *texts))

@@ -307,7 +307,8 @@ class _Measuring:
     def _counts(self, name: str, part: str) -> NDArray[np.int64]:
         """Gold, predicted and right names of each document, over all seeds. [D, 3]"""
         own = [unit_counts(self._gold[part], found) for found in self.labelled[name, part]]
-        return np.sum(own, axis=0)
+        total: NDArray[np.int64] = np.sum(own, axis=0)
+        return total
 
     def _against(self, one: str, other: str) -> str:
         """How much better the second is on testa, and whether by chance."""
