@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-PRIME = np.uint64(0x100000001B3)
-BASIS = np.uint64(0xCBF29CE484222325)
+from skipchain.kernels.intern import BASIS, PRIME, _mix
+
+# Compiled with intern 54f067071c2d
 
 
 @njit(nogil=True, cache=True)
@@ -67,10 +68,7 @@ def number_sets(indptr, codes, slots):
         size = indptr[t + 1] - indptr[t]
         for m in range(indptr[t], indptr[t + 1]):
             h = (h ^ np.uint64(codes[m])) * PRIME
-        h ^= h >> np.uint64(32)
-        h *= np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(29)
-        at = h & mask
+        at = _mix(h) & mask
         while slots[at] >= 0:
             other = firsts[slots[at]]
             same = indptr[other + 1] - indptr[other] == size
@@ -88,3 +86,11 @@ def number_sets(indptr, codes, slots):
             count += 1
         numbers[t] = slots[at]
     return numbers, firsts[:count].copy()
+
+
+@njit(nogil=True, cache=True)
+def _grown(array, room):
+    """The array with room for more."""
+    found = np.empty(room, array.dtype)
+    found[: array.shape[0]] = array
+    return found

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.chain import _longest
-from skipchain.kernels.search import _find_alive, _select
+from skipchain.kernels.chain import _log_sum, _longest
+from skipchain.kernels.search import _find_alive, _keep
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with search 072d881ef937
+# Compiled with search 5391493f2112
 
 
 @njit(nogil=True, cache=True)
@@ -44,6 +44,7 @@ def beam(node, edge, open_node, open_edge, second, contexts, table, order, offse
     grown = np.empty(width * states)  # [leader, label], the best of those that are recombined
     source = np.empty(width * states, np.int64)
     values = np.empty(width * states)
+    places = np.empty(width, np.int64)
     row = np.empty(states)
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
@@ -82,27 +83,14 @@ def beam(node, edge, open_node, open_edge, second, contexts, table, order, offse
                 if grown[k] > -np.inf:
                     values[many] = grown[k]
                     many += 1
-            bar, above = -np.inf, many
-            if many > width:
-                bar = _select(values[:many], width - 1)
-                above = 0
-                for k in range(count * states):
-                    above += grown[k] > bar
-            equal = width - above  # places for those that reach the bar and no more
-            kept = 0
-            for k in range(count * states):
-                if grown[k] == -np.inf or grown[k] < bar:
-                    continue
-                if grown[k] == bar:
-                    if equal == 0:
-                        continue
-                    equal -= 1
+            kept = _keep(grown[: count * states], values, many, width, places)
+            for m in range(kept):
+                k = places[m]
                 a = source[k]
-                next_codes[kept] = codes[a] % powers[order - 1] * base + k % states + 1
-                next_delta[kept] = grown[k]
-                back[t, kept] = a
-                chosen[t, kept] = k % states
-                kept += 1
+                next_codes[m] = codes[a] % powers[order - 1] * base + k % states + 1
+                next_delta[m] = grown[k]
+                back[t, m] = a
+                chosen[t, m] = k % states
             codes, next_codes = next_codes, codes
             delta, next_delta = next_delta, delta
             count = kept
@@ -140,10 +128,4 @@ def _label_scores(node, edge, second, contexts, table, order, powers, t, code, r
         if k < contexts.shape[0] and contexts[k] == wanted:
             for j in range(states):
                 row[j] += table[k, j]
-    peak = row.max()
-    if peak == -np.inf:
-        return peak
-    total = 0.0
-    for j in range(states):
-        total += np.exp(row[j] - peak)
-    return peak + np.log(total)
+    return _log_sum(row)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-PRIME = np.uint64(0x100000001B3)
-BASIS = np.uint64(0xCBF29CE484222325)
+from skipchain.kernels.cells import _grown
+from skipchain.kernels.intern import BASIS, PRIME
+
+# Compiled with cells f266453bd79c
+# Compiled with intern 54f067071c2d
 
 
 @njit(nogil=True, cache=True)
@@ -103,13 +106,6 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
                 node = _child(first, tokens, node, codes[j])
             i = furthest if longest else i + 1
     return starts[:count], stops[:count], which[:count], alike[:count]
-
-
-@njit(nogil=True, cache=True)
-def _grown(array, room):
-    found = np.empty(room, array.dtype)
-    found[: array.shape[0]] = array
-    return found
 
 
 @njit(nogil=True, cache=True)

@@ -10,8 +10,8 @@ from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.online import _score_links
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with online be42f6d3ea89
-# Compiled with second cc32e6a86246
+# Compiled with online 3d514a1b2dd2
+# Compiled with second ef55b794f1bc
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 

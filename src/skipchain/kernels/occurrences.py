@@ -10,6 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from skipchain.kernels.cells import _grown
+
+# Compiled with cells f266453bd79c
+
 
 @njit(nogil=True, cache=True)
 def _near(order, first, group, t, window, most):
@@ -114,10 +118,3 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
                     codes[count] = size + words[begins[q] + length + m]
                 count += 1
     return tokens[:count], codes[:count]
-
-
-@njit(nogil=True, cache=True)
-def _grown(array, room):
-    found = np.empty(room, array.dtype)
-    found[: array.shape[0]] = array
-    return found

@@ -22,7 +22,7 @@ from skipchain.kernels.chain import (
 )
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with second cc32e6a86246
+# Compiled with second ef55b794f1bc
 
 LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 OFTEN = 32  # occurrences of a feature in a long chain that count in full

@@ -14,11 +14,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.chain import _longest
-from skipchain.kernels.search import _find_alive, _select
+from skipchain.kernels.chain import _log_sum, _longest
+from skipchain.kernels.search import _find_alive, _keep
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with search 072d881ef937
+# Compiled with search 5391493f2112
 
 
 @njit(nogil=True, cache=True)
@@ -56,6 +56,7 @@ def beam(node, edge, open_node, open_edge, second, previous, decay, table, offse
     delta, next_delta = np.empty(width), np.empty(width)
     grown = np.empty(width * states)
     values = np.empty(width * states)
+    places = np.empty(width, np.int64)
     row, recalled = np.empty(states), np.empty(states)
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
@@ -98,25 +99,12 @@ def beam(node, edge, open_node, open_edge, second, previous, decay, table, offse
                     if grown[k] > -np.inf:
                         values[many] = grown[k]
                         many += 1
-            bar, above = -np.inf, many
-            if many > width:
-                bar = _select(values[:many], width - 1)
-                above = 0
-                for k in range(count * states):
-                    above += grown[k] > bar
-            equal = width - above  # places for those that reach the bar and no more
-            kept = 0
-            for k in range(count * states):
-                if grown[k] == -np.inf or grown[k] < bar:
-                    continue
-                if grown[k] == bar:
-                    if equal == 0:
-                        continue
-                    equal -= 1
-                next_trails[kept, :t] = trails[k // states, :t]
-                next_trails[kept, t] = k % states
-                next_delta[kept] = grown[k]
-                kept += 1
+            kept = _keep(grown[: count * states], values, many, width, places)
+            for m in range(kept):
+                k = places[m]
+                next_trails[m, :t] = trails[k // states, :t]
+                next_trails[m, t] = k % states
+                next_delta[m] = grown[k]
             trails, next_trails = next_trails, trails
             delta, next_delta = next_delta, delta
             count = kept
@@ -149,15 +137,3 @@ def _recall(previous, decay, path, trail, here, first, out):
     for i in range(out.shape[0]):
         out[i] /= total
     return True
-
-
-@njit(nogil=True, cache=True)
-def _log_sum(row):
-    """log Σ exp."""
-    peak = row.max()
-    if peak == -np.inf:
-        return peak
-    total = 0.0
-    for j in range(row.shape[0]):
-        total += np.exp(row[j] - peak)
-    return peak + np.log(total)

@@ -231,3 +231,30 @@ def _leads_on(row, alive):
         if alive[j] and row[j] > -np.inf:
             return True
     return False
+
+
+@njit(nogil=True, cache=True)
+def _keep(grown, values, many, width, places):
+    """The places of the ``width`` largest of ``grown``, in order, into ``places``; how many.
+
+    ``values[:many]`` are those of them that are not −∞; they are put into another order. Of equals
+    the first are kept.
+    """
+    bar, above = -np.inf, many
+    if many > width:
+        bar = _select(values[:many], width - 1)
+        above = 0
+        for k in range(grown.shape[0]):
+            above += grown[k] > bar
+    equal = width - above  # places for those that reach the bar and no more
+    kept = 0
+    for k in range(grown.shape[0]):
+        if grown[k] == -np.inf or grown[k] < bar:
+            continue
+        if grown[k] == bar:
+            if equal == 0:
+                continue
+            equal -= 1
+        places[kept] = k
+        kept += 1
+    return kept

@@ -23,7 +23,7 @@ from skipchain.kernels.search import _find_alive, _select
 
 # Compiled with chain e9e1ff8aafab
 # Compiled with paths 0579e01d752c
-# Compiled with search 072d881ef937
+# Compiled with search 5391493f2112
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
