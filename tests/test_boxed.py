@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import zlib
 
 import pytest
 
 import skipchain
-from skipchain import boxed, cli
+from skipchain import boxed
 from skipchain.examples import harbour, story
 from skipchain.modelfile import is_model_file
 from skipchain.models.factored import FactoredModel
@@ -20,16 +18,12 @@ WANTED = "<PER>Angela Merkel</PER> was born in <LOC>Hamburg</LOC>."
 
 
 @pytest.fixture
-def run(monkeypatch, capfd):
-    """Run a command line in this process: exit code, stdout, stderr."""
+def run(run):
+    """Without the line end of what is printed."""
 
-    def call(*arguments, stdin=""):
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out.strip(), err
+    def call(*arguments, **given):
+        code, out, err = run(*arguments, **given)
+        return code, out.strip(), err
 
     return call
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pytest
 
-from skipchain import cli
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.examples import harbour
 from skipchain.kernels import brown as kernel
@@ -167,16 +165,9 @@ def test_what_cannot_be_clustered_is_refused():
 
 
 @pytest.fixture
-def run(monkeypatch, capfd, tmp_path):
-    def call(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out, err
-
-    return call
+def run(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    return run
 
 
 def test_command_line(run, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import re
@@ -12,27 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from skipchain import cli, read
+from skipchain import read
 from skipchain.examples import harbour
 
 TEMPLATES = "word[-1..1]\nshortshape\nsuffix(3)\n"
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    """Run a command line in this process: exit code, stdout, stderr."""
-
-    def call(*arguments, stdin=None):
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        if stdin is not None:
-            data = stdin if isinstance(stdin, bytes) else stdin.encode()
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, cli, load, save
+from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, load, save
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import (
     ModelFileError,
@@ -392,16 +391,9 @@ def test_documents_of_one_sentence_are_warned_of():
         MEMM("word\nhistory(lower)", epochs=1).fit(cut)
 
 
-def test_command_line(monkeypatch, capfd, tmp_path):
-    def run(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("COLUMNS", "160")
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out, err
-
+def test_command_line(run, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
     mentions(0).write(tmp_path / "train.conll")
     mentions(1).write(tmp_path / "test.conll")
     (tmp_path / "t.txt").write_text("word[-1]\nlower\nhistory(lower)\n")

@@ -82,8 +82,8 @@ def test_empty_lexicons_and_corpora_are_no_trouble():
     assert found.tolist() == ["S-a", "S-c"]
 
 
-def test_the_same_phrases_with_other_settings():
-    lexicon = Lexicon.of({"a": ["New York", "York"]}).settled(column="town", matches="longest")
+def test_the_column_and_the_longest_phrase():
+    lexicon = Lexicon.of({"a": ["New York", "York"]}, column="town", matches="longest")
     found = lexicon.columns(Corpus.of([["New", "York"]]), Workers(1))
     assert found["town"].tolist() == ["B-a", "E-a"]
 

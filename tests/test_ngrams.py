@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import lzma
 import sys
@@ -15,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skipchain import cli
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, ReadError, SkipchainError
 from skipchain.io.streams import numbered_lines, text_blocks
@@ -42,21 +40,6 @@ def corpus_of(lines, **columns):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     return NgramStore.count([corpus_of(TEXT)], tmp_path_factory.mktemp("ngrams") / "store")
-
-
-@pytest.fixture
-def run(monkeypatch, capfd):
-    """Run a command line in this process: exit code, stdout, stderr."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO())
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out, err
-
-    return call
 
 
 def plainly(lines, order):

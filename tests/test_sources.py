@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.base import clone
 
-from skipchain import CRF, MEMM, Corpus, MoPMEMM, Perceptron, Tagger, Templates, cli, load
+from skipchain import CRF, MEMM, Corpus, MoPMEMM, Perceptron, Tagger, Templates, load
 from skipchain.errors import CorpusError, ModelFileError, ParameterError, TemplateError
 from skipchain.examples import harbour
 from skipchain.knowledge import lists
@@ -187,14 +185,7 @@ def test_recipes_put_it_together(tmp_path):
         recipe("cake")
 
 
-def test_recipes_by_command(tmp_path, monkeypatch, capfd):
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["skipchain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        out, err = capfd.readouterr()
-        return left.value.code or 0, out, err
-
+def test_recipes_by_command(tmp_path, run):
     TRAIN.write(tmp_path / "train.conll")
     TEST.without_labels().write(tmp_path / "test.conll")
     (tmp_path / "ports.lst").write_text("Ostley\nHalverton\n", encoding="utf-8")

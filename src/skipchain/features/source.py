@@ -54,6 +54,20 @@ class Source(Protocol):
         """Everything else."""
 
 
+class Fixed:
+    """What sources share that learn nothing: the columns of training are those of any corpus."""
+
+    __slots__ = ()
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+        """Nothing is learnt."""
+        return self, self.columns(corpus, Workers(1))
+
+    def columns(self, corpus: Corpus, workers: Workers) -> Columns:
+        """The columns of any corpus."""
+        raise NotImplementedError
+
+
 def learn_sources(
     sources: Iterable[Source], corpus: Corpus, progress: Any = None
 ) -> tuple[tuple[Source, ...], Corpus]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
-from skipchain.features.source import Arrays, Columns
+from skipchain.features.source import Arrays, Columns, Fixed
 from skipchain.features.strings import Slices, Strings, read_strings, string_arrays
 from skipchain.kernels import lexicon as kernels
 from skipchain.knowledge.cells import set_column
@@ -95,7 +95,7 @@ class Phrases:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lexicon:
+class Lexicon(Fixed):
     """Lists of phrases, as a source of features: which lists a token's phrase is in, and where.
 
     ``case`` says how tokens are compared: ``exact``; ``folded``, regardless of case; ``light``,
@@ -153,10 +153,6 @@ class Lexicon:
     def __repr__(self) -> str:
         return f"<Lexicon {self.column!r}: {self.told}>"
 
-    def settled(self, *, column: str | None = None, matches: str | None = None) -> Lexicon:
-        """The same phrases with another ``column``, or other ``matches``."""
-        return replace(self, column=column or self.column, matches=matches or self.matches)
-
     def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
         """All matches: first token, one past the last, number of the list, written alike."""
         words = corpus.words
@@ -184,10 +180,6 @@ class Lexicon:
     def told(self) -> str:
         """What the source knows, in a few words."""
         return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
-
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """Nothing is learnt."""
-        return self, self.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The lists that each token's phrases are in."""

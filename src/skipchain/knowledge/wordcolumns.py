@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
-from skipchain.features.source import Arrays, Columns
+from skipchain.features.source import Arrays, Columns, Fixed
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.knowledge.clusters import Clusters
 from skipchain.knowledge.vectors import Vectors
@@ -18,7 +18,7 @@ from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clustered:
+class Clustered(Fixed):
     """The clusters of words, as a column of bit strings.
 
     Templates read coarser clusters as shorter prefixes: ``prefix(brown, 4)``. A word that is not
@@ -45,10 +45,6 @@ class Clustered:
         return (
             f"{plural(len(self.clusters.paths), 'cluster')} of {plural(len(self.clusters), 'word')}"
         )
-
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """Nothing is learnt."""
-        return self, self.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The cluster of each token."""
@@ -77,7 +73,7 @@ class Clustered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Embedded:
+class Embedded(Fixed):
     """The vectors of words, as a column that ``vector(column)`` reads.
 
     >>> source = Embedded(Vectors.of({"cat": [0.5, -1.0]}))
@@ -99,10 +95,6 @@ class Embedded:
     def told(self) -> str:
         """What the source knows, in a few words."""
         return f"{plural(len(self.vectors), 'vector')} of {self.vectors.width} numbers"
-
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """Nothing is learnt."""
-        return self, self.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The vector of each token."""

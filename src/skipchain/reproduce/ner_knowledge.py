@@ -15,6 +15,7 @@ from skipchain.features import sets
 from skipchain.features.source import add_columns, learn_sources
 from skipchain.io import read
 from skipchain.knowledge.documents import Documents
+from skipchain.knowledge.lists import tokenized
 from skipchain.knowledge.lookup import Lookup
 from skipchain.knowledge.truecase import Truecase
 from skipchain.knowledge.wordcolumns import Clustered
@@ -29,7 +30,7 @@ from skipchain.models.model import Model
 from skipchain.models.mop import MoPMEMM
 from skipchain.models.stages import FirstStage
 from skipchain.parallel import Workers
-from skipchain.reproduce.phrases import all_lists, illinois_lists, lexicon, news_clusters
+from skipchain.reproduce.phrases import all_lists, illinois_lists, news_clusters
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Clock, Run, spread
 from skipchain.reproduce.system import System
@@ -163,7 +164,7 @@ class _Measuring:
         lists = illinois_lists() if self.run.quick else all_lists()
         if self.run.quick:
             lists = {name: own[:3000] for name, own in lists.items()}
-        self.phrases = lexicon(lists)
+        self.phrases = tokenized(lists)
         clusters = news_clusters()
         counts = zip(clusters.words.tolist(), clusters.counts.tolist(), strict=True)
         truecase = Truecase.of(dict(counts))

@@ -10,8 +10,7 @@ from skipchain.datasets import root
 from skipchain.errors import CorpusError
 from skipchain.io.files import read_bytes
 from skipchain.knowledge.clusters import Clusters
-from skipchain.knowledge.lexicon import Lexicon
-from skipchain.knowledge.lists import list_name, tokenized
+from skipchain.knowledge.lists import list_name
 
 LONGEST = 100  # characters; longer lines of these lists are no names
 PROPERTIES = (
@@ -85,11 +84,6 @@ def _freebase() -> dict[str, list[str]]:
                 text = file.read().decode("utf-8", "replace")
                 found[f"freebase_{name.replace('.', '_')}"] = _phrases(text)
     return found
-
-
-def lexicon(lists: dict[str, list[str]]) -> Lexicon:
-    """The lists as a source of features."""
-    return tokenized(lists)
 
 
 def news_clusters() -> Clusters:
