@@ -12,9 +12,9 @@ from itertools import islice
 import numpy as np
 
 from benchmarks.setting import seconds
-from skipchain.datasets import data_set
-from skipchain.knowledge.bigrams import Bigrams
-from skipchain.knowledge.brown import induce, information
+from skipchain.datasets.registry import data_set
+from skipchain.resources.bigrams import Bigrams
+from skipchain.resources.brown import induce, information
 
 REAL = {
     "gmb": ("all",), "conll2003": ("train", "testa", "testb"), "conll2000": ("train", "test"),

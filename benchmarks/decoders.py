@@ -11,7 +11,7 @@ from functools import partial
 from benchmarks.features import TEMPLATES
 from benchmarks.setting import in_turn
 from skipchain import MEMM
-from skipchain.datasets import data_set
+from skipchain.datasets.registry import data_set
 from skipchain.parallel import Workers
 from skipchain.tagger import Tagger
 

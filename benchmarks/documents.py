@@ -9,10 +9,10 @@ import numpy as np
 
 from benchmarks.setting import command, in_turn, path, seconds
 from skipchain import CRF, Corpus, save
-from skipchain.datasets import data_set
-from skipchain.factors import Consistency
-from skipchain.inference.annealing import Annealing, cooled
-from skipchain.models.factored import FactoredModel
+from skipchain.datasets.registry import data_set
+from skipchain.models.document.annealing import Annealing, cooled
+from skipchain.models.document.factors import Consistency
+from skipchain.models.document.model import FactoredModel
 from skipchain.parallel import Workers
 
 COLUMNS = "word,pos,chunk,label"

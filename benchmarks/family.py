@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from benchmarks.features import TEMPLATES
 from skipchain import CRF, MEMM
-from skipchain.datasets import data_set
+from skipchain.datasets.registry import data_set
 
 SETTINGS = {"encoding": "iob2", "min_count": 3, "epochs": 10, "dropout": 0.2}
 

@@ -8,8 +8,8 @@ from functools import partial
 from benchmarks import ours
 from benchmarks.setting import command, seconds
 from skipchain import CRF, Corpus, load, save
-from skipchain.datasets import data_set, root
-from skipchain.knowledge.lists import read_lexicon
+from skipchain.annotators.phrase_lists import read_lexicon
+from skipchain.datasets.registry import data_set, root
 from skipchain.parallel import Workers
 from skipchain.recipes import recipe
 

@@ -8,18 +8,18 @@ import numpy as np
 
 from benchmarks.setting import in_turn, seconds
 from skipchain import RBMCRF
-from skipchain.dataset import Dataset
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.table_scorer import TableScorer
+from skipchain.datasets.synthetic import toy2
 from skipchain.features.direct import NumberedFeatures
-from skipchain.groups import LabelFeatures, parse_groups
-from skipchain.inference import gibbs
-from skipchain.inference.gibbs import Sampling
 from skipchain.kernels.random import seeded
-from skipchain.objectives.contrastive import Batch
-from skipchain.objectives.experts import Expert
+from skipchain.models.latent.scorer import StateWeights
+from skipchain.models.rbm import gibbs
+from skipchain.models.rbm.contrastive import Batch
+from skipchain.models.rbm.expert_gradient import Expert
+from skipchain.models.rbm.gibbs import Sampling
+from skipchain.models.rbm.units import LabelFeatures, parse_groups
 from skipchain.parallel import Workers
-from skipchain.problems import toy2
-from skipchain.scorers.states import StateWeights
-from skipchain.scorers.tables import TableScorer
 
 GROUPS = "9:0..1; 3:0..7"  # RBM(2) of toy problem 2
 STEPS = 3

@@ -10,22 +10,22 @@ import numpy as np
 from benchmarks.features import TEMPLATES
 from benchmarks.setting import in_turn, seconds
 from skipchain import MEMM, Corpus, MoPMEMM
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.likelihood import ConditionalLikelihood
+from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.corpus import Column
-from skipchain.dataset import Dataset
-from skipchain.datasets import data_set
-from skipchain.features.ends import Ends
+from skipchain.corpus.schemes import convert
+from skipchain.datasets.registry import data_set
+from skipchain.edges import Ordering, Relations, parse_rules
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.graph import Ordering, Relations, parse_rules
-from skipchain.linked import Linked
-from skipchain.models.graph import GraphModel
-from skipchain.objectives.likelihood import ConditionalLikelihood
-from skipchain.objectives.mixture import MixtureObjective
+from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.edge_features import Ends
+from skipchain.models.graph.edges import Conditional
+from skipchain.models.graph.mixture_likelihood import MixtureObjective
+from skipchain.models.graph.model import GraphModel
 from skipchain.parallel import Workers
-from skipchain.pictures import Picture, available, png
-from skipchain.schemes import convert
-from skipchain.scorers.edges import Conditional
-from skipchain.scorers.linear import LinearScorer, Weights
+from skipchain.report.pictures import Picture, available, png
 
 EDGES = "previous, same_word"
 SIZES = (10**4, 10**5, 10**6, 10**7)

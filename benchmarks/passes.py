@@ -9,15 +9,15 @@ import numpy as np
 from benchmarks import peer
 from benchmarks.features import TEMPLATES
 from benchmarks.setting import in_turn, path, seconds
-from skipchain.dataset import Dataset
-from skipchain.datasets import data_set
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
+from skipchain.chains.online import StochasticLikelihood
+from skipchain.chains.scorer import LinearScorer
+from skipchain.corpus.schemes import convert
+from skipchain.datasets.registry import data_set
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.objectives.likelihood import ConditionalLikelihood, MarginalLikelihood
-from skipchain.objectives.online import StochasticLikelihood
 from skipchain.parallel import Workers
-from skipchain.schemes import convert
-from skipchain.scorers.linear import LinearScorer
 
 
 def measure(report, setting):

@@ -12,12 +12,12 @@ from benchmarks import peer
 from benchmarks.features import TEMPLATES
 from benchmarks.setting import path
 from skipchain import Perceptron, read
-from skipchain.dataset import Dataset
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.online import MarginUpdates
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.epochs import run_epochs
 from skipchain.modelfile import save
-from skipchain.objectives.online import MarginUpdates
 
 EPOCHS = 10
 

@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipchain.datasets import data_set, root
+from skipchain.datasets.registry import data_set, root
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
 
 Needs the extra ``box`` (``pip install -e '.[box]'``) for the lists of names and places. Only data
 whose licences allow a trained model to be given away are used for training; see the model's card,
-src/skipchain/boxed/README.md.
+src/skipchain/pretrained/README.md.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
-from skipchain import CRF, Corpus, Factored, Tagger, boxed, evaluate, save
+from skipchain import CRF, Corpus, Factored, Tagger, evaluate, pretrained, save
+from skipchain.annotators.lexicon import Lexicon
 from skipchain.corpus.folds import document_folds
-from skipchain.datasets import data_set, root
-from skipchain.features.sets import SETS
-from skipchain.knowledge.lexicon import Lexicon
+from skipchain.corpus.schemes import Spans, encode
+from skipchain.datasets.registry import data_set, root
+from skipchain.features.presets import SETS
 from skipchain.metrics import Evaluation
-from skipchain.models.chain import ChainModel
-from skipchain.models.factored import FactoredModel
+from skipchain.models.chain.model import ChainModel
+from skipchain.models.document.model import FactoredModel
 from skipchain.recipes import recipe
-from skipchain.schemes import Spans, encode
 
 WNUT_TYPES = {
     "person": "PER",
@@ -52,7 +52,7 @@ def main() -> None:
     """Build the model, or measure how well one trained in the same way does on unseen articles."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--folds", type=int, help="cross-validate by articles, write nothing")
-    parser.add_argument("-o", "--output", type=Path, default=boxed.path())
+    parser.add_argument("-o", "--output", type=Path, default=pretrained.path())
     told = parser.parse_args()
     lexicon = names_and_places()
     first = messages_model(lexicon)

@@ -14,16 +14,16 @@ from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
 from benchmarks.report import Report
 from skipchain import Corpus, Templates, load
-from skipchain.examples import harbour
+from skipchain.datasets.harbour import harbour
+from skipchain.datasets.synthetic import toy2
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.groups import LabelFeatures
-from skipchain.inference import gibbs
-from skipchain.inference.gibbs import Sampling
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
+from skipchain.models.rbm import gibbs
+from skipchain.models.rbm.expert_tables import expert_tables
+from skipchain.models.rbm.gibbs import Sampling
+from skipchain.models.rbm.units import LabelFeatures
 from skipchain.parallel import Workers
-from skipchain.problems import toy2
-from skipchain.scorers.experts import expert_tables
 
 
 def test_templates_and_python_give_the_same_features():

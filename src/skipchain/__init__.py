@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from skipchain.io import read
     from skipchain.metrics import evaluate
     from skipchain.modelfile import save
-    from skipchain.models.crf import CRF
-    from skipchain.models.factoring import Factored
-    from skipchain.models.hmm import HMM
-    from skipchain.models.hrf import HRF
-    from skipchain.models.iohmm import IOHMM
-    from skipchain.models.maxent import MaxEnt
-    from skipchain.models.memm import MEMM
-    from skipchain.models.mop import MoPMEMM
-    from skipchain.models.perceptron import Perceptron
-    from skipchain.models.rbm import RBMCRF
-    from skipchain.models.skipchain import SkipChainCRF
+    from skipchain.models.chain.crf import CRF
+    from skipchain.models.chain.hmm import HMM
+    from skipchain.models.chain.maxent import MaxEnt
+    from skipchain.models.chain.memm import MEMM
+    from skipchain.models.chain.perceptron import Perceptron
+    from skipchain.models.document.estimator import Factored
+    from skipchain.models.graph.mop import MoPMEMM
+    from skipchain.models.graph.skipchain import SkipChainCRF
+    from skipchain.models.latent.hrf import HRF
+    from skipchain.models.latent.iohmm import IOHMM
+    from skipchain.models.rbm.estimator import RBMCRF
     from skipchain.recipes import recipe
     from skipchain.tagger import Tagger, load
 
@@ -35,17 +35,17 @@ __version__ = "0.1.0"
 
 # Names are imported when they are first used: `skipchain --help` needs none of them.
 _WHERE = {
-    "CRF": "skipchain.models.crf",
-    "Factored": "skipchain.models.factoring",
-    "HMM": "skipchain.models.hmm",
-    "HRF": "skipchain.models.hrf",
-    "IOHMM": "skipchain.models.iohmm",
-    "MEMM": "skipchain.models.memm",
-    "MaxEnt": "skipchain.models.maxent",
-    "MoPMEMM": "skipchain.models.mop",
-    "Perceptron": "skipchain.models.perceptron",
-    "RBMCRF": "skipchain.models.rbm",
-    "SkipChainCRF": "skipchain.models.skipchain",
+    "CRF": "skipchain.models.chain.crf",
+    "Factored": "skipchain.models.document.estimator",
+    "HMM": "skipchain.models.chain.hmm",
+    "HRF": "skipchain.models.latent.hrf",
+    "IOHMM": "skipchain.models.latent.iohmm",
+    "MEMM": "skipchain.models.chain.memm",
+    "MaxEnt": "skipchain.models.chain.maxent",
+    "MoPMEMM": "skipchain.models.graph.mop",
+    "Perceptron": "skipchain.models.chain.perceptron",
+    "RBMCRF": "skipchain.models.rbm.estimator",
+    "SkipChainCRF": "skipchain.models.graph.skipchain",
     "Column": "skipchain.corpus",
     "Corpus": "skipchain.corpus",
     "SkipchainError": "skipchain.errors",

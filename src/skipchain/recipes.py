@@ -7,22 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from skipchain import boxed
+from skipchain import pretrained as boxed
+from skipchain.annotators.document import Documents
+from skipchain.annotators.lexicon import Lexicon
+from skipchain.annotators.phrase_lists import read_lexicon
+from skipchain.annotators.truecase import Truecase
+from skipchain.annotators.words import Clustered, Embedded
 from skipchain.errors import ParameterError
-from skipchain.features.source import Source
+from skipchain.features.annotator import Source
 from skipchain.features.templates import Templates
-from skipchain.knowledge.clusters import Clusters
-from skipchain.knowledge.documents import Documents
-from skipchain.knowledge.lexicon import Lexicon
-from skipchain.knowledge.lists import read_lexicon
-from skipchain.knowledge.truecase import Truecase
-from skipchain.knowledge.vectors import Vectors
-from skipchain.knowledge.wordcolumns import Clustered, Embedded
 from skipchain.modelfile import load_model
-from skipchain.models import make_estimator
-from skipchain.models.labeller import Labeller
-from skipchain.models.model import Model
-from skipchain.models.stages import FirstStage
+from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.model import Model
+from skipchain.models.registry import make_estimator
+from skipchain.models.stacking import FirstStage
+from skipchain.resources.clusters import Clusters
+from skipchain.resources.vectors import Vectors
 
 RECIPES = {
     "ner-knowledge": "names: local features, lexicons, clusters, and what the document says",
@@ -64,7 +64,7 @@ def recipe(
     Examples
     --------
     >>> from skipchain import CRF
-    >>> from skipchain.examples import harbour
+    >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
     >>> found = CRF(recipe("ner-knowledge"), epochs=8).fit(train)
     >>> found.score(test) > 0.6

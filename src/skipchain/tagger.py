@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain import boxed
+from skipchain import pretrained as boxed
+from skipchain.chains.scores import Ranked
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
-from skipchain.inference.scores import Ranked
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
-from skipchain.models.inputs import as_input
-from skipchain.models.model import BEAM, Model
+from skipchain.models.base.inputs import as_input
+from skipchain.models.base.model import BEAM, Model
 from skipchain.parallel import Workers
-from skipchain.schemes import Spans
 
 if TYPE_CHECKING:
-    from skipchain.models.explain import Explanation
-    from skipchain.models.objections import Objections
-    from skipchain.models.parentage import Parentage
+    from skipchain.models.chain.explain import Explanation
+    from skipchain.models.document.explain import Objections
+    from skipchain.models.graph.explain import Parentage
 
 
 def load(
@@ -194,12 +194,12 @@ class Tagger:
         labels tells which other tokens the label comes from, and one with factors what these had to
         object, so both need the whole document.
         """
-        from skipchain.models.chain import ChainModel
-        from skipchain.models.explain import explain
-        from skipchain.models.factored import FactoredModel
-        from skipchain.models.graph import GraphModel
-        from skipchain.models.objections import explain_factors
-        from skipchain.models.parentage import explain_parents
+        from skipchain.models.chain.explain import explain
+        from skipchain.models.chain.model import ChainModel
+        from skipchain.models.document.explain import explain_factors
+        from skipchain.models.document.model import FactoredModel
+        from skipchain.models.graph.explain import explain_parents
+        from skipchain.models.graph.model import GraphModel
 
         model = self.model
         own = as_input(parse_plain(given) if isinstance(given, str) else given)

@@ -64,8 +64,8 @@ def brown(
     from skipchain.corpus.corpus import plural
     from skipchain.errors import SkipchainError
     from skipchain.io.files import STANDARD, check_target
-    from skipchain.knowledge.bigrams import Bigrams
-    from skipchain.knowledge.brown import induce, information
+    from skipchain.resources.bigrams import Bigrams
+    from skipchain.resources.brown import induce, information
 
     if output != STANDARD:
         check_target(output, overwrite)

@@ -30,7 +30,7 @@ from skipchain.cli.options import (
     shared_settings,
 )
 from skipchain.errors import SkipchainError
-from skipchain.grid import Grid, fitting
+from skipchain.report.grid import Grid, fitting
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -113,7 +113,7 @@ def compare(
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Contender
     from skipchain.comparison import compare as measure
-    from skipchain.models.model import BEAM
+    from skipchain.models.base.model import BEAM
 
     listed = ALL if models is None and not model else models or ""
     contenders = Contender.listed(listed) + [Contender.of(text) for text in model or []]
@@ -164,7 +164,7 @@ def _write(found: Comparison, output: str, quiet: bool) -> None:
     import json
     from pathlib import Path
 
-    from skipchain.cli.pictures import write_pictures
+    from skipchain.cli.plots import write_pictures
     from skipchain.io.files import write_text
 
     folder = Path(output)

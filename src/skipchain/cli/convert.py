@@ -37,10 +37,10 @@ def convert(
 ) -> None:
     """Convert a labelled file to another format, another scheme, or both."""
     from skipchain.corpus.corpus import plural
+    from skipchain.corpus.schemes import check_scheme
+    from skipchain.corpus.schemes import convert as rewrite
+    from skipchain.corpus.schemes import repair as mend
     from skipchain.io.files import check_target
-    from skipchain.schemes import check_scheme
-    from skipchain.schemes import convert as rewrite
-    from skipchain.schemes import repair as mend
 
     if target != "-":
         check_target(target, overwrite)

@@ -22,7 +22,7 @@ def data(
     from rich.console import Console
     from rich.progress import Progress
 
-    from skipchain.datasets import DATA_SETS, VARIABLE, check, data_set, root
+    from skipchain.datasets.registry import DATA_SETS, VARIABLE, check, data_set, root
 
     chosen = tuple(map(data_set, names)) if names else DATA_SETS
     folder = root()

@@ -40,11 +40,11 @@ def demo(
     from rich.console import Console
 
     from skipchain.cli.compiling import compile_notice
-    from skipchain.examples import harbour
+    from skipchain.datasets.harbour import harbour
     from skipchain.io.files import make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
-    from skipchain.models.crf import CRF
+    from skipchain.models.chain.crf import CRF
     from skipchain.tagger import Tagger
 
     console = Console(file=sys.stdout, highlight=False)
@@ -97,7 +97,7 @@ def demo(
 def tell_story(console: Console, threads: int | None) -> None:
     """Tag a story with the model in the box, and show what the document changed."""
     from skipchain.cli.compiling import compile_notice
-    from skipchain.examples import story
+    from skipchain.datasets.harbour import story
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 

@@ -119,7 +119,7 @@ def evaluate(
 
 def _without_factors(tagger: Tagger, gold: Corpus, decoder: str | None) -> Corpus | None:
     """What the chain model alone says, where factors have had a say."""
-    from skipchain.models.factored import FactoredModel
+    from skipchain.models.document.model import FactoredModel
     from skipchain.tagger import Tagger
 
     model = tagger.model

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from skipchain.corpus import Corpus
-    from skipchain.models.chain import ChainModel
-    from skipchain.models.explain import Contribution, Explanation
-    from skipchain.models.objections import Objections, Reading
-    from skipchain.models.parentage import Parent, Parentage
+    from skipchain.models.chain.explain import Contribution, Explanation
+    from skipchain.models.chain.model import ChainModel
+    from skipchain.models.document.explain import Objections, Reading
+    from skipchain.models.graph.explain import Parent, Parentage
 
 SPOKEN_FOR = 3  # parents whose features are shown
 
@@ -65,9 +65,9 @@ def explain(
     learnt (see: skipchain inspect).
     """
     from skipchain.io.text import parse_plain
-    from skipchain.models.chain import ChainModel
-    from skipchain.models.objections import Objections
-    from skipchain.models.parentage import Parentage
+    from skipchain.models.chain.model import ChainModel
+    from skipchain.models.document.explain import Objections
+    from skipchain.models.graph.explain import Parentage
     from skipchain.tagger import load
 
     if (text is None) == (file is None):
@@ -109,7 +109,7 @@ def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
 
 def _within(corpus: Corpus, sentence: int | None, token: int | str) -> int | str:
     """The token of a sentence, counted through the whole input, which the model has to see."""
-    from skipchain.models.explain import position_of
+    from skipchain.models.chain.explain import position_of
 
     if sentence is None:
         return token

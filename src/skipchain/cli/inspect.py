@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from skipchain.cli.options import Json, OneModel, Overwrite, print_json, say
-from skipchain.grid import fitting
+from skipchain.report.grid import fitting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from skipchain.models.model import Model
+    from skipchain.models.base.model import Model
 
 ORDERINGS = 5  # that are named; of more only the number is told
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
@@ -41,12 +41,12 @@ def inspect(
     rules, and what each kind of edge has learnt. Of a model with label features: what they look
     for. Of hidden states: what each of them emits, and which states follow it.
     """
-    from skipchain import boxed
-    from skipchain.cli.pictures import write_pictures
+    from skipchain import pretrained as boxed
+    from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
-    from skipchain.models.rbmmodel import RBMModel
-    from skipchain.models.rbmpictures import weight_pictures
+    from skipchain.models.rbm.model import RBMModel
+    from skipchain.models.rbm.plots import weight_pictures
     from skipchain.models.summary import summarise
 
     path = boxed.path() if model is None else Path(model)

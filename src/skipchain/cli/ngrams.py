@@ -14,7 +14,7 @@ import typer
 from skipchain.cli.options import Columns, Format, Json, Overwrite, Quiet, print_json, say
 
 if TYPE_CHECKING:
-    from skipchain.knowledge.ngrams import NgramStore
+    from skipchain.resources.ngrams import NgramStore
 
 Store = Annotated[str, typer.Argument(metavar="STORE", help="A folder with counts of n-grams.")]
 Output = Annotated[
@@ -53,7 +53,7 @@ def count(
     quiet: Quiet = False,
 ) -> None:
     """Count the n-grams of texts; they may be larger than memory."""
-    from skipchain.knowledge.ngrams import NgramStore
+    from skipchain.resources.ngrams import NgramStore
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
     with _bar("counting", texts, quiet) as watch:
@@ -81,7 +81,7 @@ def load(
     quiet: Quiet = False,
 ) -> None:
     """Read published counts of n-grams (Web 1T, Google Books)."""
-    from skipchain.knowledge.ngrams import NgramStore
+    from skipchain.resources.ngrams import NgramStore
 
     with _bar("reading", files, quiet) as watch:
         store = NgramStore.load(
@@ -105,7 +105,7 @@ def query(
     json: Json = False,
 ) -> None:
     """Print the words that fill the slots of a pattern, with counts."""
-    from skipchain.knowledge.ngrams import NgramStore
+    from skipchain.resources.ngrams import NgramStore
 
     fillers = NgramStore.open(store).query(pattern, limit)
     if json:
@@ -144,9 +144,9 @@ def harvest(
 ) -> None:
     """Make word lists: members give patterns, patterns give members, in rounds."""
     from skipchain.io.files import check_target
-    from skipchain.knowledge.gazetteer import harvest as gather
-    from skipchain.knowledge.gazetteer import read_seeds
-    from skipchain.knowledge.ngrams import NgramStore
+    from skipchain.resources.gazetteer import harvest as gather
+    from skipchain.resources.gazetteer import read_seeds
+    from skipchain.resources.ngrams import NgramStore
 
     if output != "-":
         check_target(output, overwrite)

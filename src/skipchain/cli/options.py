@@ -119,7 +119,7 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
 
 def with_samples(tagger: Tagger, samples: int | None) -> Tagger:
     """The tagger with so many sweeps of sampling; refused where it does not sample."""
-    from skipchain.models.factored import FactoredModel
+    from skipchain.models.document.model import FactoredModel
     from skipchain.tagger import Tagger
 
     if samples is None:
@@ -170,7 +170,7 @@ def read_corpora(
 def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
     """One corpus of all; where the files alone suggest different schemes, they tell together."""
     from skipchain.corpus import Corpus
-    from skipchain.schemes import infer
+    from skipchain.corpus.schemes import infer
 
     schemes = [corpus.scheme for corpus in corpora]
     if len(set(schemes)) > 1:
@@ -187,7 +187,7 @@ def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
 def describe(corpus: Corpus, *, told: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
     from skipchain.corpus.corpus import plural
-    from skipchain.schemes import UNKNOWN, infer
+    from skipchain.corpus.schemes import UNKNOWN, infer
 
     counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
     sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))

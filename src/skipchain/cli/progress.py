@@ -13,8 +13,8 @@ from skipchain.cli.options import say
 
 if TYPE_CHECKING:
     from skipchain.learn.step import Minimum, Step
-    from skipchain.models.fitting import Problem
-    from skipchain.models.labeller import Labeller
+    from skipchain.models.base.estimator import Labeller
+    from skipchain.models.chain.fitting import Problem
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 

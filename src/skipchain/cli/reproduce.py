@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipchain.cli.options import Json, Overwrite, Quiet, Threads, print_json, say
-from skipchain.cli.pictures import write_pictures
+from skipchain.cli.plots import write_pictures
 
 if TYPE_CHECKING:
     from skipchain.reproduce import Table

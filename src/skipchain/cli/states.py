@@ -28,7 +28,7 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
-    from skipchain.models.selection import StateChoice
+    from skipchain.models.latent.selection import StateChoice
 
 
 def states(
@@ -63,8 +63,8 @@ def states(
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.cli.compiling import compile_notice
     from skipchain.comparison.contender import Contender
-    from skipchain.models.latent import LatentEstimator
-    from skipchain.models.selection import choose_states
+    from skipchain.models.latent.estimator import LatentEstimator
+    from skipchain.models.latent.selection import choose_states
 
     try:
         wanted = [int(part) for part in numbers.split(",")]

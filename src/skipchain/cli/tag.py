@@ -84,7 +84,7 @@ def tag(
     One argument that is not a model file is the file to tag: skipchain tag story.txt
     """
     from skipchain.cli.compiling import compile_notice
-    from skipchain.cli.tagged import write_tagged
+    from skipchain.cli.write import write_tagged
     from skipchain.io.files import STANDARD, check_target
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load

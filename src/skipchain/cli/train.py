@@ -33,7 +33,7 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
-    from skipchain.models.labeller import Labeller
+    from skipchain.models.base.estimator import Labeller
 
 MODELS = (
     "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
@@ -313,7 +313,7 @@ def train(
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
     from skipchain.modelfile import check_model_target, load_model, save
-    from skipchain.models import check_kind, make_estimator
+    from skipchain.models.registry import check_kind, make_estimator
 
     if patience is not None and not dev:
         raise SkipchainError("--patience needs --dev, the file whose score it watches")
@@ -355,7 +355,7 @@ def train(
     chosen_features = _features(features, recipe, knowledge, first)
     estimator = make_estimator(model, chosen_features, **settings, **given)
     if consistency or factors is not None:
-        from skipchain.models.factoring import Factored
+        from skipchain.models.document.estimator import Factored
 
         if consistency and factors is not None and "consistency" not in factors:
             around["factors"] = f"consistency; {factors}"

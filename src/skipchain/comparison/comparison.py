@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from skipchain import markdown
 from skipchain.comparison.plot import results_picture
 from skipchain.comparison.result import Decoding, Result
-from skipchain.grid import Grid
-from skipchain.pictures import Picture
+from skipchain.report import markdown
+from skipchain.report.grid import Grid
+from skipchain.report.pictures import Picture
 
 MISSING = "–"
 VERSUS, P_VALUE = "vs first", "p"

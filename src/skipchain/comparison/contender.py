@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skipchain.corpus.schemes import check_scheme
+from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.graph.ruletext import split_arguments
-from skipchain.models import ESTIMATORS, estimator_class, make_estimator
-from skipchain.models.labeller import Labeller
-from skipchain.schemes import check_scheme
+from skipchain.models.base.estimator import Labeller
+from skipchain.models.registry import ESTIMATORS, estimator_class, make_estimator
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
 FORMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {

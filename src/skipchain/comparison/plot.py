@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from skipchain.pictures import Picture
+from skipchain.report.pictures import Picture
 
 if TYPE_CHECKING:
     from skipchain.comparison.comparison import Comparison

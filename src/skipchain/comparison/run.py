@@ -7,24 +7,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from skipchain.chains.decode import check_width
+from skipchain.chains.from_marginals import DECODERS
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.contender import Contender, distinct
-from skipchain.comparison.folder import Folder
-from skipchain.comparison.origin import Parts, data_parts, origin
+from skipchain.comparison.fingerprint import Parts, data_parts, origin
 from skipchain.comparison.outcome import Outcome
 from skipchain.comparison.process import run_apart
 from skipchain.comparison.result import Result
+from skipchain.comparison.store import Folder
 from skipchain.comparison.trial import Display, Trial
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
-from skipchain.inference.chains import check_width
-from skipchain.inference.marginals import DECODERS
-from skipchain.models import estimator_class
-from skipchain.models.chain import decoders_of
-from skipchain.models.linking import LinkedEstimator
-from skipchain.models.model import BEAM
-from skipchain.models.wholeness import check_documents, longest_document
+from skipchain.models.base.documents import check_documents, longest_document
+from skipchain.models.base.model import BEAM
+from skipchain.models.chain.model import decoders_of
+from skipchain.models.graph.estimator import LinkedEstimator
+from skipchain.models.registry import estimator_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def compare(
     told how far it is; ``display`` makes a display of training in the contender's process, so it
     must be a function that can be imported.
 
-    >>> from skipchain.examples import harbour
+    >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
     >>> found = compare("hmm,tokenhmm", train, test, features="word[-1..1]")
     >>> [result.contender.name for result in found.results]

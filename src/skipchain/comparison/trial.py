@@ -18,9 +18,9 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.modelfile import save
-from skipchain.models.fitting import Progress
-from skipchain.models.labeller import Labeller
-from skipchain.models.model import BEAM, Model
+from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.model import BEAM, Model
+from skipchain.models.chain.fitting import Progress
 from skipchain.parallel import Workers
 from skipchain.tagger import Tagger
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column, frozen
+from skipchain.corpus.schemes.labels import UNKNOWN
 from skipchain.errors import CorpusError
-from skipchain.schemes.labels import UNKNOWN
 
 if TYPE_CHECKING:
-    from skipchain.schemes import Spans
+    from skipchain.corpus.schemes import Spans
 
 WORD = "word"
 LABEL = "label"
@@ -28,7 +28,7 @@ class Corpus:
 
     ``columns`` maps a name to a `Column` of N strings; the words are the column ``word`` and the
     labels, where there are any, the column ``label``, written in ``scheme`` (see
-    `skipchain.schemes`; None for labels that mark no spans, as parts of speech do).
+    `skipchain.corpus.schemes`; None for labels that mark no spans, as parts of speech do).
 
     ``sentences`` is ``int64 [M + 1]``, offsets into the tokens; ``documents`` is ``int64 [D + 1]``,
     offsets into the sentences. Where the corpus was made from running text, ``texts`` holds the
@@ -268,7 +268,7 @@ class Corpus:
         >>> corpus.spans().tolist()
         [(0, 2, 'PER')]
         """
-        from skipchain.schemes import decode
+        from skipchain.corpus.schemes import decode
 
         if self.scheme is None:
             raise CorpusError("the labels have no scheme, so they mark no spans")

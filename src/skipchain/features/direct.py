@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import FeatureError
-from skipchain.features.rows import LARGEST, NO_VALUES, Rows, Sparse, remedy
+from skipchain.features.matrix import LARGEST, NO_VALUES, Rows, Sparse, remedy
 from skipchain.features.strings import Strings
 
 

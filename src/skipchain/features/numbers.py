@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.errors import FeatureError
-from skipchain.kernels.numbers import read_cells
+from skipchain.kernels.parse_numbers import read_cells
 
 Floats = NDArray[np.float64]
 

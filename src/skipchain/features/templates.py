@@ -12,10 +12,10 @@ from typing import Any
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
-from skipchain.features.patterns import is_pattern_text, parse_patterns
-from skipchain.features.recall import Recall
-from skipchain.features.sets import SETS
-from skipchain.features.source import Source, learn_sources
+from skipchain.features.annotator import Source, learn_sources
+from skipchain.features.crfpp import is_pattern_text, parse_patterns
+from skipchain.features.label_history import Recall
+from skipchain.features.presets import SETS
 from skipchain.features.template import (
     NAME,
     NUMERIC,
@@ -40,7 +40,7 @@ class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
     ``sources`` give the corpus further columns, which the templates can read (see
-    `skipchain.features.source`).
+    `skipchain.features.annotator`).
 
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
     >>> print(templates.text)

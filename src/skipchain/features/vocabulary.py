@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
+from skipchain.features.annotator import add_columns
+from skipchain.features.matrix import Rows, RowsBuilder
 from skipchain.features.numbers import Scale
-from skipchain.features.reading import RESERVED, Reading, Tuples
-from skipchain.features.rows import Rows, RowsBuilder
-from skipchain.features.source import add_columns
+from skipchain.features.reader import RESERVED, Reading, Tuples
 from skipchain.features.strings import Strings
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates

@@ -15,7 +15,7 @@ from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.files import check_text, read_text, write_text
 from skipchain.io.lines import Cells, Lines, Plan
-from skipchain.io.scheme import settle
+from skipchain.io.schemes import settle
 
 DOCSTART = "-DOCSTART-"
 COMMENT = "# "

@@ -15,7 +15,7 @@ from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences, find_value
 from skipchain.io.files import check_text, read_text, write_text
 from skipchain.io.lines import Cells, Lines, Plan
-from skipchain.io.scheme import settle
+from skipchain.io.schemes import settle
 
 COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 EMPTY = "_"

@@ -10,8 +10,8 @@ from typing import Any
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
+from skipchain.io.detect import by_content, by_ending, target_by_ending
 from skipchain.io.files import check_text, read_text, shown
-from skipchain.io.recognition import by_content, by_ending, target_by_ending
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from html import escape
 from pathlib import Path
 
 from skipchain.corpus.corpus import Corpus, plural
+from skipchain.corpus.schemes import Spans, encode
 from skipchain.errors import CorpusError
 from skipchain.io.files import write_text
 from skipchain.io.standoff import Passage, Span, passages_of
-from skipchain.schemes import Spans, encode
 
 # The golden angle keeps the hues of neighbouring types far apart, however many there are.
 GOLDEN_ANGLE = 137.508

@@ -16,7 +16,7 @@ from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.scheme import settle
+from skipchain.io.schemes import settle
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences
 from skipchain.io.files import check_text, read_text, write_text
 from skipchain.io.standoff import Span, token_spans
-from skipchain.schemes import Spans, check_scheme, encode
 
 START = re.compile(r"<START(?::([^\s>]+))?>")
 END = "<END>"

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.scheme import settle
+from skipchain.io.schemes import settle
 from skipchain.io.tokenizer import Tokens, tokenize, word_set
-from skipchain.schemes import Spans, check_scheme, encode
 
 Span = tuple[int, int, str]  # start, end and type; characters of a text, or tokens
 Laid = tuple[Tokens, list[Span]]  # the tokens of a passage, and its spans as tokens

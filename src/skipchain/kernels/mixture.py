@@ -30,7 +30,7 @@ TINY = 1e-280  # sums below have lost their digits
 
 
 class Edges(NamedTuple):
-    """A directed graph, as `skipchain.graph.Dag` has it, with the weights of the mixtures."""
+    """A directed graph, as `skipchain.edges.Dag` has it, with the weights of the mixtures."""
 
     order: NDArray[np.int64]  # [N]
     indptr: NDArray[np.int64]  # [N + 1]

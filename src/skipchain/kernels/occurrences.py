@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.cells import _grown
+from skipchain.kernels.token_sets import _grown
 
-# Compiled with cells f266453bd79c
+# Compiled with token_sets f266453bd79c
 
 
 @njit(nogil=True, cache=True)

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus.corpus import Corpus
+from skipchain.corpus.schemes.spans import Spans
 from skipchain.errors import CorpusError
 from skipchain.metrics.entity import span_keys
-from skipchain.schemes.spans import Spans
 
 BLOCK = 2_000_000  # numbers held at once, about 16 MB
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus.corpus import Corpus
+from skipchain.corpus.schemes.spans import Spans
 from skipchain.metrics.score import percent
-from skipchain.schemes.spans import Spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.corpus.schemes.spans import Spans
 from skipchain.metrics.score import Score, rounded
-from skipchain.schemes.spans import Spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
+from skipchain.corpus.schemes import decode, encode, repair
 from skipchain.errors import CorpusError
 from skipchain.metrics.bootstrap import (
     Significance,
@@ -23,7 +24,6 @@ from skipchain.metrics.consistency import Consistency, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.score import Score, rounded
 from skipchain.metrics.token import TokenScores, renumbered, require_known, token_scores
-from skipchain.schemes import decode, encode, repair
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,8 @@ def evaluate(
 
     The schemes may differ, because spans are compared; token scores then compare gold and predicted
     spans both written in the gold scheme. ``strict`` counts only well-formed spans on either side
-    (see `skipchain.schemes.decode`). Without a scheme only tokens are compared, and precision,
-    recall and F1 pool all labels: each equals the accuracy.
+    (see `skipchain.corpus.schemes.decode`). Without a scheme only tokens are compared, and
+    precision, recall and F1 pool all labels: each equals the accuracy.
 
     >>> gold = Corpus.of([["Ada", "Lee", "slept"]], [["B-PER", "I-PER", "O"]], scheme="iob2")
     >>> predicted = Corpus.of([["Ada", "Lee", "slept"]], [["S-PER", "O", "O"]], scheme="bioes")

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skipchain.grid import fitting
 from skipchain.metrics.evaluate import Evaluation
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
+from skipchain.report.grid import fitting
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.corpus.column import Column
+from skipchain.corpus.schemes import UNKNOWN
+from skipchain.corpus.schemes.labels import PREFIXES, parse
 from skipchain.errors import CorpusError
 from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.score import Score, percent
-from skipchain.schemes import UNKNOWN
-from skipchain.schemes.labels import PREFIXES, parse
 
 
 @dataclass(frozen=True, slots=True, eq=False)

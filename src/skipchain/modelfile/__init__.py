@@ -21,10 +21,10 @@ from skipchain.modelfile.container import (
     write_arrays,
 )
 from skipchain.modelfile.contents import contents, model_of
-from skipchain.models.model import Model
+from skipchain.models.base.model import Model
 
 if TYPE_CHECKING:
-    from skipchain.models.labeller import Labeller
+    from skipchain.models.base.estimator import Labeller
 
 __all__ = [
     "FORMAT",

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from skipchain.modelfile.recipe import read_features, recipe_of
+from skipchain.corpus.schemes import check_scheme
+from skipchain.modelfile.features import read_features, recipe_of
 from skipchain.modelfile.tables import Arrays
-from skipchain.models.model import Model
-from skipchain.schemes import check_scheme
+from skipchain.models.base.model import Model
 
-MARKS = {"factors": "factored", "edges": "graphs", "groups": "labelfeatures", "states": "states"}
+MARKS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
 """Entries of the header that only one form has; files without any are of chains."""
 
 
@@ -43,7 +43,7 @@ def model_of(
     for scheme in (header["scheme"], header["encoding"]):
         if scheme is not None:
             check_scheme(scheme)
-    form = next((form for mark, form in MARKS.items() if mark in header), "chains")
+    form = next((form for mark, form in MARKS.items() if mark in header), "chain")
     found: Model = _form(form).read(header, arrays, features, functions, path)
     return found
 

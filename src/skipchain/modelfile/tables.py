@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.scorers.linear import Weights, weight_shapes
+from skipchain.chains.scorer import Weights, weight_shapes
 
 Arrays = dict[str, NDArray[Any]]
 

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.inference.gate import FEATURES
-from skipchain.models.chain import ChainModel
-from skipchain.models.factored import FactoredModel
-from skipchain.models.graph import GraphModel
-from skipchain.models.model import Model
-from skipchain.models.rbmmodel import RBMModel
-from skipchain.models.states import StateModel
-from skipchain.scorers.edges import Conditional
+from skipchain.models.base.model import Model
+from skipchain.models.chain.model import ChainModel
+from skipchain.models.document.model import FactoredModel
+from skipchain.models.graph.edges import Conditional
+from skipchain.models.graph.gate import FEATURES
+from skipchain.models.graph.model import GraphModel
+from skipchain.models.latent.model import StateModel
+from skipchain.models.rbm.model import RBMModel
 
 
 def summarise(

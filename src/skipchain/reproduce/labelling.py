@@ -23,7 +23,7 @@ from skipchain.corpus.column import Column
 from skipchain.learn.step import Minimum, Step
 from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.token import TokenScores, token_scores
-from skipchain.models.fitting import Problem
+from skipchain.models.chain.fitting import Problem
 from skipchain.reproduce.run import spread
 from skipchain.reproduce.table import Row
 

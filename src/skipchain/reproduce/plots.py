@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skipchain.metrics.token import TokenScores
-from skipchain.pictures import Picture
+from skipchain.report.pictures import Picture
 from skipchain.reproduce.table import Row
 
 

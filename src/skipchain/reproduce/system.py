@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skipchain.corpus import Corpus
-from skipchain.models.model import Model
+from skipchain.models.base.model import Model
 from skipchain.parallel import Workers
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from skipchain import markdown
-from skipchain.pictures import Picture
+from skipchain.report import markdown
+from skipchain.report.pictures import Picture
 
 HOLDS, FAILS, BETTER = "holds", "does not hold", "better"
 HEADINGS = ("system", "metric", "published", "measured", "low", "high", "seconds", "verdict")

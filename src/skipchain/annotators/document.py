@@ -1,0 +1,133 @@
+"""What the document of a token says of it: where it stands, and how its word occurs elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.annotators.capitals import Runs
+from skipchain.annotators.casing import Words
+from skipchain.annotators.layout import patterns, topics, zones
+from skipchain.annotators.truecase import Truecase
+from skipchain.corpus import Column, Corpus
+from skipchain.errors import ParameterError
+from skipchain.features.annotator import Arrays, Columns
+from skipchain.features.strings import read_strings, string_arrays
+from skipchain.parallel import Workers
+
+Ints = NDArray[np.int64]
+
+ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = GIVEN = (
+    "zone", "topic", "pattern", "truecase", "run", "occurrence", "longer", "context",
+    "context_clusters",
+)  # fmt: skip
+BITS = 8  # of a neighbour's cluster
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Documents:
+    """Columns that look at whole documents.
+
+    * ``zone``: headline, line of place and date, top or body; running text, a row of a table or all
+      capitals; ``topic``: the first word of a headline such as `SOCCER - JAPAN WIN`.
+    * ``pattern``: in rows and headlines, the shapes of the first words, and the token's place.
+    * ``truecase``: the word as running text would write it, where a sentence is all capitals or
+      begins with it.
+    * ``run``: the length of the run of capitalised words that a token is in, and its place there.
+    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``low``),
+      capitalised inside sentences, in longer runs, as the initials of one.
+    * ``longer`` (a set): the words that longer runs have beside this one.
+    * ``context`` (a set): the words around its other occurrences, at most ``window`` tokens away
+      (None: wherever they are); ``context_clusters``: their clusters, by the column ``clusters``
+      where there is one.
+
+    >>> corpus = Corpus.of([["Ann", "Lee", "won", "."], ["then", "Lee", "slept", "."]])
+    >>> found = Documents().columns(corpus, Workers(1))
+    >>> found["longer"].tolist()[5], found["context"].tolist()[5]
+    ('before=ann', 'before=ann behind=won before_run=<s> behind_run=won')
+    """
+
+    kind: ClassVar[str] = "documents"
+
+    window: int | None = 200
+    most: int = 25
+    clusters: str = "brown"
+    truecase: Truecase = field(default_factory=lambda: Truecase.of({}))
+
+    def __post_init__(self) -> None:
+        for name in ("window", "most"):
+            value = getattr(self, name)
+            if name == "window" and value is None:
+                continue
+            if not isinstance(value, int) or value < 1:
+                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return GIVEN
+
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+        return "what the document says" + (
+            "" if self.window is None else f", {self.window} tokens around"
+        )
+
+    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+        """How words are written is learnt."""
+        own = replace(self, truecase=self.truecase.widened(Words(corpus)))
+        return own, own.columns(corpus, Workers(1))
+
+    def columns(self, corpus: Corpus, workers: Workers) -> Columns:
+        """All columns; they are cheap, so that none is left out."""
+        words = Words(corpus)
+        true = self.truecase.column(words)
+        runs = Runs(words, true)
+        window = corpus.n_tokens + 1 if self.window is None else self.window
+        cluster = corpus.columns.get(self.clusters)
+        return {
+            ZONE: zones(words),
+            TOPIC: topics(words),
+            PATTERN: patterns(words),
+            TRUECASE: true,
+            RUN: runs.column,
+            OCCURRENCE: runs.occurrence,
+            LONGER: runs.longer(self.most),
+            CONTEXT: runs.context(words.fold, words.folds, window, self.most),
+            CLUSTERS: Column.constant("", corpus.n_tokens)
+            if cluster is None
+            else runs.context(*_shortened(cluster), window, self.most),
+        }
+
+    def described(self) -> dict[str, Any]:
+        """Settings, as JSON can hold them."""
+        return {"window": self.window, "most": self.most, "clusters": self.clusters}
+
+    def arrays(self) -> Arrays:
+        """How words are written."""
+        own = self.truecase
+        return string_arrays("folds", own.folds) | string_arrays("forms", own.forms)
+
+    @classmethod
+    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Documents:
+        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
+        folds, forms = (read_strings(name, arrays) for name in ("folds", "forms"))
+        if len(folds) != len(forms):
+            raise ValueError("there are not as many forms as words")
+        return cls(
+            described["window"], described["most"], str(described["clusters"]),
+            Truecase(folds, forms),
+        )  # fmt: skip
+
+
+def _shortened(column: Column) -> tuple[Ints, list[str]]:
+    """The first bits of clusters: numbers [N], and their strings."""
+    short = [value[:BITS] for value in column.values]
+    names = list(dict.fromkeys(short))
+    number = {name: k for k, name in enumerate(names)}
+    return np.array([number[value] for value in short], np.int64)[column.codes], names

@@ -1,0 +1,257 @@
+"""Lexicons: lists of phrases, found in a corpus as its tokens go by."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.annotators.set_column import set_column
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.corpus import plural
+from skipchain.errors import ParameterError
+from skipchain.features.annotator import Arrays, Columns, Fixed
+from skipchain.features.strings import Slices, Strings, read_strings, string_arrays
+from skipchain.kernels import lexicon as kernels
+from skipchain.parallel import Workers
+
+Ints = NDArray[np.int32]
+
+EXACT, FOLDED, LIGHT = CASES = "exact", "folded", "light"
+ALL, LONGEST = MATCHES = "all", "longest"
+PLACES = ("B", "I", "E", "S")
+OTHERWISE = "~"  # marks a phrase that the text writes otherwise than the list
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phrases:
+    """The phrases of all lists, as a trie over the numbers of their tokens."""
+
+    tokens: Strings  # the distinct tokens, as they are compared [T]
+    root: Ints  # the node of a phrase that begins with a token, or −1 [T]
+    first: Ints  # where the children of a node begin [nodes + 1]
+    token: Ints  # the token of a node [nodes]
+    ends: Ints  # where the entries of a node begin [nodes + 1]
+    lists: Ints  # the list of an entry [entries]
+    forms: NDArray[np.uint32]  # the hash of how the list writes the phrase [entries]
+
+    def __len__(self) -> int:
+        return len(self.lists)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        arrays = (self.root, self.first, self.token, self.ends, self.lists, self.forms)
+        own = sum(array.nbytes for array in arrays) + len(self.tokens.text)
+        return own + self.tokens.starts.nbytes + self.tokens.lengths.nbytes
+
+    @classmethod
+    def of(
+        cls, words: Sequence[str], offsets: NDArray[np.int64], lists: Ints, case: str
+    ) -> Phrases:
+        """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
+        numbers: dict[str, int] = {}
+        keys = {
+            word: numbers.setdefault(key(word, case), len(numbers)) for word in dict.fromkeys(words)
+        }
+        flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
+        slices = Slices.of(words)
+        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
+        forms = kernels.hash_phrases(offsets, hashes)
+        size, lengths = len(numbers), np.diff(offsets)
+        here = np.zeros(len(lengths), np.int64)
+        root = np.full(size, -1, np.int32)
+        parents, token, base = [], [], 0
+        for depth in range(int(lengths.max(initial=0))):
+            alive = np.flatnonzero(lengths > depth)
+            own = here[alive] * size * (depth > 0) + flat[offsets[:-1][alive] + depth]
+            found, inverse = np.unique(own, return_inverse=True)
+            if depth:
+                parents.append(found // size)
+            else:
+                root[found] = np.arange(len(found))
+            token.append((found % size).astype(np.int32))
+            here[alive] = base + inverse
+            base += len(found)
+        above = np.concatenate(parents) if parents else np.zeros(0, np.int64)
+        top = base - len(above)
+        first = top + np.searchsorted(above, np.arange(base + 1))
+        entries = np.unique(np.stack([here, lists, forms], axis=1), axis=0)
+        ends = np.searchsorted(entries[:, 0], np.arange(base + 1))
+        return cls(
+            Strings.of(list(numbers)),
+            root,
+            first.astype(np.int32),
+            np.concatenate(token) if token else np.zeros(0, np.int32),
+            ends.astype(np.int32),
+            entries[:, 1].astype(np.int32),
+            entries[:, 2].astype(np.uint32),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon(Fixed):
+    """Lists of phrases, as a source of features: which lists a token's phrase is in, and where.
+
+    ``case`` says how tokens are compared: ``exact``; ``folded``, regardless of case; ``light``,
+    also without accents, hyphens and full stops, all digits alike. ``matches`` takes ``all``
+    phrases or the ``longest``. The column's cells look like ``B-company S-name~``: the second token
+    of `New York` would have ``E-place``, and ``~`` says that the text writes the phrase otherwise.
+
+    >>> lexicon = Lexicon.of({"place": ["New York", "York"], "name": ["york"]})
+    >>> corpus = Corpus.of([["In", "New", "York"]])
+    >>> lexicon.columns(corpus, Workers(1))["lexicon"].tolist()
+    ['', 'B-place', 'E-place S-place S-name~']
+    """
+
+    kind: ClassVar[str] = "lexicon"
+
+    names: tuple[str, ...]
+    phrases: Phrases
+    column: str = "lexicon"
+    case: str = FOLDED
+    matches: str = ALL
+
+    def __post_init__(self) -> None:
+        for name, choices in (("case", CASES), ("matches", MATCHES)):
+            if getattr(self, name) not in choices:
+                raise ParameterError(
+                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+                )
+        for name in self.names:
+            if not name or re.search(r"\s", name):
+                raise ParameterError(f"a list of phrases cannot be called {name!r}")
+
+    @classmethod
+    def of(cls, lists: Mapping[str, Sequence[str]], **settings: Any) -> Lexicon:
+        """From lists of phrases with spaces between their tokens."""
+        words: list[str] = []
+        sizes: list[int] = []
+        owners: list[int] = []
+        for number, (name, phrases) in enumerate(lists.items()):
+            if isinstance(phrases, str):
+                raise ParameterError(f"{name}: expected a list of phrases, got {phrases[:40]!r}")
+            for phrase in phrases:
+                own = phrase.split()
+                if own:
+                    words.extend(own)
+                    sizes.append(len(own))
+                    owners.append(number)
+        offsets = np.append(0, np.cumsum(np.array(sizes, np.int64)))
+        case = settings.get("case", FOLDED)
+        found = Phrases.of(words, offsets, np.array(owners, np.int32), case)
+        return cls(tuple(lists), found, **settings)
+
+    def __len__(self) -> int:
+        return len(self.phrases)
+
+    def __repr__(self) -> str:
+        return f"<Lexicon {self.column!r}: {self.told}>"
+
+    def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+        """All matches: first token, one past the last, number of the list, written alike."""
+        words = corpus.words
+        numbers, _ = self.phrases.tokens.number(
+            Slices.of([key(word, self.case) for word in words.values])
+        )
+        numbers[numbers >= len(self.phrases.tokens)] = -1
+        slices = Slices.of(words.values)
+        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
+        own = self.phrases
+        found: tuple[Ints, Ints, Ints, NDArray[np.bool_]] = kernels.find_phrases(
+            numbers[words.codes], hashes[words.codes], corpus.sentences, own.root, own.first,
+            own.token, own.ends, own.lists, own.forms, self.matches == LONGEST,
+        )  # fmt: skip
+        return found
+
+    # A source of columns -----------------------------------------------------------------------
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The name of the column."""
+        return (self.column,)
+
+    @property
+    def told(self) -> str:
+        """What the source knows, in a few words."""
+        return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
+
+    def columns(self, corpus: Corpus, workers: Workers) -> Columns:
+        """The lists that each token's phrases are in."""
+        starts, stops, which, alike = self.find(corpus)
+        if self.case == EXACT:
+            alike = np.ones(len(alike), np.bool_)
+        tokens, codes = kernels.spread_matches(starts, stops, which, alike)
+        marks = [
+            f"{place}-{name}{mark}"
+            for name in self.names
+            for place in PLACES
+            for mark in ("", OTHERWISE)
+        ]
+        table = np.array(marks, object)
+        column: Column = set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
+        return {self.column: column}
+
+    def described(self) -> dict[str, Any]:
+        """Settings, as JSON can hold them."""
+        return {
+            "column": self.column,
+            "case": self.case,
+            "matches": self.matches,
+            "names": list(self.names),
+        }
+
+    def arrays(self) -> Arrays:
+        """The phrases."""
+        own = {name: getattr(self.phrases, name) for name in NUMBERS}
+        return own | string_arrays("tokens", self.phrases.tokens)
+
+    @classmethod
+    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Lexicon:
+        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
+        numbers = {name: arrays[name] for name in NUMBERS}
+        tokens = read_strings("tokens", arrays)
+        names = tuple(map(str, described["names"]))
+        _check(numbers, len(tokens), len(names))
+        settings = {name: str(described[name]) for name in ("column", "case", "matches")}
+        return cls(names, Phrases(tokens, **numbers), **settings)
+
+
+NUMBERS = ("root", "first", "token", "ends", "lists", "forms")
+
+
+def _check(arrays: Arrays, tokens: int, lists: int) -> None:
+    """Refuse numbers that would lead out of the trie."""
+    nodes = len(arrays["token"])
+    sizes = {"root": tokens, "first": nodes + 1, "ends": nodes + 1, "forms": len(arrays["lists"])}
+    limits = {"root": nodes, "token": tokens, "lists": lists}
+    for name, own in arrays.items():
+        kind = np.uint32 if name == "forms" else np.int32
+        if own.ndim != 1 or own.dtype != kind or len(own) != sizes.get(name, len(own)):
+            raise ValueError(f"{name} of the lexicon has a wrong size or type")
+        if name in limits and len(own) and not -1 <= own.min() <= own.max() < limits[name]:
+            raise ValueError(f"{name} of the lexicon leads out of it")
+    for name, last in (("first", nodes), ("ends", len(arrays["lists"]))):
+        steps = np.diff(arrays[name])
+        if (steps < 0).any() or arrays[name][0] < 0 or arrays[name][-1] != last:
+            raise ValueError(f"{name} of the lexicon does not rise to its end")
+
+
+def key(word: str, case: str) -> str:
+    """A token as it is compared.
+
+    >>> key("Saint-Étienne", "folded"), key("Saint-Étienne", "light"), key("B-52s", "light")
+    ('saint-étienne', 'saintetienne', 'b00s')
+    """
+    if case == EXACT:
+        return word
+    if case == FOLDED:
+        return word.lower()
+    plain = "".join(c for c in unicodedata.normalize("NFKD", word) if not unicodedata.combining(c))
+    bare = re.sub(r"[-.'’]", "", plain.lower())
+    return re.sub(r"\d", "0", bare or plain)

@@ -1,0 +1,188 @@
+"""Lists of phrases in files: one phrase a line, or CLASS and phrase with a tab between them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from itertools import compress
+from pathlib import Path
+
+import numpy as np
+
+from skipchain.annotators.lexicon import ALL, FOLDED, Lexicon, Phrases
+from skipchain.errors import ReadError, SkipchainError
+from skipchain.features.annotator import Arrays
+from skipchain.io.files import atomic_write, raw_bytes, read_text, shown
+from skipchain.io.tokenizer import cut_chunks
+
+LONGEST_LINE = 1_000
+ENDINGS = (".gz", ".xz", ".bz2", ".lst", ".txt", ".tsv", ".list", ".csv")
+CACHE = "SKIPCHAIN_CACHE"  # the folder of what has been made ready once; "" keeps nothing
+
+
+def read_lexicon(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    column: str = "lexicon",
+    case: str = FOLDED,
+    matches: str = ALL,
+) -> Lexicon:
+    """A lexicon from files of phrases, or from all files of a folder.
+
+    A file of plain phrases is one list, named by the file; with ``CLASS<TAB>phrase`` on each line,
+    each class is a list. Files may be packed (gz, xz). Phrases are cut into tokens as running text
+    is. What has been read once is kept ready in the folder that the environment variable
+    ``SKIPCHAIN_CACHE`` names (``~/.cache/skipchain`` unless told).
+    """
+    files = _files([paths] if isinstance(paths, (str, Path)) else paths)
+    digest = hashlib.sha256(f"2 {case}".encode())
+    for path in files:
+        data = raw_bytes(path)
+        digest.update(f"{list_name(path)} {len(data)} ".encode())
+        digest.update(data)
+    ready = _cached(digest.hexdigest())
+    settings = {"column": column, "case": case, "matches": matches}
+    if ready is not None:
+        found = _load(ready, settings)
+        if found is not None:
+            return found
+    lists: dict[str, list[str]] = {}
+    for path in files:
+        _read_into(lists, read_text(path), path)
+    lexicon = tokenized(lists, **settings)
+    if ready is not None:
+        _store(lexicon, ready)
+    return lexicon
+
+
+def list_name(path: str | Path) -> str:
+    """The name of the list in a file of plain phrases.
+
+    >>> list_name("lists/known_country.lst.xz")
+    'known_country'
+    """
+    name = os.path.basename(path)
+    while True:
+        stem, ending = os.path.splitext(name)
+        if ending not in ENDINGS or not stem:
+            return "_".join(name.split())
+        name = stem
+
+
+def _files(paths: Sequence[str | Path]) -> list[Path]:
+    found: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
+            if not inside:
+                raise ReadError("there is no list of phrases in the folder", path=shown(path))
+            found.extend(inside)
+        else:
+            found.append(path)
+    return found
+
+
+def _read_into(lists: dict[str, list[str]], text: str, path: Path) -> None:
+    """Add the phrases of a file to the lists."""
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise ReadError("the list of phrases is empty", path=shown(path))
+    classes = "\t" in lines[0]
+    name = list_name(path)
+    for number, line in enumerate(lines, 1):
+        phrase = line.strip("\r")
+        if len(phrase) > LONGEST_LINE:
+            raise ReadError(
+                f"the line has {len(phrase):,} characters, which is no phrase; wanted one phrase a "
+                f"line, of at most {LONGEST_LINE:,}",
+                path=shown(path),
+                line=number,
+            )
+        if classes:
+            name, tab, phrase = phrase.partition("\t")
+            name = "_".join(name.split())
+            if not tab or not name:
+                raise ReadError(
+                    "the line has no class; wanted CLASS, a tab and a phrase, as on line 1",
+                    path=shown(path),
+                    line=number,
+                )
+        if not phrase.strip():
+            raise ReadError(
+                "the line is empty; wanted a phrase, or no line", path=shown(path), line=number
+            )
+        lists.setdefault(name, []).append(phrase)
+
+
+def tokenized(
+    lists: Mapping[str, Sequence[str]],
+    *,
+    column: str = "lexicon",
+    case: str = FOLDED,
+    matches: str = ALL,
+) -> Lexicon:
+    """A lexicon of phrases that are cut into tokens as running text is.
+
+    >>> from skipchain import Corpus
+    >>> corpus = Corpus.of([["St.", "John", "'s"]])
+    >>> tokenized({"place": ["St. John's"]}).find(corpus)[1]
+    array([3], dtype=int32)
+    """
+    owned = [(k, own) for k, phrases in enumerate(lists.values()) for own in phrases if own.strip()]
+    text = "\n".join(phrase for _, phrase in owned)
+    starts, ends = cut_chunks(text)
+    words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
+    sizes = np.array([len(phrase) + 1 for _, phrase in owned], np.int64)
+    offsets = np.searchsorted(np.array(starts, np.int64), np.append(0, np.cumsum(sizes)))
+    last = offsets[1:] - 1  # a full stop behind a phrase is none of it
+    stops = np.array([words[k] == "." for k in last.tolist()], np.bool_)
+    dropped = last[stops & (np.diff(offsets) > 1)]
+    kept = np.ones(len(words), np.bool_)
+    kept[dropped] = False
+    offsets = np.append(0, np.cumsum(kept))[offsets]
+    words = list(compress(words, kept.tolist()))
+    owners = np.array([k for k, _ in owned], np.int32)
+    phrases = Phrases.of(words, offsets, owners, case)
+    return Lexicon(tuple(lists), phrases, column, case, matches)
+
+
+def _cached(digest: str) -> Path | None:
+    folder = os.environ.get(CACHE)
+    if folder == "":
+        return None
+    try:
+        base = Path(folder) if folder else Path.home() / ".cache" / "skipchain"
+    except RuntimeError:  # a user without a home
+        return None
+    return base / f"lexicon-{digest[:40]}.safetensors"
+
+
+def _load(path: Path, settings: dict[str, str]) -> Lexicon | None:
+    """What was made ready before; None where it is not there, or damaged."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays: Arrays = load_file(path)
+        names = arrays.pop("names").tobytes().decode().split("\n")
+        return Lexicon.restored({**settings, "names": names}, arrays)
+    except (OSError, ValueError, KeyError, SafetensorError):
+        return None
+
+
+def _store(lexicon: Lexicon, path: Path) -> None:
+    """Keep the lexicon ready; where that cannot be, it is read anew next time."""
+    from safetensors.numpy import save
+
+    arrays = lexicon.arrays() | {
+        "names": np.frombuffer("\n".join(lexicon.names).encode(), np.uint8)
+    }
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_write(path, binary=True, overwrite=True) as file:
+            file.write(save({name: np.ascontiguousarray(own) for name, own in arrays.items()}))
+    except (OSError, SkipchainError):
+        return

@@ -1,0 +1,111 @@
+"""What a first model's labels say of a word through its document, as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.annotators.casing import Words
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.corpus.schemes import Spans
+from skipchain.corpus.schemes.labels import split
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+LABEL, WORD, ENTITY, LONGER = GIVEN = ("first_label", "first_word", "first_entity", "first_longer")
+STEPS = 5  # how finely shares are told apart
+MANY = 3  # names of a type, from which on they are many
+LENGTH = 5  # words of a name that may be part of a longer one
+NONE = ""
+
+
+def prediction_columns(
+    corpus: Corpus, names: tuple[str, ...], chances: Floats, labels: Ints, spans: Spans
+) -> dict[str, Column]:
+    """Columns from the probabilities [N, L] of labels, the labels decoded [N], and their spans.
+
+    * ``first_label``: the token's own label.
+    * ``first_word``: the likeliest type of the word's other occurrences in the document, and how
+      likely it is on average.
+    * ``first_entity``: the commonest type of other names with the same words.
+    * ``first_longer``: the commonest type of longer names that have these words in them.
+    """
+    own = Column(frozen(labels.astype(np.int32)), names)
+    words = Words(corpus)
+    entity, longer = _entities(words, spans)
+    return {
+        LABEL: own,
+        WORD: _elsewhere(words, names, chances),
+        ENTITY: entity,
+        LONGER: longer,
+    }
+
+
+def _elsewhere(words: Words, names: tuple[str, ...], chances: Floats) -> Column:
+    """The likeliest type of a word's other occurrences."""
+    kinds = ["O" if name == "O" else split(name)[1] for name in names]
+    types = list(dict.fromkeys(kinds))
+    member = np.array([[kind == one for one in types] for kind in kinds], np.float64)
+    own = chances @ member  # [N, K]
+    key = words.document * len(words.folds) + words.fold
+    _, group, counts = np.unique(key, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(group, own[:, k]) for k in range(len(types))], axis=1)
+    others = sums[group] - own
+    number = counts[group] - 1
+    best = others.argmax(axis=1)
+    share = others[np.arange(len(own)), best] / np.maximum(number, 1)
+    step = np.minimum((share * STEPS + 1e-6).astype(np.int64), STEPS - 1)
+    codes = np.where(number > 0, best * STEPS + step, len(types) * STEPS)
+    texts = [f"{one}-{step}" for one in types for step in range(STEPS)]
+    return Column(frozen(codes.astype(np.int32)), (*texts, NONE))
+
+
+def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
+    """The commonest types of other names with the same words, and of longer ones."""
+    fold = words.fold.tolist()
+    starts, stops = spans.starts.tolist(), spans.stops.tolist()
+    documents = words.document[spans.starts].tolist() if len(spans) else []
+    numbers: dict[tuple[int, ...], int] = {}
+    own = [
+        numbers.setdefault((document, *fold[start:stop]), len(numbers))
+        for document, start, stop in zip(documents, starts, stops, strict=True)
+    ]
+    inner: list[int] = []
+    outer: list[int] = []
+    for k in np.flatnonzero(spans.stops - spans.starts > 1).tolist():
+        start, stop = starts[k], stops[k]
+        for a in range(start, stop):
+            for b in range(a + 1, min(stop, a + LENGTH) + 1):
+                if b - a < stop - start:
+                    number = numbers.get((documents[k], *fold[a:b]))
+                    if number is not None:
+                        inner.append(number)
+                        outer.append(k)
+    order = np.argsort(spans.names)  # of equally common types the first by name
+    kinds = np.argsort(order)[spans.types] if len(spans) else np.zeros(0, np.int64)
+    names = [spans.names[k] for k in order.tolist()]
+    same = np.zeros((len(numbers), len(names)), np.int64)
+    slots = np.array(own, np.int64)
+    np.add.at(same, (slots, kinds), 1)
+    around = np.zeros_like(same)
+    np.add.at(around, (np.array(inner, np.int64), kinds[np.array(outer, np.int64)]), 1)
+    others = same[slots]
+    others[np.arange(len(slots)), kinds] -= 1
+    return _told(words, spans, names, others), _told(words, spans, names, around[slots])
+
+
+def _told(words: Words, spans: Spans, names: list[str], counts: Ints) -> Column:
+    """The commonest type of each span's others and how many, at the tokens of the span."""
+    codes = np.zeros(words.corpus.n_tokens, np.int32)
+    if len(spans):
+        best = counts.argmax(axis=1)
+        number = np.minimum(counts.max(axis=1), MANY)
+        told = np.where(number > 0, best * MANY + number, 0).astype(np.int32)
+        lengths = spans.stops - spans.starts
+        first = np.cumsum(lengths) - lengths
+        tokens = np.repeat(spans.starts - first, lengths) + np.arange(int(lengths.sum()))
+        codes[tokens] = np.repeat(told, lengths)
+    texts = [f"{name}-{number}" for name in names for number in range(1, MANY + 1)]
+    return Column(frozen(codes), (NONE, *texts))

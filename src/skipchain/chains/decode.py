@@ -1,0 +1,179 @@
+"""Inference over all chains of a dataset, block by block, with threads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from skipchain.chains import history_search as recall
+from skipchain.chains import order2 as second
+from skipchain.chains import order_n as histories
+from skipchain.chains.order_n import require_sums
+from skipchain.chains.potentials import require_paths
+from skipchain.chains.scores import Floats, Labels, Ranked, Scores
+from skipchain.chains.span_events import Windows
+from skipchain.errors import SkipchainError
+from skipchain.kernels import chain, search
+from skipchain.kernels.paths import nbest as best_paths
+from skipchain.kernels.paths import set_probability
+from skipchain.parallel import Workers, blocks
+
+PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
+
+
+def viterbi(scores: Scores, workers: Workers) -> Labels:
+    """The jointly best labels. [N]"""
+    require_sums(scores)
+    if scores.weights.order == 2:
+        return second.viterbi(scores, workers)
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        p = scores.potentials(block)
+        best = np.empty(len(p.offsets) - 1)
+        chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
+        require_paths(best, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def greedy(scores: Scores, workers: Workers) -> Labels:
+    """From left to right the best label given those before. [N]"""
+    if scores.recall is not None:
+        return recall.beam(scores, 1, workers)
+    if scores.histories is not None:
+        return histories.beam(scores, 1, workers)
+    if scores.weights.order == 2:
+        return second.beam(scores, 1, workers)
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        # what a local model normalises by is the same for all labels that are compared
+        p = scores.limited(scores.raw(block))
+        found = np.empty(len(p.offsets) - 1)
+        search.greedy(p.node, p.edge, p.offsets, path[p.tokens], found)
+        require_paths(found, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+    """The best labels that a beam of a width finds. [N]
+
+    Prefixes are compared by their scores, those of a local model by their probabilities; of those
+    that end in the same label only the best is kept, so that a beam as wide as there are labels
+    finds what `viterbi` finds.
+    """
+    check_width(width)
+    if scores.recall is not None:
+        return recall.beam(scores, width, workers)
+    if scores.histories is not None:
+        return histories.beam(scores, width, workers)
+    if scores.weights.order == 2:
+        return second.beam(scores, width, workers)
+    path = np.empty(scores.data.n_tokens, np.int32)
+
+    def run(block: tuple[int, int]) -> None:
+        raw = scores.raw(block)
+        norms = raw.normalisers() if scores.local else raw.node[:0]
+        p = scores.limited(raw)
+        best = np.empty(len(p.offsets) - 1)
+        search.beam(p.node, p.edge, norms, p.offsets, width, path[p.tokens], best)
+        require_paths(best, p)
+
+    workers.map(run, scores.data.blocks())
+    return path
+
+
+def check_width(width: int) -> None:
+    """Refuse a beam that holds nothing."""
+    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1:
+        raise SkipchainError(
+            f"the width of a beam must be a whole number of at least 1, got {width!r}"
+        )
+
+
+def marginals(scores: Scores, workers: Workers) -> Floats:
+    """The probability of each label at each token. [N, L]"""
+    require_sums(scores)
+    if scores.weights.order == 2:
+        return second.marginals(scores, workers)
+    out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
+
+    def run(block: tuple[int, int]) -> None:
+        p = scores.potentials(block)
+        log_z = np.empty(len(p.offsets) - 1)
+        none = np.empty((0, out.shape[1], out.shape[1]))
+        chain.forward_backward(p.node, p.edge, p.offsets, out[p.tokens], none, log_z)
+        require_paths(log_z, p)
+
+    workers.map(run, scores.data.blocks())
+    return out
+
+
+def posterior(scores: Scores, workers: Workers) -> Labels:
+    """The label with the largest marginal at each token, ties to the lower. [N]"""
+    best: Labels = marginals(scores, workers).argmax(axis=1).astype(np.int32)
+    return best
+
+
+def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+    """The k best label sequences of every chain; fewer where there are fewer."""
+    require_sums(scores)
+    if k < 1:
+        raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
+    if scores.weights.order == 2:
+        return second.nbest(scores, k, workers)
+
+    def run(block: tuple[int, int]) -> list[Ranked]:
+        p = scores.potentials(block)
+        log_z = np.empty(len(p.offsets) - 1)
+        none = np.empty((0, p.node.shape[1], p.node.shape[1]))
+        chain.forward_backward(p.node, p.edge, p.offsets, np.empty_like(p.node), none, log_z)
+        require_paths(log_z, p)
+        ranked = []
+        for c, (first, last) in enumerate(pairwise(p.offsets.tolist())):
+            paths = np.empty((k, last - first), np.int32)
+            values = np.zeros(k)
+            if first == last:
+                ranked.append(Ranked(paths[:1], np.ones(1)))
+                continue
+            best_paths(p.node[first:last], p.tables(first, last), k, paths, values)
+            real = values > -np.inf
+            ranked.append(Ranked(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
+        return ranked
+
+    return [ranked for part in workers.map(run, scores.data.blocks()) for ranked in part]
+
+
+def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
+    """The probability that the labels of each window lie in its sets. [K]"""
+    require_sums(scores)
+    if scores.weights.order == 2:
+        return second.window_probabilities(scores, windows, workers)
+    out = np.empty(len(windows.starts))
+    states = scores.weights.n_labels
+
+    def run(block: tuple[int, int]) -> None:
+        first, last = scores.data.offsets[[block[0], block[1]]]
+        own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
+        if len(own) == 0:
+            return
+        p = scores.potentials(block)
+        node = np.empty_like(p.node)
+        pairs = np.zeros((len(p.node), states, states))
+        log_z = np.empty(len(p.offsets) - 1)
+        chain.forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        found = np.empty(len(own))
+        set_probability(
+            node, pairs, windows.starts[own] - first, windows.stops[own] - first,
+            windows.allowed, windows.rows[own], found,
+        )  # fmt: skip
+        out[own] = found
+
+    # small blocks: each token has a table of label pairs
+    workers.map(run, blocks(scores.data.offsets, max(1, PAIR_NUMBERS // states**2)))
+    return out

@@ -1,0 +1,53 @@
+"""Labels from the marginals of single tokens, whatever model they come from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.potentials import Constraints, Potentials, require_paths
+from skipchain.kernels import chain
+from skipchain.parallel import Workers, blocks
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
+
+
+def best_labels(
+    marginals: Floats,
+    offsets: NDArray[np.int64],
+    constraints: Constraints | None,
+    decoder: str,
+    workers: Workers,
+) -> Labels:
+    """The labels that marginals [N, L] speak for. [N]
+
+    ``posterior`` is the best label of each token, ``legal`` the sequence with the largest product
+    of marginals among those that the constraints allow.
+    """
+    if decoder == LEGAL and constraints is not None:
+        return _legal(marginals, offsets, constraints, workers)
+    best: Labels = marginals.argmax(axis=1).astype(np.int32)
+    return best
+
+
+def _legal(
+    marginals: Floats, offsets: NDArray[np.int64], constraints: Constraints, workers: Workers
+) -> Labels:
+    path = np.empty(len(marginals), np.int32)
+    size = marginals.shape[1]
+    node = np.log(np.maximum(marginals, np.finfo(np.float64).tiny))
+
+    def run(block: tuple[int, int]) -> None:
+        own = offsets[block[0] : block[1] + 1]
+        first, last = int(own[0]), int(own[-1])
+        p = Potentials(node[first:last], np.zeros((1, size, size)), own - first, first)
+        p = p.constrained(constraints)
+        best = np.empty(len(own) - 1)
+        chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
+        require_paths(best, p)
+
+    workers.map(run, blocks(offsets))
+    return path

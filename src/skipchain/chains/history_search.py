@@ -1,0 +1,37 @@
+"""Inference where labels depend on those given earlier in the document: search, with threads."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skipchain.chains.potentials import require_paths
+from skipchain.chains.scores import Labels, Scores
+from skipchain.kernels import label_history as kernel
+from skipchain.parallel import Workers, blocks
+
+
+def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+    """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]
+
+    Documents are gone through from their first sentence to the last, several at a time.
+    """
+    own, earlier = scores.recall, scores.data.earlier
+    assert own is not None
+    assert earlier is not None
+    path = np.empty(scores.data.n_tokens, np.int32)
+    chains = earlier.documents
+
+    def run(block: tuple[int, int]) -> None:
+        raw = scores.raw((int(chains[block[0]]), int(chains[block[1]])))
+        p = scores.limited(raw)
+        previous = earlier.previous[p.tokens]
+        best = np.empty(len(p.offsets) - 1)
+        kernel.beam(
+            p.node, p.edge, raw.node, raw.edge, scores.weights.second,
+            np.where(previous < 0, -1, previous - p.tokens.start), own.decay, own.weights,
+            p.offsets, width, path[p.tokens], best,
+        )  # fmt: skip
+        require_paths(best, p)
+
+    workers.map(run, blocks(scores.offsets[chains]))
+    return path

@@ -1,0 +1,262 @@
+"""Likelihoods of chains as functions of a parameter vector.
+
+Conditional likelihood: loss = log Z(free) − log Z(clamped), where the clamped sum runs over the
+label sequences that agree with what is known, most often one gold path. Marginal likelihood: the
+sum over positions of −log p(y_t | x). Both for chains normalised as a whole and for chains
+normalised at each position.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.potentials import Constraints, Potentials
+from skipchain.chains.scorer import LinearScorer, Residuals, Weights, block_potentials, unit_sums
+from skipchain.errors import CorpusError, ParameterError
+from skipchain.kernels import chain2 as order2
+from skipchain.kernels.chain import (
+    forward_backward,
+    local_marginals,
+    local_path,
+    marginal_residuals,
+    normalisers,
+    path_score,
+    pull_back,
+    subtract_path,
+)
+from skipchain.learn.vectors import dot
+from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
+
+Floats = NDArray[np.float64]
+
+TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
+PAIR_NUMBERS = 1 << 18  # in the tables of pairs of one block
+
+
+class ChainObjective(ABC):
+    """A loss of chains + l2 · Σ w², and its gradient, as a function of the vector w.
+
+    With ``local`` every label is drawn given the one before it; else chains are normalised as a
+    whole, over the label sequences that ``constraints`` allow, which must include the known ones.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        scorer: LinearScorer,
+        workers: Workers,
+        *,
+        l2: float = 0.0,
+        constraints: Constraints | None = None,
+        local: bool = False,
+    ) -> None:
+        assert data.labels is not None
+        self._labels = data.labels
+        self._data = data
+        self._scorer = scorer
+        self._workers = workers
+        self._l2 = l2
+        self._constraints = constraints
+        self._local = local
+        labels = scorer.n_labels
+        # single precision halves what the transposed sums read; they are added up in double
+        kind: Any = np.float32 if scorer.single else np.float64
+        self._node: Residuals = np.empty((data.n_tokens, labels), kind)
+        listed = data.n_tokens if data.rows.n_edge_features else 0
+        self._edges = np.zeros((listed, labels + 1, labels))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for residuals."""
+        return self._node.nbytes + self._edges.nbytes
+
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+        """Loss and gradient."""
+        weights = self._scorer.unpack(vector)
+        units = unit_sums(self._data.rows, weights.state, self._workers)
+        parts = self._workers.map(lambda block: self._block(weights, units, block), self._blocks())
+        # summed in the order of the blocks: the same bits whatever the number of threads
+        losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
+        gradient = self._scorer.gradient(
+            self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), self._edge_rows,
+            triples.sum(axis=0),
+        )  # fmt: skip
+        loss = float(losses.sum())
+        if self._l2:
+            loss += self._l2 * dot(vector, vector)
+            gradient += 2.0 * self._l2 * vector
+        return loss, gradient
+
+    def curvature(self) -> Floats:
+        """A rough diagonal of the Hessian where the objective was called last, above zero."""
+        found = self._scorer.curvature(self._node, self._edge_rows)
+        return found + (2.0 * self._l2 + TINY)
+
+    @property
+    def _edge_rows(self) -> Floats:
+        tokens, before, labels = self._edges.shape
+        return self._edges.reshape(tokens, before * labels)
+
+    def _block(
+        self, weights: Weights, units: Floats, block: tuple[int, int]
+    ) -> tuple[float, Floats, Floats, Floats, Floats]:
+        potentials = block_potentials(self._data, weights, units, block)
+        if self._constraints is not None:
+            potentials = potentials.constrained(self._constraints)
+        node = self._node[potentials.tokens]
+        triples = np.zeros_like(weights.second)
+        if weights.order == 2:
+            loss, pairs = self._second_residuals(potentials, weights.second, node, triples)
+        else:
+            loss, pairs = self._residuals(potentials, node)
+        heads = potentials.heads()
+        if len(self._edges):
+            edges = self._edges[potentials.tokens]
+            edges[:, :-1] = pairs
+            edges[:, -1] = 0.0
+            edges[heads, -1] = node[heads]
+        start = node[heads].sum(axis=0, dtype=np.float64)
+        end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
+        return loss, pairs.sum(axis=0), start, end, triples
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Runs of whole chains that are worked on together."""
+        return self._data.blocks()
+
+    @abstractmethod
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
+        """Write the gradient in node scores; return the loss and the gradient in pair scores."""
+
+    def _second_residuals(
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
+    ) -> tuple[float, Floats]:
+        """The same for chains of order 2, whose triples of labels have scores too."""
+        raise ParameterError("this likelihood is for chains of order 1")
+
+    def _allowed(self, p: Potentials) -> NDArray[np.bool_]:
+        """Which labels the tokens of a block may have; none of them where all are known."""
+        if self._data.allowed is None:
+            return np.zeros((0, self._scorer.n_labels), np.bool_)
+        return self._data.allowed[p.tokens]
+
+    def _pairs(self, p: Potentials) -> Floats:
+        states = self._scorer.n_labels
+        return np.zeros((len(p.node) if len(self._edges) else 1, states, states))
+
+
+class ConditionalLikelihood(ChainObjective):
+    """−log p(labels | input), the sum over whole sequences."""
+
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
+        pairs = self._pairs(p)
+        gold = self._labels[p.tokens]
+        if self._data.allowed is not None:
+            return self._clamped_sum(p, node, pairs)
+        if self._local:
+            return local_path(p.node, p.edge, p.offsets, gold, node, pairs), pairs
+        log_z = np.empty(len(p.offsets) - 1)
+        score = np.empty(len(p.offsets) - 1)
+        forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        path_score(p.node, p.edge, p.offsets, gold, score)
+        _require_possible(score, p)
+        subtract_path(p.offsets, gold, node, pairs)
+        return float((log_z - score).sum()), pairs
+
+    def _second_residuals(
+        self, p: Potentials, second: Floats, node: Residuals, triples: Floats
+    ) -> tuple[float, Floats]:
+        pairs = self._pairs(p)
+        gold = self._labels[p.tokens]
+        if self._local:
+            loss = order2.local_path(p.node, p.edge, second, p.offsets, gold, node, pairs, triples)
+            return loss, pairs
+        log_z = self._second_sums(p, second, node, pairs, triples)
+        if self._data.allowed is None:
+            known = np.empty_like(log_z)
+            order2.path_score(p.node, p.edge, second, p.offsets, gold, known)
+            _require_possible(known, p)
+            subtract_path(p.offsets, gold, node, pairs)
+            order2.subtract_path(p.offsets, gold, triples)
+        else:
+            clamped = p.clamped(self._allowed(p))
+            own, own_pairs, own_triples = (np.zeros_like(x) for x in (p.node, pairs, triples))
+            known = self._second_sums(clamped, second, own, own_pairs, own_triples)
+            _require_possible(known, p)
+            node -= own
+            pairs -= own_pairs
+            triples -= own_triples
+        return float((log_z - known).sum()), pairs
+
+    def _second_sums(
+        self,
+        p: Potentials,
+        second: Floats,
+        node: NDArray[np.floating],
+        pairs: Floats,
+        triples: Floats,
+    ) -> Floats:
+        log_z = np.empty(len(p.offsets) - 1)
+        order2.forward_backward(
+            p.node, p.edge, p.node, p.edge, second, p.offsets, False, node, pairs, triples, log_z
+        )
+        return log_z
+
+    def _clamped_sum(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[float, Floats]:
+        """Free minus clamped; the free part of a locally normalised chain is constant."""
+        free = p.normalised() if self._local else p
+        clamped = free.clamped(self._allowed(p))
+        known, known_pairs = np.empty_like(p.node), np.zeros_like(pairs)
+        known_z = np.empty(len(p.offsets) - 1)
+        forward_backward(clamped.node, clamped.edge, p.offsets, known, known_pairs, known_z)
+        _require_possible(known_z, p)
+        if self._local:
+            norms = np.empty_like(p.node)
+            normalisers(p.node, p.edge, p.offsets, norms)
+            known *= -1.0
+            known_pairs *= -1.0
+            pull_back(p.node, p.edge, p.offsets, norms, known, known_pairs)
+            node[:] = known
+            return float(-known_z.sum()), known_pairs
+        log_z = np.empty(len(p.offsets) - 1)
+        forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
+        node -= known
+        pairs -= known_pairs
+        return float((log_z - known_z).sum()), pairs
+
+
+class MarginalLikelihood(ChainObjective):
+    """−Σ_t log p(y_t | input): every position's own label, whatever the others are."""
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """Short enough for the tables of pairs to stay in the processor's cache."""
+        size = max(1, PAIR_NUMBERS // self._scorer.n_labels**2)
+        return blocks(self._data.offsets, min(BLOCK_TOKENS, size))
+
+    def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
+        gold, allowed = self._labels[p.tokens], self._allowed(p)
+        if self._local:
+            pairs = self._pairs(p)
+            return local_marginals(p.node, p.edge, p.offsets, gold, allowed, node, pairs), pairs
+        pairs = np.empty((*p.node.shape, self._scorer.n_labels))
+        marginals = np.empty_like(p.node)
+        log_z, loss = np.empty(len(p.offsets) - 1), np.empty(len(p.offsets) - 1)
+        forward_backward(p.node, p.edge, p.offsets, marginals, pairs, log_z)
+        marginal_residuals(p.offsets, gold, allowed, marginals, pairs, loss)
+        node[:] = marginals
+        return float(loss.sum()), pairs
+
+
+def _require_possible(score: Floats, p: Potentials) -> None:
+    """Raise where what is known of a chain has no path."""
+    lost = np.flatnonzero(score == -np.inf)
+    if len(lost):
+        token = p.first + int(p.offsets[lost[0]])
+        raise CorpusError(
+            f"the labels of the sequence at token {token} break the scheme or contradict each "
+            "other; repair them first, or train without constraints"
+        )

@@ -1,0 +1,100 @@
+"""What inference starts from and what it gives: scored chains, and ranked label sequences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.potentials import Constraints, Potentials
+from skipchain.chains.scorer import Weights, block_potentials, unit_sums
+from skipchain.features.label_ngrams import Histories
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+class Recalled(NamedTuple):
+    """What earlier labels of a document add: by distance [D], and for each label [L, L]."""
+
+    decay: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """What is needed to score any block of chains: data, weights, and what is ruled out.
+
+    ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
+    ``local`` each position is normalised given the label before it. ``histories`` make a label
+    depend on more labels before it, ``recall`` on those of like tokens earlier in the document.
+    ``extra`` [N, L] is added to the scores of labels after all.
+    """
+
+    data: Dataset
+    weights: Weights
+    units: Floats  # [U, L]
+    constraints: Constraints | None = None
+    allowed: NDArray[np.bool_] | None = None
+    local: bool = False
+    histories: Histories | None = None
+    extra: Floats | None = None
+    recall: Recalled | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: Dataset,
+        weights: Weights,
+        workers: Workers,
+        constraints: Constraints | None = None,
+        allowed: NDArray[np.bool_] | None = None,
+        local: bool = False,
+        histories: Histories | None = None,
+        recall: Recalled | None = None,
+    ) -> Scores:
+        """Scores of a dataset under weights."""
+        units = unit_sums(data.rows, weights.state, workers)
+        return cls(data, weights, units, constraints, allowed, local, histories, recall=recall)
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where chains begin. [C + 1]"""
+        return self.data.offsets
+
+    @property
+    def unknown(self) -> int:
+        """How many features of the input the model does not know."""
+        return self.data.rows.unknown
+
+    def potentials(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block."""
+        raw = self.raw(block)
+        folded = self.local and self.weights.order == 1
+        return self.limited(raw.normalised() if folded else raw)
+
+    def raw(self, block: tuple[int, int]) -> Potentials:
+        """The potentials of one block before they are normalised and anything is ruled out."""
+        return block_potentials(self.data, self.weights, self.units, block)
+
+    def limited(self, potentials: Potentials) -> Potentials:
+        """With −∞ for whatever is ruled out."""
+        if self.constraints is not None:
+            potentials = potentials.constrained(self.constraints)
+        if self.allowed is not None:
+            potentials = potentials.clamped(self.allowed[potentials.tokens])
+        if self.extra is not None:
+            potentials = replace(potentials, node=potentials.node + self.extra[potentials.tokens])
+        return potentials
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best label sequences of one chain: paths [k, T], their probabilities [k], best first."""
+
+    paths: Labels
+    probabilities: Floats

@@ -1,0 +1,102 @@
+"""The event "exactly this span is labelled so", as sets of labels over a window of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.schemes import Spans
+
+Set = NDArray[np.bool_]  # [S]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of tokens with a set of allowed labels at each.
+
+    Window k covers tokens ``starts[k] … stops[k] − 1`` with sets ``allowed[rows[k] + t]``; it
+    belongs to span ``spans[k]``. The windows of one span are disjoint events: their probabilities
+    add up.
+    """
+
+    starts: NDArray[np.int64]  # [K]
+    stops: NDArray[np.int64]  # [K]
+    rows: NDArray[np.int64]  # [K]
+    spans: NDArray[np.int64]  # [K]
+    allowed: NDArray[np.bool_]  # [·, S]
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """One way of writing a span: prefixes inside it, and prefixes that may not touch it."""
+
+    first: str
+    inside: str
+    last: str
+    alone: str
+    not_before: str = ""
+    not_after: str = ""
+
+
+_FORMS: dict[str, tuple[_Form, ...]] = {
+    "io": (_Form("I", "I", "I", "I", not_before="I", not_after="I"),),
+    "iob2": (_Form("B", "I", "I", "B", not_after="I"),),
+    "iob1": (
+        _Form("I", "I", "I", "I", not_before="IB", not_after="I"),
+        _Form("B", "I", "I", "B", not_after="I"),
+    ),
+    "ioe2": (_Form("I", "I", "E", "E", not_before="I"),),
+    "ioe1": (
+        _Form("I", "I", "I", "I", not_before="I", not_after="IE"),
+        _Form("I", "I", "E", "E", not_before="I"),
+    ),
+    "bioes": (_Form("B", "I", "E", "S"),),
+    "bilou": (_Form("B", "I", "L", "U"),),
+}
+
+
+def span_windows(
+    spans: Spans, sentences: NDArray[np.int64], scheme: str, labels: Sequence[str]
+) -> Windows:
+    """The windows of each span in a scheme; a span may have several, which exclude each other."""
+    number = {label: k for k, label in enumerate(labels)}
+
+    def among(prefixes: str, kind: str) -> Set:
+        found = np.zeros(len(labels), np.bool_)
+        for prefix in prefixes:
+            if (label := f"{prefix}-{kind}") in number:
+                found[number[label]] = True
+        return found
+
+    starts, stops, rows, owners = [], [], [], []
+    allowed: list[Set] = []
+    sentence = np.searchsorted(sentences, spans.starts, side="right") - 1
+    limits = zip(sentences[sentence].tolist(), sentences[sentence + 1].tolist(), strict=True)
+    for k, ((start, stop, kind), (first, last)) in enumerate(zip(spans, limits, strict=True)):
+        for form in _FORMS[scheme]:
+            rows.append(len(allowed))
+            owners.append(k)
+            before = bool(form.not_before) and start > first
+            after = bool(form.not_after) and stop < last
+            if before:
+                allowed.append(~among(form.not_before, kind))
+            if stop - start == 1:
+                allowed.append(among(form.alone, kind))
+            else:
+                allowed.append(among(form.first, kind))
+                allowed.extend([among(form.inside, kind)] * (stop - start - 2))
+                allowed.append(among(form.last, kind))
+            if after:
+                allowed.append(~among(form.not_after, kind))
+            starts.append(start - before)
+            stops.append(stop + after)
+    return Windows(
+        np.array(starts, np.int64),
+        np.array(stops, np.int64),
+        np.array(rows, np.int64),
+        np.array(owners, np.int64),
+        np.array(allowed, np.bool_).reshape(len(allowed), len(labels)),
+    )

@@ -1,0 +1,49 @@
+"""Scores of tokens from one table of weights, and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.scorer import feature_sums, sum_rows, turned, unit_sums
+from skipchain.features.matrix import Rows
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+
+class TableScorer:
+    """Sums of the rows of a table [F, W] that tokens' features choose, and back.
+
+    >>> from skipchain.features.matrix import Sparse
+    >>> features = Sparse(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
+    >>> scorer = TableScorer(Rows(features, Sparse.empty(0), Sparse.empty(2), 2))
+    >>> with Workers(1) as workers:
+    ...     scorer.scores(np.array([[1.0], [2.0]]), workers)
+    ...     scorer.gradient(np.array([[1.0], [10.0]]), workers)
+    array([[3.],
+           [2.]])
+    array([[ 1.],
+           [11.]])
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows = rows
+        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
+        self._by_unit = turned(rows.units, rows.n_features)
+
+    def scores(self, table: Floats, workers: Workers) -> Floats:
+        """The scores of all tokens. [N, W]"""
+        return table_scores(self.rows, table, workers)
+
+    def gradient(self, residuals: Floats, workers: Workers) -> Floats:
+        """The gradient in the table, from that in the scores. [F, W]"""
+        found = np.empty((self._by_row.n_rows, residuals.shape[1]))
+        return feature_sums(self._by_row, self._by_unit, residuals, found, workers)
+
+
+def table_scores(rows: Rows, table: Floats, workers: Workers) -> Floats:
+    """The sums of the rows of a table that tokens' features choose. [N, W]"""
+    found = np.empty((rows.tokens.n_rows, table.shape[1]))
+    sum_rows(rows.tokens, table, found, workers, more=unit_sums(rows, table, workers))
+    return found

@@ -1,0 +1,100 @@
+"""Labels to spans, spans to labels, and one scheme to another."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.schemes.layout import Layout, lay, marks_of, read, write
+from skipchain.corpus.schemes.scheme import TABLE, check_scheme
+from skipchain.corpus.schemes.spans import Spans
+from skipchain.corpus.schemes.violations import describe_first, violations_of
+from skipchain.errors import SchemeError
+
+
+def decode(
+    column: Column, offsets: NDArray[np.int64], scheme: str, *, strict: bool = False
+) -> Spans:
+    """The spans that labels mark; ``offsets int64 [M + 1]`` are the sentences, which end a span.
+
+    Invalid sequences are read as the CoNLL script conlleval reads them. With ``strict`` a span
+    counts only if each of its labels is what the scheme would write, as in the strict mode of
+    seqeval; so a redundant B- of iob1 takes its span away.
+
+    >>> labels = Column.encode(["I-PER", "I-PER", "B-LOC", "O"])
+    >>> decode(labels, np.array([0, 4]), "iob2").tolist()
+    [(0, 2, 'PER'), (2, 3, 'LOC')]
+    >>> decode(labels, np.array([0, 4]), "iob2", strict=True).tolist()
+    [(2, 3, 'LOC')]
+    """
+    table = TABLE[check_scheme(scheme)]
+    marks, layout = read(column, offsets, table)
+    spans = layout.spans()
+    if not strict or not len(spans):
+        return spans
+    # Between the stop of a span and the next start there are only O, which are never wrong.
+    bad = np.logical_or.reduceat(marks != marks_of(layout, table), spans.starts)
+    return Spans(spans.starts[~bad], spans.stops[~bad], spans.types[~bad], spans.names)
+
+
+def encode(spans: Spans, offsets: NDArray[np.int64], scheme: str, *, lossy: bool = False) -> Column:
+    """The labels that mark the spans, one for each of the ``offsets[-1]`` tokens.
+
+    ``io`` cannot tell touching spans of the same type apart: that is an error unless ``lossy``.
+
+    >>> spans = Spans.of([(0, 2, "PER"), (2, 3, "PER")])
+    >>> encode(spans, np.array([0, 4]), "bioes").tolist()
+    ['B-PER', 'E-PER', 'S-PER', 'O']
+    >>> encode(spans, np.array([0, 4]), "iob1").tolist()
+    ['I-PER', 'I-PER', 'B-PER', 'O']
+    """
+    table = TABLE[check_scheme(scheme)]
+    layout = lay(spans, offsets)
+    check_loss(layout, table.name, lossy)
+    return write(layout, table)
+
+
+def convert(
+    column: Column, offsets: NDArray[np.int64], source: str, target: str, *, lossy: bool = False
+) -> Column:
+    """The same spans in another scheme.
+
+    Labels that break the source scheme are an error, but a redundant B- of iob1 or E- of ioe1 is
+    not: its meaning is clear. ``lossy`` lets ``io`` merge touching spans of the same type.
+
+    >>> labels = Column.encode(["I-PER", "B-PER", "I-PER", "O"])
+    >>> convert(labels, np.array([0, 4]), "iob1", "bioes").tolist()
+    ['S-PER', 'B-PER', 'E-PER', 'O']
+    """
+    given, wanted = TABLE[check_scheme(source)], TABLE[check_scheme(target)]
+    marks, layout = read(column, offsets, given)
+    if not given.sparing and (marks != marks_of(layout, given)).any():
+        found = violations_of(column, offsets, given, marks, layout)
+        raise SchemeError(
+            f"the labels are not valid {given.name}, so they are not converted: "
+            f"{describe_first(found)}; repair them first"
+        )
+    check_loss(layout, wanted.name, lossy)
+    return write(layout, wanted)
+
+
+def merges(spans: Spans, offsets: NDArray[np.int64]) -> int:
+    """How many spans ``io`` would merge with the one before: they touch and have the same type.
+
+    >>> merges(Spans.of([(0, 2, "PER"), (2, 3, "PER"), (3, 4, "LOC")]), np.array([0, 4]))
+    1
+    """
+    return int(lay(spans, offsets).joints.sum())
+
+
+def check_loss(layout: Layout, target: str, lossy: bool) -> None:
+    """Refuse to merge spans unless the caller said that it is meant."""
+    lost = int(layout.joints.sum())
+    if target == "io" and lost and not lossy:
+        token = int(layout.joints.argmax())
+        raise SchemeError(
+            f"io would merge {lost} {'span' if lost == 1 else 'spans'} with a neighbour of the "
+            f"same type, first the {layout.names[layout.types[token]]} at token {token}; choose "
+            "another scheme, or pass lossy=True"
+        )

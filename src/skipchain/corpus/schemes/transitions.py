@@ -1,0 +1,58 @@
+"""Which labels may follow each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.schemes.labels import parse
+from skipchain.corpus.schemes.scheme import CLOSES, OPENS, OUTSIDE, TABLE, check_scheme
+
+Table = NDArray[np.bool_]
+
+
+def transitions(
+    labels: Sequence[str], scheme: str, *, strict: bool = False
+) -> tuple[Table, Table, Table]:
+    """The legal bigrams ``bool [L, L]``, by ``[prev, cur]``, first and last labels ``bool [L]``.
+
+    A sentence is valid in the scheme if and only if its first label, its last and all its bigrams
+    are legal. A redundant B- of iob1 or E- of ioe1 is legal unless ``strict``, because its meaning
+    is clear and training data have it: CoNLL-2003 would else be impossible under its own scheme.
+    Every sequence is then legal in these two.
+
+    >>> allowed, first, last = transitions(["O", "B-PER", "I-PER"], "iob2")
+    >>> allowed.astype(int)
+    array([[1, 1, 0],
+           [1, 1, 1],
+           [1, 1, 1]])
+    >>> first.tolist(), last.tolist()
+    ([True, True, False], [True, True, True])
+    """
+    table = TABLE[check_scheme(scheme)]
+    marks, kinds, _ = parse(labels, table.prefixes, table.name)
+    size = len(labels)
+    if table.sparing and not strict:
+        return np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool)
+    inside = kinds != OUTSIDE
+    same = (kinds[:, None] == kinds) & inside
+    joined = same & ~says(marks, OPENS) & ~says(marks, CLOSES)[:, None]
+    # What the scheme would write on either side of the bigram, compared with what stands there.
+    border = same & ~joined if table.sparing else ~joined
+    allowed = np.ones((size, size), bool)
+    first, last = np.ones(size, bool), np.ones(size, bool)
+    if table.bits & OPENS:
+        allowed &= ~inside | (says(marks, OPENS) == border)
+        first = ~inside | (says(marks, OPENS) != table.sparing)
+    if table.bits & CLOSES:
+        allowed &= ~inside[:, None] | (says(marks, CLOSES)[:, None] == border)
+        last = ~inside | (says(marks, CLOSES) != table.sparing)
+    return allowed, first, last
+
+
+def says(marks: NDArray[np.int8], bit: int) -> Table:
+    """Which marks have the bit, ``bool [L]``."""
+    said: Table = (marks != OUTSIDE) & ((marks & bit) > 0)
+    return said

@@ -1,0 +1,235 @@
+"""The public data sets that skipchain is measured on, found under ``SKIPCHAIN_DATA``.
+
+They are not part of the package: each has a licence of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipchain.corpus import Corpus
+from skipchain.datasets.readers.fields import read_fields
+from skipchain.datasets.readers.ieer import read_ieer
+from skipchain.datasets.readers.labelled_lines import read_labelled_lines
+from skipchain.datasets.readers.seminars import read_seminars
+from skipchain.datasets.readers.webkb import read_webkb, read_webkb_linqs
+from skipchain.errors import CorpusError, SkipchainError
+from skipchain.io import read
+
+VARIABLE = "SKIPCHAIN_DATA"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file or folder of a data set, how it is read, and what it should hold."""
+
+    path: str
+    tokens: int
+    sentences: int | None = None
+    documents: int | None = None
+    spans: int | None = None
+    columns: tuple[str, ...] | None = None
+    scheme: str | None = None
+    format: str | None = None
+    reader: Callable[[Path], Corpus] | None = None
+    links: int | None = None
+
+    def read(self, folder: Path) -> Corpus:
+        """The corpus in this file or folder."""
+        if self.reader is not None:
+            return self.reader(folder / self.path)
+        return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
+
+    def differences(self, corpus: Corpus) -> list[str]:
+        """What the corpus holds other than expected."""
+        found = {
+            "documents": corpus.n_documents,
+            "sentences": len(corpus),
+            "tokens": corpus.n_tokens,
+            "spans": len(corpus.spans()) if corpus.scheme is not None else None,
+            "links": 0 if corpus.links is None else len(corpus.links),
+        }
+        return [
+            f"{found[name]:,} {name}, expected {wanted:,}"
+            for name, wanted in (
+                ("documents", self.documents), ("sentences", self.sentences),
+                ("tokens", self.tokens), ("spans", self.spans), ("links", self.links),
+            )
+            if wanted is not None and found[name] != wanted
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class DataSet:
+    """A named data set."""
+
+    name: str
+    about: str
+    licence: str
+    parts: dict[str, Part]
+
+    def read(self, part: str) -> Corpus:
+        """One part as a corpus.
+
+        A `CorpusError` says what to set where the data are not there.
+        """
+        if part not in self.parts:
+            raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.parts)}")
+        folder, path = root(), self.parts[part].path
+        if not (folder / path).exists():
+            raise CorpusError(
+                f"{self.name}: there is no {path} in {folder}, which {VARIABLE} names"
+            )
+        return self.parts[part].read(folder)
+
+
+CONLL = ("word", "pos", "chunk", "label")
+PAIR = ("word", "label")
+
+DATA_SETS = (
+    DataSet(
+        "conll2003", "English newswire names", "research only (Reuters)",
+        {
+            "train": Part("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
+            "testa": Part("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
+            "testb": Part("conll2003/eng.testb.gz", 46435, 3453, 231, 5648, CONLL, "iob1"),
+        },
+    ),
+    DataSet(
+        "conll2000", "English chunks", "research only (LDC)",
+        {
+            "train": Part("conll2000/train.txt.gz", 211727, 8936, None, 106978,
+                          ("word", "pos", "label"), "iob2"),
+            "test": Part("conll2000/test.txt.gz", 47377, 2012, None, 23852,
+                         ("word", "pos", "label"), "iob2"),
+        },
+    ),
+    DataSet(
+        "wikigold", "Wikipedia names", "CC BY 4.0",
+        {"all": Part("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")},
+    ),
+    DataSet(
+        "wnut17", "emerging names in user text", "CC BY 4.0",
+        {
+            "train": Part("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
+            "dev": Part("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
+            "test": Part("wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR,
+                         "iob2"),
+        },
+    ),
+    DataSet(
+        "btc", "Twitter names", "CC BY 4.0",
+        {
+            section: Part(f"btc/{section}.conll.gz", tokens, tweets, None, spans, PAIR, "iob2")
+            for section, tweets, tokens, spans in (
+                ("a", 1000, 16612, 521), ("b", 2000, 30825, 1610), ("e", 200, 3981, 325),
+                ("f", 2000, 35427, 4376), ("g", 2138, 34062, 4685), ("h", 2001, 29480, 3368),
+            )
+        },
+    ),
+    DataSet(
+        "sec-filings", "names in loan agreements", "CC BY 3.0",
+        {
+            "train": Part("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
+            "test": Part("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
+        },
+    ),
+    DataSet(
+        "gmb", "news with silver names", "unstated",
+        {"all": Part("gmb/gmb-ner.conll.xz", 1048575, 47959, None, 111891,
+                     ("word", "pos", "label"), "iob2")},
+    ),
+    DataSet(
+        "ieer", "news with names, as in MUC", "research only",
+        {"all": Part("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
+    ),
+    DataSet(
+        "ud-ewt", "English web text, parts of speech", "CC BY-SA 4.0",
+        {
+            "train": Part("ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"),
+            "dev": Part("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
+            "test": Part("ud-ewt/en_ewt-ud-test.conllu.xz", 25094, 2077, 316, format="conllu"),
+        },
+    ),
+    DataSet(
+        "ptb-sample", "Wall Street Journal sample, parts of speech", "non-commercial (LDC)",
+        {"all": Part("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
+    ),
+    DataSet(
+        "faq-usenet-substitute", "lines of Usenet FAQs", "unstated",
+        {"all": Part("faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21,
+                     reader=read_labelled_lines)},
+    ),
+    DataSet(
+        "cmu-seminars", "fields of seminar announcements", "unstated (research)",
+        {"all": Part("cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811,
+                     reader=read_seminars)},
+    ),
+    DataSet(
+        "cora-refs", "fields of references to papers", "unstated",
+        {"all": Part("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
+    ),
+    DataSet(
+        "webkb", "linked web pages of four universities", "unstated (research)",
+        {"all": Part("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
+    ),
+    DataSet(
+        "webkb-linqs", "linked web pages as sets of words", "unstated (research)",
+        {"all": Part("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
+    ),
+)  # fmt: skip
+
+
+def data_set(name: str) -> DataSet:
+    """The data set of that name."""
+    for known in DATA_SETS:
+        if known.name == name:
+            return known
+    raise CorpusError(
+        f"there is no data set {name!r}; there are {', '.join(known.name for known in DATA_SETS)}"
+    )
+
+
+def root() -> Path:
+    """The folder that ``SKIPCHAIN_DATA`` names."""
+    named = os.environ.get(VARIABLE)
+    if not named:
+        raise CorpusError(f"{VARIABLE} is not set; let it name the folder with the data sets")
+    folder = Path(named)
+    if not folder.is_dir():
+        raise CorpusError(f"{VARIABLE} names {named}, which is not a folder")
+    return folder
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One file of a data set, read and counted."""
+
+    data_set: str
+    part: str
+    path: str
+    state: str
+    """``ok``, ``missing``, ``unreadable`` or ``differs``"""
+    detail: str
+    tokens: int = 0
+
+
+def check(folder: Path, chosen: tuple[DataSet, ...] = DATA_SETS) -> Iterator[Check]:
+    """Read every known file and compare its counts with those expected."""
+    for known in chosen:
+        for name, part in known.parts.items():
+            if not (folder / part.path).exists():
+                yield Check(known.name, name, part.path, "missing", "it is not there")
+                continue
+            try:
+                corpus = part.read(folder)
+                wrong = part.differences(corpus)
+            except SkipchainError as error:
+                yield Check(known.name, name, part.path, "unreadable", str(error))
+                continue
+            detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {corpus.n_tokens:,} tokens"
+            state = "differs" if wrong else "ok"
+            yield Check(known.name, name, part.path, state, detail, corpus.n_tokens)

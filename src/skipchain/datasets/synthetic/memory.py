@@ -1,0 +1,41 @@
+"""Toy problem 3: labels that need two bits of memory, held for any length of time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skipchain.datasets.synthetic.problem import Problem, one_hot
+
+INPUTS = "ABRI"
+SHARES = (0.25, 0.25, 0.40, 0.10)
+LENGTH = 50
+
+
+def toy3(seed: int, *, train: int = 100, test: int = 100, length: int = LENGTH) -> Problem:
+    """Sequences of 50 inputs A, B, R, I (one-hot, in this order), and labels 0 and 1.
+
+    A is 0 and B is 1. R (resume) repeats the label of the last A or B, and is 0 before the first
+    of them. I (interrupt) is the opposite of the last I, and the first I is 0.
+
+    >>> problem = toy3(0)
+    >>> len(problem.train_x), len(problem.test_x), problem.train_x[0].shape
+    (100, 100, (50, 4))
+    >>> remembered("IRBRIRAIR")
+    ['0', '0', '1', '1', '1', '1', '0', '0', '0']
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(list(INPUTS), p=SHARES, size=(train + test, length)).tolist()
+    return Problem.of([one_hot(own, INPUTS) for own in drawn], list(map(remembered, drawn)), train)
+
+
+def remembered(inputs: str | list[str]) -> list[str]:
+    """The labels of a sequence of inputs."""
+    last, interrupt, found = "0", "1", []
+    for one in inputs:
+        if one == "I":
+            interrupt = "1" if interrupt == "0" else "0"
+            found.append(interrupt)
+        else:
+            last = {"A": "0", "B": "1", "R": last}[one]
+            found.append(last)
+    return found

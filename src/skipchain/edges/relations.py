@@ -1,0 +1,138 @@
+"""The pairs that rules find in one corpus, and the directed graphs they become."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.edges.dag import Dag
+from skipchain.edges.ordering import Ordering
+from skipchain.edges.rules import Alone, Pairs, Rule
+from skipchain.errors import SkipchainError
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One rule, the pairs [K, 2] it found, and where those of each document begin."""
+
+    rule: Rule
+    pairs: Pairs  # [K, 2], sorted by document
+    offsets: NDArray[np.int64]  # [D + 1]
+
+    def ends(self, *, along: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Children and parents of the pairs: the second token is the child, or the first."""
+        child, parent = (1, 0) if along else (0, 1)
+        return self.pairs[:, child], self.pairs[:, parent]
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """Everything that links the tokens of one corpus.
+
+    Kind 2r is an edge of rule r whose parent is the first token of its pair, kind 2r + 1 one whose
+    parent is the second.
+
+    >>> from skipchain.edges import parse_rules
+    >>> corpus = Corpus.of([["Ada", "met", "Bo"], ["Bo", "slept"]])
+    >>> found = Relations.of(corpus, parse_rules("previous, same_word"))
+    >>> found.kinds
+    ('previous', 'next', 'same_word', 'same_word later')
+    >>> dag = found.dag(Ordering("forward"))
+    >>> [dag.of(k) for k in (2, 3)]
+    [[(1, 'previous')], [(-1, 'previous'), (2, 'same_word')]]
+    """
+
+    corpus: Corpus
+    relations: tuple[Relation, ...]
+
+    @classmethod
+    def of(cls, corpus: Corpus, rules: Sequence[Rule]) -> Relations:
+        """Apply the rules. Where none of them begins chains, a token may stand alone."""
+        if not any(rule.chain for rule in rules):
+            rules = (*rules, Alone(always=False))
+        return cls(corpus, tuple(_relation(rule, corpus) for rule in rules))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The names of the kinds of edges, by number."""
+        return tuple(kind for relation in self.relations for kind in relation.rule.kinds)
+
+    @property
+    def documents(self) -> NDArray[np.int64]:
+        """Where documents begin, in tokens. [D + 1]"""
+        return self.corpus.sentences[self.corpus.documents]
+
+    def dag(self, ordering: Ordering, known: Collection[str] | None = None) -> Dag:
+        """The graph in which parents are visited before their children.
+
+        Edges of kinds that are not ``known`` are left out.
+        """
+        order = ordering.visit(self.corpus)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        children, parents, kinds, rows = [], [], [], []
+
+        def add(child: Pairs, parent: Pairs, kind: int, row: Pairs) -> None:
+            if known is not None and self.kinds[kind] not in known:
+                return
+            children.append(child)
+            parents.append(parent)
+            kinds.append(np.full(len(child), kind, np.int32))
+            rows.append(row)
+
+        for number, relation in enumerate(self.relations):
+            rule, pairs = relation.rule, relation.pairs
+            forward = rank[pairs[:, 0]] < rank[pairs[:, 1]]
+            for against, chosen in ((0, forward), (1, ~forward)):
+                if not rule.allowed[against]:
+                    continue
+                child, parent = (end[chosen] for end in relation.ends(along=not against))
+                # what a chain says of a token depends on that token alone
+                row = child if rule.chain else np.flatnonzero(chosen)
+                add(child, parent, 2 * number + against, row)
+            if rule.chain:
+                heads = self._heads(rule, ordering, children)
+                against = ordering.backward and rule.kinds[0] != rule.kinds[1]
+                add(heads, np.full(len(heads), -1), 2 * number + against, heads)
+        return Dag.sorted(
+            order, np.concatenate(children), np.concatenate(parents), np.concatenate(kinds),
+            np.concatenate(rows), self.kinds,
+        )  # fmt: skip
+
+    def _heads(self, rule: Rule, ordering: Ordering, children: Sequence[Pairs]) -> Pairs:
+        """The tokens that begin a chain of the rule."""
+        if isinstance(rule, Alone):
+            free = np.ones(self.corpus.n_tokens, np.bool_)
+            if not rule.always and children:
+                free[np.concatenate(children)] = False
+            return np.flatnonzero(free)
+        filled = np.diff(self.corpus.sentences) > 0
+        if ordering.backward:
+            return self.corpus.sentences[1:][filled] - 1
+        return self.corpus.sentences[:-1][filled]
+
+
+def _relation(rule: Rule, corpus: Corpus) -> Relation:
+    pairs = rule.pairs(corpus)
+    wrong = ((pairs < 0) | (pairs >= corpus.n_tokens)).any(axis=1)
+    if wrong.any():
+        u, v = pairs[wrong.argmax()].tolist()
+        raise SkipchainError(
+            f"edge rule {rule}: the pair ({u}, {v}) names a token that is not there; the corpus "
+            f"has tokens 0 … {corpus.n_tokens - 1}"
+        )
+    document = corpus.document_of(pairs)
+    for wrong, what in (
+        (pairs[:, 0] == pairs[:, 1], "links a token to itself"),
+        (document[:, 0] != document[:, 1], "lies in two documents; edges stay within one"),
+    ):
+        if wrong.any():
+            u, v = pairs[wrong.argmax()].tolist()
+            raise SkipchainError(f"edge rule {rule}: the pair ({u}, {v}) {what}")
+    order = np.argsort(document[:, 1], kind="stable")
+    offsets = np.searchsorted(document[order, 1], np.arange(corpus.n_documents + 1))
+    return Relation(rule, pairs[order], offsets.astype(np.int64))

@@ -1,0 +1,126 @@
+"""Recall: how a token was labelled earlier in its document, as features of its label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.errors import TemplateError
+from skipchain.features.keys import token_keys
+from skipchain.features.matrix import Rows
+from skipchain.features.template import Atom, Template, View, parse_template
+from skipchain.features.views import UserView
+from skipchain.kernels.label_history import shares
+
+Labels = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+WINDOW = 1000  # tokens that are looked back
+SCALE = 1000
+LINE = re.compile(r"\s*history\s*\((.*)\)\s*(?:#.*)?")
+BEGINS = re.compile(r"\s*history\s*\(")
+
+
+class Earlier(NamedTuple):
+    """Where each token's key stood before it in its document, and where documents begin."""
+
+    previous: NDArray[np.int64]  # [N], −1 where it is new
+    documents: NDArray[np.int64]  # [D + 1], offsets into chains
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Which tokens are alike, and how fast what they were labelled is forgotten.
+
+    An earlier token of the document with the same ``view``, d tokens before, counts exp(−d /
+    ``scale``); those more than `WINDOW` tokens before do not count. The share that each label has
+    among them is the value of a feature.
+
+    >>> recall = Recall.parse("history(lower)", frozenset({"lower"}))
+    >>> corpus = Corpus.of([["Rome", "rose"], ["ROME", "fell"]])
+    >>> earlier = recall.earlier(corpus, {})
+    >>> earlier.previous.tolist()
+    [-1, -1, 0, -1]
+    >>> recall.shares(np.array([1, 0, 1, 0], np.int32), earlier, 2).tolist()
+    [[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+
+    view: View
+    scale: int = SCALE
+
+    @classmethod
+    def parse(cls, line: str, functions: frozenset[str]) -> Recall | None:
+        """The line of a template text that asks for it; None for another line."""
+        if not BEGINS.match(line):
+            return None
+        match = LINE.fullmatch(line)
+        inside, scale = ("", None) if match is None else _cut(match[1])
+        templates = parse_template(inside, functions)
+        atoms = templates[0].atoms if len(templates) == 1 else ()
+        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
+            raise TemplateError(
+                f"cannot read {line.strip()!r}; wanted one view of the token itself, and how many "
+                "tokens back it is forgotten, such as 'history(lower)' or 'history(lower, 500)', "
+                "on a line of its own"
+            )
+        return cls(atoms[0].view) if scale is None else cls(atoms[0].view, scale)
+
+    def __post_init__(self) -> None:
+        if self.scale < 1:
+            raise TemplateError(f"{self}: the scale must be at least 1 token")
+
+    def __str__(self) -> str:
+        return f"history({self.view}{'' if self.scale == SCALE else f', {self.scale}'})"
+
+    @property
+    def template(self) -> Template:
+        """The template that reads the same column."""
+        return Template((Atom(self.view),))
+
+    def required(self) -> Recall:
+        """The same without the mark that lets it be left out."""
+        return replace(self, view=self.template.required().atoms[0].view)
+
+    def earlier(self, corpus: Corpus, functions: Mapping[str, UserView]) -> Earlier:
+        """The tokens that are alike, within documents."""
+        keys = token_keys(self.view, corpus, functions)
+        tokens = np.arange(corpus.n_tokens)
+        group = corpus.document_of(tokens) * np.int64(len(keys.values) + 1) + keys.codes
+        order = np.argsort(group, kind="stable")
+        alike = np.diff(group[order], prepend=-1) == 0
+        if "" in keys.values:
+            alike &= keys.codes[order] != keys.values.index("")
+        previous = np.full(corpus.n_tokens, -1)
+        previous[order[alike]] = order[np.flatnonzero(alike) - 1]
+        return Earlier(previous, corpus.documents)
+
+    def shares(self, labels: Labels, earlier: Earlier, n_labels: int) -> Floats:
+        """The share of each label among the earlier tokens that are alike. [N, L]"""
+        found = np.zeros((len(labels), n_labels))
+        shares(earlier.previous, labels, self.decay, found)
+        return found
+
+    @property
+    def decay(self) -> Floats:
+        """What a token counts that is so many tokens before. [WINDOW + 1]"""
+        return np.exp(-np.arange(WINDOW + 1) / self.scale)
+
+    def attached(self, rows: Rows, labels: Labels, earlier: Earlier, n_labels: int) -> Rows:
+        """The rows with L further features, the last ones: the shares by the labels given."""
+        values = self.shares(labels, earlier, n_labels)
+        numbers = np.where(values > 0.0, np.arange(n_labels), -1)
+        return rows.with_features(numbers, n_labels, values)
+
+
+def _cut(inside: str) -> tuple[str, int | None]:
+    """The view, and the number behind it."""
+    match = re.fullmatch(r"(.*),\s*([+-]?\d+)\s*", inside)
+    if match is None or match[1].count("(") != match[1].count(")"):
+        return inside, None
+    return match[1], int(match[2])

@@ -1,0 +1,90 @@
+"""Histories: three and more labels in a row as features of the label that follows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import ParameterError
+from skipchain.features.matrix import Rows
+
+Labels = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+SHORTEST = 3  # two labels and fewer have tables of their own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Histories:
+    """The histories of 3 to ``order`` labels seen in training, and what they add to each label.
+
+    A history is a number: the label just before is its last digit to the base L + 2, written as its
+    number plus one; L + 1 stands for the place before the chain. ``contexts`` [K] are sorted, so
+    that one is found by bisection; one that training did not see adds nothing.
+
+    >>> found = Histories.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
+    >>> found.contexts  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
+    array([25, 38, 54])
+    >>> found.numbers(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
+    array([[-1],
+           [-1],
+           [ 2],
+           [ 0]])
+    """
+
+    order: int
+    contexts: NDArray[np.int64]  # [K]
+    weights: Floats  # [K, L]
+
+    @classmethod
+    def fit(
+        cls, labels: Labels, offsets: NDArray[np.int64], n_labels: int, order: int
+    ) -> Histories:
+        """The histories of given labels, with no weights yet."""
+        if (n_labels + 2) ** order >= 1 << 62:
+            raise ParameterError(
+                f"order {order} is too long for {n_labels} labels; use a shorter one"
+            )
+        codes = _codes(labels, offsets, n_labels, order)
+        contexts = np.unique(codes[codes >= 0])
+        return cls(order, contexts, np.zeros((len(contexts), n_labels)))
+
+    def numbers(self, labels: Labels, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The histories of each token as numbers of ``contexts``; −1 where none. [N, order − 2]"""
+        codes = _codes(labels, offsets, self.weights.shape[1], self.order)
+        if not len(self.contexts):
+            return np.full(codes.shape, -1)
+        places = np.searchsorted(self.contexts, codes).clip(0, len(self.contexts) - 1)
+        return np.where(self.contexts[places] == codes, places, -1)
+
+    def attached(self, rows: Rows, labels: Labels, offsets: NDArray[np.int64]) -> Rows:
+        """The rows with K further features, the last ones: the histories of the labels given."""
+        return rows.with_features(self.numbers(labels, offsets), len(self.contexts))
+
+    def pruned(self) -> Histories:
+        """Without those whose weights are all zero."""
+        kept = self.weights.any(axis=1)
+        return Histories(self.order, self.contexts[kept], self.weights[kept])
+
+
+def _codes(
+    labels: Labels, offsets: NDArray[np.int64], n_labels: int, order: int
+) -> NDArray[np.int64]:
+    """The history of n labels before each token, n = 3 … order; −1 where it has fewer.
+
+    The place before the chain counts as one label.
+    """
+    base = n_labels + 2
+    digits = np.append(labels.astype(np.int64) + 1, n_labels + 1)
+    at = np.arange(len(labels)) - np.repeat(offsets[:-1], np.diff(offsets))
+    code = np.zeros(len(labels), np.int64)
+    found = np.full((len(labels), order - SHORTEST + 1), -1)
+    for back in range(1, order + 1):
+        inside = at - back >= -1
+        where = np.where(at - back >= 0, np.arange(len(labels)) - back, -1)
+        code = code + digits[where] * base ** (back - 1)
+        if back >= SHORTEST:
+            found[inside, back - SHORTEST] = code[inside]
+    return found

@@ -1,0 +1,396 @@
+"""The encoded features of a corpus: a sparse index in two levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.errors import FeatureError
+from skipchain.features.reader import Reading, Tuples, ViewValues, expand
+from skipchain.features.template import Atom, View
+from skipchain.kernels.gather import compress, write_out
+from skipchain.kernels.intern import empty_slots, number_tuples
+
+NO_VALUES = np.zeros(0, np.float64)
+LARGEST = 1e20
+"""The largest feature value: products of such values stay far from the largest number, even in
+single precision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or one."""
+
+    indptr: NDArray[np.int64]  # [R + 1]
+    indices: NDArray[np.int32]  # [K]
+    values: NDArray[np.float64] = field(default_factory=lambda: NO_VALUES)  # [K] or [0]
+
+    @classmethod
+    def empty(cls, rows: int) -> Sparse:
+        """No entry in any row."""
+        return cls(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
+
+    def unweighted(self) -> Sparse:
+        """The same entries, each with the weight one."""
+        return Sparse(self.indptr, self.indices)
+
+    def squared(self) -> Sparse:
+        """The same entries, each with the square of its weight."""
+        return Sparse(self.indptr, self.indices, self.values**2)
+
+    def take(self, rows: NDArray[np.int64]) -> Sparse:
+        """The chosen rows, in the order given."""
+        lengths = np.diff(self.indptr)[rows]
+        indptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        values = self.values[entries] if len(self.values) else NO_VALUES
+        return Sparse(indptr, self.indices[entries], values)
+
+    def distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The first of all rows with the same entries [U], and which of them each row is like [R].
+
+        >>> rows, like = Sparse(np.array([0, 1, 2, 2]), np.array([7, 7], np.int32)).distinct()
+        >>> rows.tolist(), like.tolist()
+        ([0, 2], [0, 0, 1])
+        """
+        numbers: dict[bytes, int] = {}
+        like = np.empty(self.n_rows, np.int32)
+        first: list[int] = []
+        for row, (a, b) in enumerate(pairwise(self.indptr.tolist())):
+            key = self.indices[a:b].tobytes() + self.values[a:b].tobytes()
+            number = numbers.setdefault(key, len(first))
+            if number == len(first):
+                first.append(row)
+            like[row] = number
+        return np.array(first, np.int64), like
+
+    def above(self, other: Sparse) -> Sparse:
+        """Both, the rows of this one first."""
+        return _stacked([self, other])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.indptr) - 1
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of each entry. [K]"""
+        return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The features of N tokens.
+
+    ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
+    stands for all the features in row u of ``units``. A unit holds what follows from one distinct
+    value of a column at one offset (the word itself, its shape, its affixes …), or from one
+    combination of neighbouring values that occurs often (parts of speech around a token): its
+    scores are summed once for all tokens that share it. ``edges`` is the index of the features of
+    label pairs, without units. ``unknown`` counts the (token, feature) pairs that were dropped
+    because the vocabulary does not have the feature.
+    """
+
+    tokens: Sparse
+    units: Sparse
+    edges: Sparse
+    n_features: int
+    n_edge_features: int = 0
+    unknown: int = 0
+
+    @classmethod
+    def of(cls, state: RowsBuilder, edge: RowsBuilder, *, joined: bool) -> Rows:
+        """Both kinds of features of one corpus."""
+        tokens, units = state.build(grouped=True, joined=joined)
+        edges, _ = edge.build(grouped=False)
+        return cls(
+            tokens, units, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
+        )
+
+    def __post_init__(self) -> None:
+        for part in (self.tokens, self.units, self.edges):
+            fit = np.abs(part.values) <= LARGEST  # NaN is not
+            if not fit.all():
+                where = int(np.flatnonzero(~fit)[0])
+                row = int(np.searchsorted(part.indptr, where, side="right")) - 1
+                if part is self.units:
+                    place = int(np.argmax(self.tokens.indices == self.n_features + row))
+                    row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
+                value = part.values[where]
+                kind = "too large" if np.isfinite(value) else "not finite"
+                raise FeatureError(f"token {row}: feature value {value} is {kind}; {remedy(value)}")
+
+    @property
+    def n_active(self) -> int:
+        """How many (token, feature) pairs there are, units written out."""
+        units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
+        return len(self.tokens.indices) - len(units) + int(np.diff(self.units.indptr)[units].sum())
+
+    def take(self, tokens: NDArray[np.int64]) -> Rows:
+        """The chosen tokens, in the order given."""
+        return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
+
+    def compact(self) -> tuple[Rows, NDArray[np.int64]]:
+        """The same with no other features and units than those that occur; and which features.
+
+        >>> tokens = Sparse(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
+        >>> rows, features = Rows(tokens, Sparse.empty(0), Sparse.empty(2), 9).compact()
+        >>> rows.tokens.indices, features
+        (array([1, 0, 1], dtype=int32), array([2, 7]))
+        """
+        count = self.n_features
+        used = np.zeros(count + self.units.n_rows, np.bool_)
+        used[self.tokens.indices] = True
+        units = self.units.take(np.flatnonzero(used[count:]))
+        used[units.indices] = True
+        number = (np.cumsum(used) - 1).astype(np.int32)
+        features = np.flatnonzero(used[:count])
+        return replace(
+            self,
+            tokens=replace(self.tokens, indices=number[self.tokens.indices]),
+            units=replace(units, indices=number[units.indices]),
+            n_features=len(features),
+        ), features
+
+    def with_features(
+        self,
+        numbers: NDArray[np.integer],
+        count: int,
+        weights: NDArray[np.float64] | None = None,
+    ) -> Rows:
+        """With ``count`` further features, the last ones.
+
+        Token n has those of ``numbers[n]`` [N, W]; −1 stands for none. They have the values
+        ``weights`` [N, W], or one.
+        """
+        old, first = self.tokens, self.n_features
+        indices = old.indices + np.where(old.indices >= first, count, 0).astype(np.int32)
+        tokens, places = np.nonzero(numbers >= 0)
+        owners = np.concatenate([old.owners, tokens])
+        entries = np.concatenate([indices, first + numbers[tokens, places]]).astype(np.int32)
+        order = np.argsort(owners, kind="stable")
+        values = old.values
+        if len(values) or weights is not None:
+            before = values if len(values) else np.ones(len(old.indices))
+            after = np.ones(len(tokens)) if weights is None else weights[tokens, places]
+            values = np.concatenate([before, after])[order]
+        sizes = np.bincount(owners, minlength=old.n_rows)
+        index = Sparse(np.append(0, np.cumsum(sizes)), entries[order], values)
+        return replace(self, tokens=index, n_features=first + count)
+
+    def flat(self) -> Sparse:
+        """The index of all N tokens with the units written out, as other tools hold it."""
+        tokens, units = self.tokens, self.units
+        return Sparse(
+            *write_out(
+                tokens.indptr, tokens.indices, tokens.values, self.n_features,
+                units.indptr, units.indices, units.values,
+            )
+        )  # fmt: skip
+
+
+class RowsBuilder:
+    """Collects what the templates give and makes one index of it."""
+
+    def __init__(self, reading: Reading, n_features: int) -> None:
+        self.reading = reading
+        self.n_features = n_features
+        self.unknown = 0
+        self._groups: dict[tuple[str, int], list[tuple[View, ViewValues]]] = {}
+        self._columns: dict[frozenset[View], list[NDArray[np.int32]]] = {}
+        self._tokens: list[NDArray[np.int64]] = []
+        self._ids: list[NDArray[np.int32]] = []
+        self._weights: list[NDArray[np.float64] | None] = []
+
+    def add_values(self, atom: Atom, values: ViewValues, numbers: NDArray[np.int32]) -> None:
+        """A template of one view at one offset; ``numbers`` turns its codes into features."""
+        mapped = values.mapped(numbers)
+        key = (atom.view.column, atom.offsets[0])
+        self._groups.setdefault(key, []).append((atom.view, mapped))
+        if values.indptr is None or mapped.indptr is None:
+            lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
+        else:
+            lost = np.diff(values.indptr) - np.diff(mapped.indptr)
+        if lost.any():
+            self.unknown += int(lost @ np.bincount(self.reading.shifted(*key), minlength=len(lost)))
+
+    def add_tuples(
+        self, atoms: tuple[Atom, ...], tuples: Tuples, found: NDArray[np.int32], first: int
+    ) -> None:
+        """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""
+        self.unknown += int(((found < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
+        if tuples.tokens is None:
+            views = frozenset(atom.view for atom in atoms)
+            column = np.where(found >= 0, found + np.int32(first), np.int32(-1))
+            self._columns.setdefault(views, []).append(column)
+        else:
+            keep = found >= 0
+            self._tokens.append(tuples.tokens[keep])
+            self._ids.append(found[keep] + np.int32(first))
+            self._weights.append(None)
+
+    def _add_several(self, values: ViewValues, codes: NDArray[np.int32]) -> None:
+        assert values.indptr is not None
+        owner, entries = expand(values.indptr, codes)
+        self._tokens.append(owner)
+        self._ids.append(values.codes[entries])
+        self._weights.append(None if values.weights is None else values.weights[entries])
+
+    def build(self, *, grouped: bool, joined: bool = False) -> tuple[Sparse, Sparse]:
+        """The index of tokens and, where templates are grouped, that of units.
+
+        With ``joined`` units are also sought for columns together, which takes time but saves more
+        where the rows are summed again and again.
+        """
+        unit_parts: list[Sparse] = []
+        numbers: list[NDArray[np.int32]] = []
+        base = self.n_features
+
+        def add_units(unit: Sparse, codes: NDArray[np.int32]) -> None:
+            nonlocal base
+            number = np.arange(base, base + unit.n_rows, dtype=np.int32)
+            number[np.diff(unit.indptr) == 0] = -1
+            numbers.append(number[codes])
+            unit_parts.append(unit)
+            base += unit.n_rows
+
+        for (column, offset), group in self._groups.items():
+            codes = self.reading.shifted(column, offset)
+            if grouped and (len(group) > 1 or group[0][1].indptr is not None):
+                add_units(_merged([values for _, values in group]), codes)
+                continue
+            for view, values in group:
+                if values.indptr is None:
+                    self._columns.setdefault(frozenset([view]), []).append(values.codes[codes])
+                else:
+                    self._add_several(values, codes)
+        for columns in self._columns.values():
+            joint = _joint(columns) if joined and len(columns) > 1 else None
+            if joint is None:
+                numbers.extend(columns)
+            else:
+                numbers.extend(joint[0])
+                add_units(*joint[1:])
+        return self._compressed(numbers), _stacked(unit_parts)
+
+    def _compressed(self, columns: list[NDArray[np.int32]]) -> Sparse:
+        n = self.reading.n_tokens
+        return _side_by_side(columns, _gathered(self._tokens, self._ids, self._weights, n))
+
+
+def _gathered(
+    owners: list[NDArray[np.int64]],
+    ids: list[NDArray[np.int32]],
+    weights: list[NDArray[np.float64] | None],
+    rows: int,
+) -> Sparse:
+    """An index of entries that come in several lists, each with the row of each entry."""
+    if not owners:
+        return Sparse.empty(rows)
+    owner = np.concatenate(owners)
+    order = np.argsort(owner, kind="stable")
+    indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows))).astype(np.int64)
+    values = NO_VALUES
+    if any(own is not None for own in weights):
+        filled = [
+            np.ones(len(part)) if own is None else own
+            for part, own in zip(ids, weights, strict=True)
+        ]
+        values = np.concatenate(filled)[order]
+    return Sparse(indptr, np.concatenate(ids)[order].astype(np.int32), values)
+
+
+def _side_by_side(columns: list[NDArray[np.int32]], extra: Sparse) -> Sparse:
+    """One index from columns [R] of numbers (−1: none), and a further index at the rows' ends."""
+    if not columns:
+        return extra
+    index = Sparse(*compress(np.stack(columns), extra.indptr, extra.indices))
+    if not len(extra.values):
+        return index
+    values = np.ones(len(index.indices))
+    last = np.repeat(index.indptr[1:] - extra.indptr[1:], np.diff(extra.indptr))
+    values[last + np.arange(len(extra.values))] = extra.values
+    return Sparse(index.indptr, index.indices, values)
+
+
+def _joint(
+    columns: list[NDArray[np.int32]],
+) -> tuple[list[NDArray[np.int32]], Sparse, NDArray[np.int32]] | None:
+    """Units for what several columns of features say together.
+
+    Returns the columns that stay alone, the units, and which one each token has; None where tokens
+    seldom agree in two columns, so that nothing would be saved. The columns come from templates
+    over the same views: parts of speech around a token, say, often repeat together, words do not.
+    N tokens with K columns cost N · K entries alone; together they cost N, and K for each of the D
+    units. A column is taken in as long as that falls.
+    """
+    alone: list[NDArray[np.int32]] = []
+    joined = columns[:1]
+    codes, rows, _ = number_tuples(columns[0][:, None] + np.int32(1), empty_slots(len(columns[0])))
+    tokens, units = len(codes), len(rows)
+    for column in columns[1:]:
+        pairs = np.stack([codes, column + np.int32(1)], axis=1)
+        wider, rows, _ = number_tuples(pairs, empty_slots(tokens))
+        if len(rows) * (len(joined) + 1) - units * len(joined) < tokens:
+            codes, units = wider, len(rows)
+            joined = [*joined, column]
+        else:
+            alone.append(column)
+    if len(joined) == 1:
+        return None
+    first = np.zeros(units, np.int64)
+    first[codes[::-1]] = np.arange(tokens - 1, -1, -1)
+    nothing = Sparse.empty(units)
+    unit = compress(np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices)
+    return alone, Sparse(*unit), codes
+
+
+def _merged(group: list[ViewValues]) -> Sparse:
+    """All features of each value: the parts side by side."""
+    several = [
+        Sparse(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
+        for v in group
+        if v.indptr is not None
+    ]
+    rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
+    extra = several[0] if several else Sparse.empty(rows)
+    if len(several) > 1:
+        weights = [part.values if len(part.values) else None for part in several]
+        extra = _gathered(
+            [part.owners for part in several], [part.indices for part in several], weights, rows
+        )
+    return _side_by_side([v.codes for v in group if v.indptr is None], extra)
+
+
+def _stacked(parts: list[Sparse]) -> Sparse:
+    """One index below the other."""
+    if not parts:
+        return Sparse.empty(0)
+    shifts = np.cumsum([0] + [len(part.indices) for part in parts])
+    indptr = [part.indptr[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    values = NO_VALUES
+    if any(len(part.values) for part in parts):
+        values = np.concatenate(
+            [part.values if len(part.values) else np.ones(len(part.indices)) for part in parts]
+        )
+    return Sparse(
+        np.concatenate([*indptr, shifts[-1:]]),
+        np.concatenate([part.indices for part in parts]),
+        values,
+    )
+
+
+def remedy(value: float) -> str:
+    """What to do about a feature value that is no number, or too large a one."""
+    if np.isfinite(value):
+        return f"scale it down to {LARGEST:g} at most"
+    return "remove it or put a number in its place"

@@ -1,1 +1,0 @@
-"""Answers from potentials: best paths, marginals, n-best lists, span probabilities."""

@@ -1,0 +1,225 @@
+"""Margin updates: where the best path of a chain is wrong, weights move towards the gold one."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from skipchain.kernels import chain2 as order2
+from skipchain.kernels.chain import _longest, viterbi
+from skipchain.kernels.sgd import _score_links
+
+# Compiled with chain e9e1ff8aafab
+# Compiled with chain2 ef55b794f1bc
+# Compiled with sgd 38b8508b09a3
+
+PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
+
+
+@njit(nogil=True, cache=True)
+def _score_flat(features, state, first, length, node):
+    """node [T, L] from all features of an index without units."""
+    labels = state.shape[1]
+    weighted = features.values.shape[0] > 0
+    done = 0 if weighted else labels // 8 * 8
+    for t in range(length):
+        low, high = features.indptr[first + t], features.indptr[first + t + 1]
+        for j in range(0, done, 8):
+            _sum_eight(features.indices[low:high], state, j, node[t])
+        for j in range(done, labels):
+            node[t, j] = 0.0
+        for k in range(low, high if done < labels else low):
+            f = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            for j in range(done, labels):
+                node[t, j] += v * state[f, j]
+
+
+@njit(nogil=True, cache=True)
+def _sum_eight(rows, table, j, out):
+    """out[j … j + 7]: the sums of those columns over rows of the table, kept in registers."""
+    a = b = c = d = e = f = g = h = 0.0
+    for r in rows:
+        a += table[r, j]
+        b += table[r, j + 1]
+        c += table[r, j + 2]
+        d += table[r, j + 3]
+        e += table[r, j + 4]
+        f += table[r, j + 5]
+        g += table[r, j + 6]
+        h += table[r, j + 7]
+    out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
+    out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
+
+
+@njit(nogil=True, cache=True)
+def _push(positions, amounts, n, position, amount):
+    """Note that a weight is to move."""
+    positions[n] = position
+    amounts[n] = amount
+    return n + 1
+
+
+@njit(nogil=True, cache=True)
+def _difference(features, tables, first, length, gold, path, positions, amounts):
+    """Features of the gold labels minus those of the path, as positions in the vector.
+
+    The vector holds the tables in their order, one after the other.
+    """
+    split, labels = tables.state.shape
+    at_pairs = split * labels
+    at_start = at_pairs + labels * labels
+    at_end = at_start + labels
+    at_edges = at_end + labels
+    at_second = at_edges + tables.edges.size
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
+    edge_weighted = features.edge_values.shape[0] > 0
+    n = 0
+    for t in range(length):
+        here = first + t
+        right, wrong = gold[here], path[t]
+        if right != wrong:
+            for k in range(features.indptr[here], features.indptr[here + 1]):
+                source = features.indices[k]
+                v = features.values[k] if weighted else 1.0
+                low, high = 0, 1
+                if source >= split:
+                    low = features.unit_indptr[source - split]
+                    high = features.unit_indptr[source - split + 1]
+                for u in range(low, high):
+                    f = source if source < split else features.unit_indices[u]
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    n = _push(positions, amounts, n, f * labels + right, w)
+                    n = _push(positions, amounts, n, f * labels + wrong, -w)
+            if t == 0:
+                n = _push(positions, amounts, n, at_start + right, 1.0)
+                n = _push(positions, amounts, n, at_start + wrong, -1.0)
+            if t == length - 1:
+                n = _push(positions, amounts, n, at_end + right, 1.0)
+                n = _push(positions, amounts, n, at_end + wrong, -1.0)
+        right += (gold[here - 1] if t > 0 else labels) * labels
+        wrong += (path[t - 1] if t > 0 else labels) * labels
+        if right != wrong:
+            if t > 0:
+                n = _push(positions, amounts, n, at_pairs + right, 1.0)
+                n = _push(positions, amounts, n, at_pairs + wrong, -1.0)
+            for k in range(features.edge_indptr[here], features.edge_indptr[here + 1]):
+                e = at_edges + features.edge_indices[k] * (labels + 1) * labels
+                v = features.edge_values[k] if edge_weighted else 1.0
+                n = _push(positions, amounts, n, e + right, v)
+                n = _push(positions, amounts, n, e + wrong, -v)
+        if tables.second.shape[0] and t > 0:
+            right += (gold[here - 2] if t > 1 else labels) * labels * labels
+            wrong += (path[t - 2] if t > 1 else labels) * labels * labels
+            if right != wrong:
+                n = _push(positions, amounts, n, at_second + right, 1.0)
+                n = _push(positions, amounts, n, at_second + wrong, -1.0)
+    return n
+
+
+@njit(nogil=True, cache=True)
+def _merge(positions, amounts, n, scratch):
+    """Add up the amounts of equal positions; scratch [P] is zero before and after."""
+    for k in range(n):
+        scratch[positions[k]] += amounts[k]
+    kept = 0
+    for k in range(n):
+        amount = scratch[positions[k]]
+        if amount != 0.0:
+            positions[kept] = positions[k]
+            amounts[kept] = amount
+            kept += 1
+        scratch[positions[k]] = 0.0
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def margin_epoch(
+    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    gold, update, limit, seen, room,
+):  # fmt: skip
+    """One pass of updates on chains that the best path gets wrong; returns their number.
+
+    The vector, of which the tables are views, moves by τ δ, δ = features of the gold path minus
+    those of the best path. Perceptron: τ = 1. Passive-aggressive (PA-I): τ = min(limit, cost /
+    ‖δ‖²) where cost = score(best) − score(gold) + √(wrong labels). AROW: with variances ``spread``
+    [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
+    seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
+    Positions from fixed[0] to below fixed[1] do not move. The features are without units.
+    """
+    labels = tables.state.shape[1]
+    longest = _longest(offsets)
+    paired = tables.edges.shape[0] > 0
+    node = np.empty((longest, labels))
+    edge = np.empty((longest if paired else 1, labels, labels))
+    path = np.empty(longest, np.int32)
+    paths = np.empty((1, longest), np.int32)
+    bounds = np.zeros(2, np.int64)
+    best = np.empty(1)
+    kept = np.empty(room, np.bool_)
+    random = np.ones(1, np.uint64)
+    positions = np.empty(2 * room + 4 * longest + 4, np.int64)
+    amounts = np.empty(len(positions))
+    mistakes = 0
+    for o in range(order.shape[0]):
+        c = order[o]
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        if length == 0:
+            continue
+        many = length if paired else 1
+        _score_flat(features, tables.state, first, length, node)
+        _score_links(
+            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many],
+        )  # fmt: skip
+        bounds[1] = length
+        if tables.second.shape[0]:
+            own, own_edge = node[:length], edge[:many]
+            order2.nbest(
+                own, own_edge, own, own_edge, tables.second, False, 1, paths[:, :length], best
+            )
+            path[:length] = paths[0, :length]
+        else:
+            viterbi(node[:length], edge[:many], bounds, path[:length], best)
+        wrong = 0
+        right = 0.0
+        for t in range(length):
+            y = gold[first + t]
+            wrong += path[t] != y
+            right += node[t, y]
+            if t > 0:
+                right += edge[t if many > 1 else 0, gold[first + t - 1], y]
+                if tables.second.shape[0]:
+                    before = gold[first + t - 2] if t > 1 else labels
+                    right += tables.second[before, gold[first + t - 1], y]
+        count = float(seen + o)
+        if wrong == 0:
+            continue
+        mistakes += 1
+        n = _difference(features, tables, first, length, gold, path, positions, amounts)
+        tau = 1.0
+        if update != PERCEPTRON:
+            n = _merge(positions, amounts, n, scratch)
+            cost = best[0] - right + np.sqrt(wrong)
+            size = 0.0
+            for k in range(n):
+                sigma = spread[positions[k]] if update == CONFIDENCE else 1.0
+                size += amounts[k] * amounts[k] * sigma
+            if update == PASSIVE_AGGRESSIVE:
+                tau = min(limit, cost / max(size, 1e-300))
+            else:
+                tau = cost / (size + limit)
+        for k in range(n):
+            p = positions[k]
+            if fixed[0] <= p < fixed[1]:
+                continue
+            step = tau * amounts[k]
+            if update == CONFIDENCE:
+                sigma = spread[p]
+                step *= sigma
+                spread[p] -= (sigma * amounts[k]) ** 2 / (size + limit)
+            vector[p] += step
+            total[p] += count * step
+    return mistakes

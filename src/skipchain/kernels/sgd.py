@@ -1,0 +1,511 @@
+"""Stochastic steps of likelihood, and how any learner scores one chain after the other.
+
+The chains are walked over in a given order; one is scored with the weights as they are, and the
+weights of its features change at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from skipchain.kernels import chain2 as order2
+from skipchain.kernels.chain import (
+    _longest,
+    _row_peaks,
+    _scaled_passes,
+    local_path,
+    subtract_path,
+)
+
+# Compiled with chain e9e1ff8aafab
+# Compiled with chain2 ef55b794f1bc
+
+LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
+OFTEN = 32  # occurrences of a feature in a long chain that count in full
+
+
+class Features(NamedTuple):
+    """The two-level index of tokens' features and the index of label pairs' features.
+
+    Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
+    with all its features. ``values`` of length 0 means ones, and so do ``unit_values``.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[np.float64]
+    unit_indptr: NDArray[np.int64]
+    unit_indices: NDArray[np.int32]
+    unit_values: NDArray[np.float64]
+    edge_indptr: NDArray[np.int64]
+    edge_indices: NDArray[np.int32]
+    edge_values: NDArray[np.float64]
+
+
+class Tables(NamedTuple):
+    """Weights, single or double precision, as views into one vector."""
+
+    state: NDArray[Any]  # [F, L]
+    transitions: NDArray[Any]  # [L, L]
+    start: NDArray[Any]  # [L]
+    end: NDArray[Any]  # [L]
+    edges: NDArray[Any]  # [G, (L + 1) · L]
+    second: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
+
+
+class Barriers(NamedTuple):
+    """0 for what is allowed, −∞ for what is not."""
+
+    pairs: NDArray[np.float64]  # [L, L]
+    start: NDArray[np.float64]  # [L]
+    end: NDArray[np.float64]  # [L]
+
+
+class Tally(NamedTuple):
+    """How often features and labels occur in one long chain; of length 0 for other chains."""
+
+    state: NDArray[np.float64]  # [F], Σ value²
+    edges: NDArray[np.float64]  # [G], Σ value²
+    labels: NDArray[np.float64]  # [L]
+
+
+@njit(nogil=True, cache=True)
+def _draw(random, keep):
+    """True with probability ``keep``, by Marsaglia's xorshift; random [1] is its state."""
+    if keep >= 1.0:
+        return True
+    x = random[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    random[0] = x
+    return np.float64(x >> np.uint64(11)) * 2.0**-53 < keep
+
+
+@njit(nogil=True, cache=True)
+def _score_chain(
+    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+):  # fmt: skip
+    """Potentials of one chain, leaving out features at random.
+
+    Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
+    feature of it with probability keep[0]; what stays is scaled up so that the expected score is
+    that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
+    the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
+    Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
+    """
+    split, labels = tables.state.shape
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
+    factor = scale / (keep[0] * keep[1])
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            node[t, j] = 0.0
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            whole = _draw(random, keep[1])
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                on = whole and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on:
+                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    for j in range(labels):
+                        node[t, j] += w * tables.state[f, j]
+        for j in range(labels):
+            node[t, j] *= factor
+    _score_links(
+        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        edge,
+    )  # fmt: skip
+
+
+@njit(nogil=True, cache=True)
+def _score_links(
+    features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
+):  # fmt: skip
+    """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
+    labels = tables.state.shape[1]
+    n = 0
+    for j in range(labels):
+        node[0, j] += tables.start[j] + barriers.start[j]
+        node[length - 1, j] += tables.end[j] + barriers.end[j]
+    for t in range(edge.shape[0] if edge.shape[0] == 1 else length):
+        for i in range(labels):
+            for j in range(labels):
+                edge[t, i, j] = tables.transitions[i, j] + barriers.pairs[i, j]
+    if tables.edges.shape[0] > 0:
+        weighted = features.edge_values.shape[0] > 0
+        for t in range(length):
+            for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
+                g = features.edge_indices[k]
+                v = features.edge_values[k] if weighted else 1.0
+                on = _draw(random, keep[1]) and _draw(random, keep[0])
+                kept[n] = on
+                n += 1
+                if on and t == 0:
+                    for j in range(labels):
+                        node[0, j] += factor * v * tables.edges[g, labels * labels + j]
+                elif on:
+                    for i in range(labels):
+                        for j in range(labels):
+                            edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
+    if candidates.shape[0] > 0:
+        for t in range(length):
+            for j in range(labels):
+                if not candidates[first + t, j]:
+                    node[t, j] = -np.inf
+
+
+@njit(nogil=True, cache=True)
+def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
+    """`forward_backward` of one chain, from compiled code."""
+    _row_peaks(node, peaks)
+    for t in range(node.shape[0]):
+        for j in range(node.shape[1]):
+            psi[t, j] = np.exp(node[t, j] - peaks[t])
+    bounds[1] = node.shape[0]
+    pairs[:] = 0.0
+    _scaled_passes(node, edge, bounds, peaks, psi, marginals, pairs, log_z)
+    return log_z[0]
+
+
+@njit(nogil=True, cache=True)
+def _count(features, first, length, kept, gold, tally, clear):
+    """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
+    split = tally.state.shape[0]
+    n = 0
+    for t in range(first, first + length):
+        for k in range(features.indptr[t], features.indptr[t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if features.values.shape[0] else 1.0
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                f = source if source < split else features.unit_indices[u]
+                w = v
+                if source >= split and features.unit_values.shape[0]:
+                    w *= features.unit_values[u]
+                tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
+                n += 1
+        for i in range(tally.labels.shape[0]):
+            known = gold[t] < 0 or gold[t] == i
+            tally.labels[i] = 0.0 if clear else tally.labels[i] + known
+    for k in range(features.edge_indptr[first], features.edge_indptr[first + length]):
+        e = features.edge_indices[k]
+        v = features.edge_values[k] if features.edge_values.shape[0] else 1.0
+        tally.edges[e] = 0.0 if clear else tally.edges[e] + kept[n] * v * v
+        n += 1
+
+
+@njit(nogil=True, cache=True)
+def _pair_rates(rate, tally, labels):
+    """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
+    rates = np.full(labels, rate)
+    for i in range(tally.labels.shape[0]):
+        rates[i] /= max(1.0, tally.labels[i] / LONG)
+    return rates
+
+
+@njit(nogil=True, cache=True)
+def _descend(
+    features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
+):  # fmt: skip
+    """One step down: weights minus rate · residual · value, for every feature that was kept.
+
+    rates = (for the small tables, for the tables of features, the factor by which kept features
+    count more, what AdaGrad's rate is divided by). With ``squares`` of the tables' shape the step
+    is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With a ``tally``
+    what occurs often takes a step as if it occurred less often.
+    """
+    split, labels = tables.state.shape
+    small, large, factor, scale = rates
+    adaptive = squares.state.shape[0] > 0
+    masked = support.shape[0] > 0
+    weighted = features.values.shape[0] > 0
+    unit_weighted = features.unit_values.shape[0] > 0
+    long = tally.labels.shape[0] > 0
+    row = np.empty(labels)
+    n = 0
+    for t in range(length):
+        for j in range(labels):
+            row[j] = node[t, j] * factor
+        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
+            source = features.indices[k]
+            v = features.values[k] if weighted else 1.0
+            low, high = 0, 1
+            if source >= split:
+                low = features.unit_indptr[source - split]
+                high = features.unit_indptr[source - split + 1]
+            for u in range(low, high):
+                n += 1
+                if not kept[n - 1]:
+                    continue
+                f = source if source < split else features.unit_indices[u]
+                w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                if long:
+                    w /= max(1.0, tally.state[f] / OFTEN)
+                if adaptive:
+                    for j in range(labels):
+                        if not masked or support[f, j]:
+                            g = w * row[j]
+                            squares.state[f, j] += g * g
+                            tables.state[f, j] -= (
+                                small * g / (np.sqrt(squares.state[f, j]) + 1e-8) / scale
+                            )
+                elif masked:
+                    for j in range(labels):
+                        tables.state[f, j] -= large * w * row[j] * support[f, j]
+                else:
+                    for j in range(labels):
+                        tables.state[f, j] -= large * w * row[j]
+    listed = pairs.shape[0] > 1
+    for t in range(1, length if listed else 2):
+        own = pairs[t] if listed else pairs[0]
+        for i in range(labels):
+            for j in range(labels):
+                g = own[i, j]
+                if adaptive:
+                    squares.transitions[i, j] += g * g
+                    g /= np.sqrt(squares.transitions[i, j]) + 1e-8
+                tables.transitions[i, j] -= pair_rates[i] * g
+    if tables.edges.shape[0] > 0:
+        weighted = features.edge_values.shape[0] > 0
+        for t in range(length):
+            for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
+                n += 1
+                if not kept[n - 1]:
+                    continue
+                e = features.edge_indices[k]
+                v = features.edge_values[k] if weighted else 1.0
+                if long:
+                    v /= max(1.0, tally.edges[e] / OFTEN)
+                for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
+                    for j in range(labels):
+                        g = v * factor * (pairs[t, i, j] if t > 0 else node[0, j])
+                        if adaptive:
+                            squares.edges[e, i * labels + j] += g * g
+                            g *= small / (np.sqrt(squares.edges[e, i * labels + j]) + 1e-8) / scale
+                        else:
+                            g *= large
+                        tables.edges[e, i * labels + j] -= g
+    for table, square, t in (
+        (tables.start, squares.start, 0),
+        (tables.end, squares.end, length - 1),
+    ):
+        for j in range(labels):
+            g = node[t, j]
+            if adaptive:
+                square[j] += g * g
+                g /= np.sqrt(square[j]) + 1e-8
+            table[j] -= small * g
+
+
+@njit(nogil=True, cache=True)
+def _descend_triples(tables, squares, rows, counts, length, rates, triples):
+    """The step of the triples' weights; ``triples`` are zero afterwards.
+
+    ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
+    does: where these are few, only a small part of the table has moved.
+    """
+    size = triples.shape[0]
+    pairs = 0
+    for t in range(1, length):
+        pairs += counts[t - 1] * counts[t]
+    if pairs >= size * (size - 1):
+        for h in range(size):
+            for i in range(size - 1):
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+        return
+    for t in range(1, length):
+        for h in rows[t - 1, : counts[t - 1]]:
+            for i in rows[t, : counts[t]]:
+                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+
+
+@njit(nogil=True, cache=True)
+def _descend_row(tables, squares, h, i, rate, row):
+    """The step of the weights [h, i, ·]."""
+    weights = tables.second[h, i]
+    if squares.second.shape[0] > 0:
+        for j in range(row.shape[0]):
+            g = row[j]
+            squares.second[h, i, j] += g * g
+            weights[j] -= rate * g / (np.sqrt(squares.second[h, i, j]) + 1e-8)
+            row[j] = 0.0
+    else:
+        for j in range(row.shape[0]):
+            weights[j] -= rate * row[j]
+            row[j] = 0.0
+
+
+@njit(nogil=True, cache=True)
+def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
+    """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
+    length, labels = node.shape
+    pairs[:] = 0.0
+    if local:
+        return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
+    log_z = np.empty(1)
+    order2.forward_backward(
+        node, edge, node, edge, second, bounds, False, own, pairs, triples, log_z
+    )
+    loss = log_z[0]
+    if allowed.shape[0]:
+        limits = node.copy()
+        for t in range(length):
+            for j in range(labels):
+                if not allowed[t, j]:
+                    limits[t, j] = -np.inf
+        known, known_pairs = np.zeros(node.shape), np.zeros(pairs.shape)
+        known_triples = np.zeros(triples.shape)
+        order2.forward_backward(
+            limits, edge, limits, edge, second, bounds, False, known, known_pairs, known_triples,
+            log_z,
+        )  # fmt: skip
+        own -= known
+        pairs -= known_pairs
+        triples -= known_triples
+    else:
+        order2.path_score(node, edge, second, bounds, gold, log_z)
+        subtract_path(bounds, gold, own, pairs)
+        order2.subtract_path(bounds, gold, triples)
+    return loss - log_z[0]
+
+
+@njit(nogil=True, cache=True)
+def likelihood_epoch(
+    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room,
+):  # fmt: skip
+    """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
+
+    The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
+    the clamped term sums over all allowed paths, else it is the gold path. With ``local`` each
+    position is normalised given the gold label before it. Every step multiplies the weights by
+    1 − rate · shrink; for those of features this is done by one common factor.
+    """
+    labels = tables.state.shape[1]
+    longest = _longest(offsets)
+    paired = tables.edges.shape[0] > 0
+    node = np.empty((longest, labels))
+    edge = np.empty((longest if paired else 1, labels, labels))
+    psi = np.empty((longest, labels))
+    peaks = np.empty(longest)
+    marginals = np.empty((longest, labels))
+    pairs = np.empty((longest if paired else 1, labels, labels))
+    limited = allowed.shape[0] > 0
+    clamped = np.empty((longest if limited else 0, labels))
+    clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
+    triples = np.zeros(tables.second.shape)
+    rows = np.empty((longest + 1, labels), np.int64)
+    counts = np.ones(longest + 1, np.int64)
+    bounds = np.zeros(2, np.int64)
+    log_z = np.empty(1)
+    kept = np.empty(room, np.bool_)
+    counted = longest > LONG and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
+    none = Tally(np.zeros(0), np.zeros(0), np.zeros(0))
+    tally = none
+    if counted:
+        tally = Tally(
+            np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
+        )
+    scale = 1.0
+    loss = 0.0
+    for c in order:
+        first = offsets[c]
+        length = offsets[c + 1] - first
+        if length == 0:
+            continue
+        many = length if paired else 1
+        _score_chain(
+            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many],
+        )  # fmt: skip
+        own, own_pairs = marginals[:length], pairs[:many]
+        if tables.second.shape[0]:
+            bounds[1] = length
+            loss += _second_order(
+                node[:length], edge[:many], tables.second, bounds, gold[first : first + length],
+                allowed[first : first + length] if limited else allowed, local, own, own_pairs,
+                triples,
+            )  # fmt: skip
+            if local:  # only what follows the gold labels has moved
+                rows[0, 0] = labels
+                rows[1 : length + 1, 0] = gold[first : first + length]
+            else:
+                order2.list_labels(node, 0, length, rows, counts)
+        elif local:
+            own_pairs[:] = 0.0
+            bounds[1] = length
+            path = gold[first : first + length]
+            loss += local_path(node[:length], edge[:many], bounds, path, own, own_pairs)
+        else:
+            loss += _one_chain(
+                node[:length], edge[:many], psi[:length], peaks[:length], bounds, own, own_pairs,
+                log_z,
+            )  # fmt: skip
+            if limited:
+                for t in range(length):
+                    for j in range(labels):
+                        if not allowed[first + t, j]:
+                            node[t, j] = -np.inf
+                loss -= _one_chain(
+                    node[:length], edge[:many], psi[:length], peaks[:length], bounds,
+                    clamped[:length], clamped_pairs[:many], log_z,
+                )  # fmt: skip
+                own -= clamped[:length]
+                own_pairs -= clamped_pairs[:many]
+            else:
+                for t in range(length):
+                    y = gold[first + t]
+                    loss -= node[t, y]
+                    own[t, y] -= 1.0
+                    if t > 0:
+                        loss -= edge[t if many > 1 else 0, gold[first + t - 1], y]
+                        own_pairs[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
+        fall = 1.0 - rate * shrink
+        scale *= fall
+        factor = 1.0 / (keep[0] * keep[1])
+        rates = (rate, rate / scale, factor, scale)
+        if shrink > 0.0:
+            tables.transitions[:] *= fall
+            tables.start[:] *= fall
+            tables.end[:] *= fall
+            tables.second[:] *= fall
+        long = counted and length > LONG
+        if long:
+            _count(features, first, length, kept, gold, tally, False)
+        seen = tally if long else none
+        pair_rates = _pair_rates(rate, seen, labels)
+        _descend(
+            features, tables, support, squares, first, length, rates, pair_rates, kept, seen, own,
+            own_pairs,
+        )  # fmt: skip
+        if tables.second.shape[0]:
+            _descend_triples(tables, squares, rows, counts, length, pair_rates, triples)
+        if long:
+            _count(features, first, length, kept, gold, tally, True)
+        if not bounded:
+            tables.start[:] = 0.0
+            tables.end[:] = 0.0
+        if scale < 1e-4:
+            tables.state[:] *= scale
+            tables.edges[:] *= scale
+            scale = 1.0
+    tables.state[:] *= scale
+    tables.edges[:] *= scale
+    return loss

@@ -1,8 +1,0 @@
-"""Counts of n-grams: stores of them, patterns over them."""
-
-from __future__ import annotations
-
-from skipchain.knowledge.ngrams.pattern import Pattern
-from skipchain.knowledge.ngrams.store import Filler, NgramStore
-
-__all__ = ["Filler", "NgramStore", "Pattern"]

@@ -1,0 +1,99 @@
+"""Chain models in model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.features.label_ngrams import Histories
+from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.tag_dictionary import TagDictionary
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.tables import (
+    Arrays,
+    dense,
+    read_weights,
+    sparse,
+    weight_arrays,
+)
+from skipchain.models.base.inputs import Features
+from skipchain.models.chain.model import ChainModel
+
+Floats = NDArray[np.float64]
+
+
+def parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a chain model holds beside labels and features."""
+    arrays = weight_arrays("weights", model.weights)
+    if model.dictionary is not None:
+        arrays |= string_arrays("dictionary", model.dictionary.words)
+        arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
+    if model.histories is not None:
+        arrays["histories.contexts"] = model.histories.contexts
+        arrays |= sparse("histories.weights", model.histories.weights)
+    if model.recalled is not None:
+        arrays["recalled"] = model.recalled
+    header = {
+        "local": model.local,
+        "order": model.order,
+        "dictionary": None if model.dictionary is None else model.dictionary.min_count,
+    }
+    return header, arrays
+
+
+def read(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> ChainModel:
+    """The inverse of `parts`, checked."""
+    labels = tuple(header["labels"])
+    order = int(header["order"])
+    sizes = (features.n_features, features.n_edge_features, len(labels), order)
+    return ChainModel(
+        str(header["kind"]), labels, features, read_weights("weights", arrays, *sizes),
+        header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
+        header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
+        _histories(order, arrays, len(labels)), _recalled(features, arrays, len(labels)),
+    )  # fmt: skip
+
+
+def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:
+    if min_count is None:
+        return None
+    words = read_strings("dictionary", arrays)
+    packed = arrays["dictionary.labels"]
+    if packed.dtype != np.uint8 or packed.shape != (len(words), (n_labels + 7) // 8):
+        raise ValueError(f"the dictionary has {packed.shape} labels for {len(words)} words")
+    labels = np.unpackbits(packed, axis=1, count=n_labels).astype(np.bool_)
+    if not labels.any(axis=1).all():
+        raise ValueError("the dictionary has a word without labels")
+    return TagDictionary(words, labels, int(min_count))
+
+
+def _recalled(features: Features, arrays: Arrays, n_labels: int) -> Floats | None:
+    if not isinstance(features, Vocabulary) or features.templates.recall is None:
+        return None
+    weights = arrays["recalled"]
+    if weights.dtype != np.float64 or weights.shape != (n_labels, n_labels):
+        raise ValueError(f"the weights of the history are {weights.shape} for {n_labels} labels")
+    if not np.isfinite(weights).all():
+        raise ValueError("the weights of the history are not all finite")
+    return weights
+
+
+def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:
+    if order <= 2:
+        return None
+    contexts = arrays["histories.contexts"]
+    if contexts.dtype != np.int64 or contexts.ndim != 1 or (np.diff(contexts) <= 0).any():
+        raise ValueError("the histories are not sorted")
+    weights = dense("histories.weights", arrays, (len(contexts), n_labels))
+    if not np.isfinite(weights).all():
+        raise ValueError("the histories' weights are not all finite")
+    return Histories(order, contexts, weights)

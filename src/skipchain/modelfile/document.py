@@ -1,0 +1,130 @@
+"""Chain models with factors in model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from skipchain.errors import ModelFileError
+from skipchain.modelfile import chain as chains
+from skipchain.modelfile.tables import Arrays
+from skipchain.models.base.inputs import Features
+from skipchain.models.document.annealing import Annealing
+from skipchain.models.document.candidates import Doubts
+from skipchain.models.document.factors import KEYS, Agreement, Consistency, Forbidden, LastWord
+from skipchain.models.document.factors.agreement import Key
+from skipchain.models.document.factors.base import SpanFactor
+from skipchain.models.document.model import FactoredModel
+
+TABLES = ("same", "inside")
+_OWN = (
+    "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
+    "put it beside the loaded one again: FactoredModel.around(model.base, factors)"
+)
+
+
+def parts(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a chain model with factors holds beside labels and features."""
+    if model.own:
+        raise ModelFileError(_OWN.format(type(model.own[0]).__name__))
+    header, arrays = chains.parts(model.base)
+    described = []
+    for number, factor in enumerate(model.factors):
+        described.append(_described(factor))
+        if isinstance(factor, Consistency):
+            for name in TABLES:
+                arrays[f"factors.{number}.{name}"] = np.ascontiguousarray(getattr(factor, name))
+    cooling = model.annealing.cooling
+    header |= {
+        "factors": described,
+        "further": list(model.further),
+        "base": {"kind": model.base.kind, "summary": dict(model.base.summary)},
+        "doubts": asdict(model.doubts),
+        "annealing": {
+            **asdict(model.annealing),
+            "cooling": cooling if isinstance(cooling, str) else list(cooling),
+        },
+    }
+    return header, arrays
+
+
+def read(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> FactoredModel:
+    """The inverse of `parts`, checked."""
+    base = chains.read({**header, **header["base"]}, arrays, features, functions, path)
+    factors = [
+        _factor(number, own, arrays, functions, path)
+        for number, own in enumerate(header["factors"])
+    ]
+    own = header["annealing"]
+    cooling = own["cooling"] if isinstance(own["cooling"], str) else tuple(own["cooling"])
+    annealing = Annealing(
+        int(own["samples"]), cooling, int(own["chains"]), int(own["seed"]), bool(own["scattered"])
+    )
+    doubts = Doubts(float(header["doubts"]["tolerance"]), int(header["doubts"]["most"]))
+    return FactoredModel.around(
+        base, factors, doubts, annealing, header["summary"], header["further"]
+    )
+
+
+def _described(factor: SpanFactor) -> dict[str, Any]:
+    if isinstance(factor, Consistency):
+        return {
+            "factor": "consistency", "types": list(factor.types), "strength": factor.strength,
+            "by_length": factor.by_length, "shared": factor.shared,
+        }  # fmt: skip
+    if isinstance(factor, Agreement):
+        key = factor.key if isinstance(factor.key, str) else _named(factor.key)
+        return {
+            "factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty
+        }  # fmt: skip
+    if isinstance(factor, LastWord):
+        return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
+    if isinstance(factor, Forbidden):
+        return {"factor": "forbidden", "one": factor.one, "other": factor.other}
+    raise ModelFileError(_OWN.format(type(factor).__name__))
+
+
+def _named(function: Key) -> str:
+    """The name by which a function is given again when the model is loaded."""
+    name = str(getattr(function, "__name__", ""))
+    if not name.isidentifier() or name in KEYS:
+        raise ModelFileError(
+            f"the function by which spans are compared needs a name of its own, got {name!r}; "
+            "write it with def, and call it otherwise than " + " and ".join(KEYS)
+        )
+    return name
+
+
+def _factor(
+    number: int, own: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
+) -> SpanFactor:
+    kind = own["factor"]
+    if kind == "consistency":
+        same, inside = (arrays[f"factors.{number}.{name}"].astype(np.float64) for name in TABLES)
+        return Consistency(
+            tuple(own["types"]), same, inside, float(own["strength"]), bool(own["by_length"]),
+            bool(own["shared"]),
+        )  # fmt: skip
+    if kind == "agreement":
+        key = str(own["key"])
+        if key not in KEYS and key not in functions:
+            raise ModelFileError(
+                f"{path}: the model compares spans by the function {key!r} of its author; load it "
+                f"with functions={{{key!r}: …}}"
+            )
+        chosen = key if key in KEYS else functions[key]
+        return Agreement(str(own["type"]), chosen, float(own["penalty"]))
+    if kind == "last_word":
+        return LastWord(str(own["type"]), float(own["penalty"]))
+    if kind == "forbidden":
+        return Forbidden(str(own["one"]), str(own["other"]))
+    raise ValueError(f"unknown factor {kind!r}")

@@ -1,0 +1,60 @@
+"""The features of a model, as a model file holds them: templates, names or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from skipchain.errors import ModelFileError
+from skipchain.features.direct import NamedFeatures, NumberedFeatures
+from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.templates import Templates
+from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.annotators import read_sources, source_parts
+from skipchain.modelfile.tables import Arrays
+from skipchain.models.base.inputs import Features
+
+
+def recipe_of(features: Features) -> tuple[dict[str, Any], Arrays]:
+    """What the header says of features, and their arrays."""
+    if isinstance(features, Vocabulary):
+        functions = sorted(features.templates.own_views)
+        recipe: dict[str, Any] = {
+            "kind": "templates",
+            "text": features.templates.text,
+            "functions": functions,
+        }
+        sources, arrays = source_parts(features.templates.sources)
+        if sources:
+            recipe["sources"] = sources
+        return recipe, features.to_arrays() | arrays
+    if isinstance(features, NamedFeatures):
+        return {"kind": "named"}, string_arrays("names", features.strings)
+    return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
+
+
+def read_features(
+    recipe: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, UserView], path: object
+) -> Features:
+    """The inverse of `recipe_of`, checked."""
+    if recipe["kind"] == "templates":
+        missing = [name for name in recipe["functions"] if name not in functions]
+        if missing:
+            raise ModelFileError(
+                f"{path}: the model uses a view of its author's own, {missing[0]!r}; "
+                f"load it in Python with functions={{{missing[0]!r}: …}}"
+            )
+        own = {name: functions[name] for name in recipe["functions"]}
+        if set(own) & (set(FUNCTIONS) | {NGRAMS}):
+            raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
+        sources = read_sources(recipe.get("sources", ()), arrays, functions, path)
+        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, sources), arrays)
+    if recipe["kind"] == "named":
+        return NamedFeatures(read_strings("names", arrays))
+    if recipe["kind"] == "numbered":
+        columns, width = arrays["columns"], int(recipe["width"])
+        if len(columns) and (columns.min() < 0 or columns.max() >= width):
+            raise ValueError(f"columns lie outside a matrix of {width}")
+        return NumberedFeatures(columns, width)
+    raise ValueError(f"unknown kind of features {recipe['kind']!r}")

@@ -1,0 +1,117 @@
+"""Models of linked labels in model files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from skipchain.edges.ordering import Ordering
+from skipchain.edges.rule_text import parse_rules
+from skipchain.edges.rules import Alone, Own, Same
+from skipchain.errors import ModelFileError
+from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.tables import (
+    Arrays,
+    read_weights,
+    weight_arrays,
+)
+from skipchain.models.base.inputs import Features
+from skipchain.models.graph.belief import Sending
+from skipchain.models.graph.edge_features import Ends
+from skipchain.models.graph.edges import Conditional
+from skipchain.models.graph.gate import FEATURES, Gate
+from skipchain.models.graph.model import ENGINES, GraphModel
+
+
+def parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model of linked labels holds beside labels and features."""
+    arrays: Arrays = {}
+    for kind, own in model.conditionals.items():
+        arrays |= weight_arrays(f"{kind}.weights", own.weights)
+        if own.ends is not None:
+            arrays |= {f"{kind}.child": own.ends.child, f"{kind}.parent": own.ends.parent}
+    for number, rule in enumerate(model.rules):
+        if isinstance(rule, Same) and rule.common is not None:
+            arrays |= string_arrays(f"rule.{number}.common", rule.common)
+    if model.gate is not None:
+        arrays |= {f"{kind}.gate": own for kind, own in model.gate.weights.items()}
+    own_functions = {rule.name for rule in model.rules if isinstance(rule, Own)}
+    viewed = {name for rule in model.rules if isinstance(rule, Same) for name in rule.own_views}
+    header = {
+        "edges": [str(rule) for rule in model.rules],
+        "functions": sorted(own_functions | viewed),
+        "orderings": [[own.way, own.seed] for own in model.orderings],
+        "kinds": {kind: own.ends is not None for kind, own in model.conditionals.items()},
+        "gate": model.gate is not None,
+        "sending": asdict(model.sending),
+    }
+    return header, arrays
+
+
+def read(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> GraphModel:
+    """The inverse of `parts`, checked."""
+    missing = [name for name in header["functions"] if name not in functions]
+    if missing:
+        raise ModelFileError(
+            f"{path}: the edges of the model need a function of its author's own, {missing[0]!r}; "
+            f"load it in Python with functions={{{missing[0]!r}: …}}"
+        )
+    if header["kind"] not in ENGINES:
+        raise ValueError(f"there is no model of linked labels {header['kind']!r}")
+    if not isinstance(features, Vocabulary):
+        raise ValueError("linked labels need features by templates")
+    labels = tuple(header["labels"])
+    own = {name: functions[name] for name in header["functions"]}
+    rules = [
+        replace(rule, common=read_strings(f"rule.{number}.common", arrays))
+        if isinstance(rule, Same)
+        else rule
+        for number, rule in enumerate(parse_rules(header["edges"], own))
+    ]
+    conditionals = {}
+    for kind, linked in header["kinds"].items():
+        ends, size = None, features.n_features
+        if linked:
+            ends = Ends(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
+            for numbers in (ends.child, ends.parent):
+                if numbers.dtype != np.int32 or (
+                    len(numbers) and not 0 <= numbers.min() <= numbers.max() < size
+                ):
+                    raise ValueError(f"edges of kind {kind!r} name unknown features")
+            size = ends.n_features
+        weights = read_weights(f"{kind}.weights", arrays, size, 0, len(labels), 1)
+        conditionals[kind] = Conditional(weights, ends)
+    known = {kind for rule in rules for kind in rule.kinds} | {"alone"}
+    if not conditionals or not set(conditionals) <= known:
+        raise ValueError(f"the kinds of edges {list(conditionals)} are not those of the rules")
+    orderings = tuple(Ordering(str(way), int(seed)) for way, seed in header["orderings"])
+    chains = [rule for rule in rules if rule.chain] or [Alone()]
+    for ordering in orderings:
+        if not any(rule.kinds[ordering.backward] in conditionals for rule in chains):
+            raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")
+    if not orderings:
+        raise ValueError("there are no orderings")
+    return GraphModel(
+        str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+        _gate(conditionals, arrays) if header["gate"] else None,
+        Sending(**header["sending"]),
+    )  # fmt: skip
+
+
+def _gate(kinds: Iterable[str], arrays: Arrays) -> Gate:
+    weights = {kind: arrays[f"{kind}.gate"] for kind in kinds}
+    for kind, own in weights.items():
+        if own.shape != (len(FEATURES),) or own.dtype != np.float64 or not np.isfinite(own).all():
+            raise ValueError(f"the gate of {kind!r} is not {len(FEATURES)} finite numbers")
+    return Gate(weights)

@@ -1,0 +1,45 @@
+"""Models of hidden states in model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from skipchain.modelfile.tables import Arrays, dense, sparse
+from skipchain.models.base.inputs import Features
+from skipchain.models.latent.model import StateModel
+from skipchain.models.latent.scorer import StateWeights, state_shapes
+
+
+def parts(model: StateModel) -> tuple[dict[str, Any], Arrays]:
+    """What the file of a model of hidden states holds beside labels and features."""
+    arrays = {
+        **sparse("weights.transitions", model.weights.transitions),
+        **sparse("weights.emissions", model.weights.emissions),
+    }
+    return {"local": model.local, "states": model.n_states}, arrays
+
+
+def read(
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    features: Features,
+    functions: Mapping[str, Any],
+    path: object,
+) -> StateModel:
+    """The inverse of `parts`, checked."""
+    labels, states = tuple(header["labels"]), int(header["states"])
+    if states < 1:
+        raise ValueError(f"{states} hidden states")
+    names = ("weights.transitions", "weights.emissions")
+    shapes = state_shapes(features.n_features, states, len(labels))
+    tables = [dense(name, arrays, shape) for name, shape in zip(names, shapes, strict=True)]
+    for name, table in zip(names, tables, strict=True):
+        if not np.isfinite(table).all():
+            raise ValueError(f"{name} are not all finite")
+    return StateModel(
+        str(header["kind"]), labels, features, StateWeights(*tables), bool(header["local"]),
+        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+    )  # fmt: skip

@@ -1,0 +1,70 @@
+"""Whether a corpus has the whole documents that labels linked across sentences need."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.edges.rules import NO_LINKS, Links, Rule, Siblings
+from skipchain.errors import SkipchainWarning
+
+FAR_LONGER = 10  # times the longest document of training
+REMEDY = "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
+
+
+def check_documents(corpus: Corpus, rules: Sequence[Rule], longest: int | None = None) -> None:
+    """Warn of a corpus that has been cut into sentences, not into documents, or has no links.
+
+    ``longest`` is the number of tokens of the longest document in training. Rules that link no
+    tokens of different sentences need no documents.
+
+    >>> from skipchain.edges import parse_rules
+    >>> check_documents(Corpus.of([["a"], ["b"]]), parse_rules("same_word"))
+    """
+    if all(rule.chain for rule in rules) or not corpus.n_tokens:
+        return
+    if corpus.links is None and any(isinstance(rule, Links | Siblings) for rule in rules):
+        warnings.warn(NO_LINKS, SkipchainWarning, stacklevel=2)
+    check_whole(corpus, longest)
+
+
+def check_whole(corpus: Corpus, longest: int | None = None) -> None:
+    """Warn of a corpus that has been cut into sentences, or not cut into documents.
+
+    ``longest`` is the number of tokens of the longest document in training.
+    """
+    if not corpus.n_tokens:
+        return
+    if corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
+        warnings.warn(
+            f"every document is one sentence, so no label can depend on another sentence; {REMEDY}",
+            SkipchainWarning,
+            stacklevel=2,
+        )
+    lengths = _lengths(corpus)
+    if longest and lengths.max() > FAR_LONGER * longest:
+        number = int(lengths.argmax())
+        warnings.warn(
+            f"document {number} has {lengths[number]:,} tokens, and the longest of training had "
+            f"{longest:,}: labels will depend on each other across all of it; {REMEDY}",
+            SkipchainWarning,
+            stacklevel=2,
+        )
+
+
+def longest_document(corpus: Corpus) -> int:
+    """The number of tokens of the longest document.
+
+    >>> longest_document(Corpus.of([["a", "b"], ["c"], ["d"]], documents=[2, 1]))
+    3
+    """
+    return int(_lengths(corpus).max(initial=0))
+
+
+def _lengths(corpus: Corpus) -> NDArray[np.int64]:
+    """The number of tokens of each document. [D]"""
+    return np.diff(corpus.sentences[corpus.documents])

@@ -1,0 +1,174 @@
+"""What users hand to a model: a corpus, or sequences of feature dicts, strings or matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Column, Corpus, Sentence
+from skipchain.corpus.corpus import offsets_of
+from skipchain.corpus.schemes import UNKNOWN
+from skipchain.errors import CorpusError, FeatureError
+from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
+from skipchain.features.matrix import Rows
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.parallel import Workers
+
+Features = Vocabulary | NamedFeatures | NumberedFeatures
+
+
+def as_input(given: Any) -> Corpus | Sequence[Any]:
+    """A corpus as it is (or put together again from its sentences), or a list of sequences."""
+    if isinstance(given, Corpus):
+        return given
+    sequences = list(given)
+    if sequences and isinstance(sequences[0], Sentence):
+        corpus = sequences[0].corpus
+        if any(not isinstance(s, Sentence) or s.corpus is not corpus for s in sequences):
+            raise CorpusError("sentences must come from one corpus")
+        return corpus.take([sentence.index for sentence in sequences])
+    return sequences
+
+
+def chosen(
+    given: Corpus | Sequence[Any], labels: Any, sequences: NDArray[np.int64]
+) -> tuple[Corpus | list[Any], list[Any] | None]:
+    """Some of the sequences, and their labels where they are given apart."""
+    own = None if labels is None else [labels[k] for k in sequences.tolist()]
+    if isinstance(given, Corpus):
+        return given.take(sequences), own
+    return [given[k] for k in sequences.tolist()], own
+
+
+def fit_features(
+    given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
+) -> tuple[Features, Rows, NDArray[np.int64]]:
+    """Learn the features of the input, and encode it: features, rows, chain offsets."""
+    if isinstance(given, Corpus):
+        if templates is None:
+            raise FeatureError("a corpus needs templates; give features='ner' or your own")
+        vocabulary, rows = Vocabulary.fit(given, templates, min_count)
+        return vocabulary, rows, given.sentences
+    if not len(given):
+        raise CorpusError("there is no sequence to learn from")
+    kind = NumberedFeatures if is_matrix(given[0]) else NamedFeatures
+    return kind.fit(given, min_count)
+
+
+def encode(
+    features: Features, given: Corpus | Sequence[Any], workers: Workers | None = None
+) -> tuple[Rows, NDArray[np.int64]]:
+    """Encode input of the kind the model was fitted on."""
+    if isinstance(features, Vocabulary):
+        if not isinstance(given, Corpus):
+            raise FeatureError(
+                "the model was fitted on a corpus with templates; give it a Corpus "
+                "(Corpus.of(list_of_word_lists) makes one)"
+            )
+        return features.encode(given, workers), given.sentences
+    if isinstance(given, Corpus):
+        raise FeatureError(
+            "the model was fitted on features given directly, and has no templates to read a corpus"
+        )
+    if not len(given):
+        return features.encode([])
+    if is_matrix(given[0]) != isinstance(features, NumberedFeatures):
+        wanted = "matrices" if isinstance(features, NumberedFeatures) else "feature dicts or lists"
+        raise FeatureError(f"the model was fitted on {wanted}; got {type(given[0]).__name__}")
+    return features.encode(given)
+
+
+def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
+    """One label per token, from the corpus itself or from a list of labels per sequence."""
+    if labels is None:
+        if isinstance(given, Corpus):
+            return given.labels
+        raise CorpusError("labels are missing: give y, one list of labels per sequence")
+    sequences = list(labels)
+    sizes = np.diff(chain_offsets(given)).tolist()
+    if len(sequences) != len(sizes):
+        raise CorpusError(f"{len(sizes)} sequences, but labels for {len(sequences)}")
+    for number, (own, size) in enumerate(zip(sequences, sizes, strict=True)):
+        if len(own) != size:
+            raise CorpusError(f"sequence {number} has {size} tokens, but {len(own)} labels")
+    flat = [label for own in sequences for label in own]
+    for position, label in enumerate(flat):
+        if not isinstance(label, str):
+            raise CorpusError(f"token {position}: label {label!r} is not a string")
+    return Column.encode(flat)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the tokens' labels.
+
+    ``partial`` names the tokens without one label of their own (`UNKNOWN` in ``column``), and the
+    labels they may have; an empty set stands for all.
+    """
+
+    column: Column
+    offsets: NDArray[np.int64]
+    partial: Mapping[int, frozenset[str]]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All labels, sorted."""
+        sure = set(self.column.tolist())
+        if self.partial:
+            sure.discard(UNKNOWN)
+        return tuple(sorted(sure.union(*self.partial.values())))
+
+    def numbers(self, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_] | None]:
+        """Labels as numbers (−1 where there is not one), and which each token may have. [N, L]"""
+        number = {name: k for k, name in enumerate(names)}
+        codes = np.array([number.get(value, -1) for value in self.column.values], np.int32)
+        labels = codes[self.column.codes]
+        if not self.partial:
+            return labels, None
+        allowed = labels[:, None] == np.arange(len(names))
+        for token, own in self.partial.items():
+            labels[token] = -1
+            allowed[token] = True
+            if own:
+                allowed[token] = [name in own for name in names]
+        return labels, allowed
+
+
+def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
+    """Labels of which some may be missing (None, ``_``) or sets of labels."""
+    offsets = chain_offsets(given)
+    if labels is None:
+        column = label_column(given, None)
+        partial: dict[int, frozenset[str]] = {}
+        if UNKNOWN in column.values:
+            where = column.codes == column.values.index(UNKNOWN)
+            partial = {int(token): frozenset() for token in np.flatnonzero(where)}
+        return Known(column, offsets, partial)
+    sequences = [list(own) for own in labels]
+    partial = {}
+    token = 0
+    for own in sequences:
+        for place, label in enumerate(own):
+            if label is None or label == UNKNOWN:
+                partial[token] = frozenset()
+                own[place] = UNKNOWN
+            elif isinstance(label, (set, frozenset)):
+                if not label or not all(isinstance(one, str) for one in label):
+                    raise CorpusError(
+                        f"token {token}: {label!r} leaves no label; give a set of labels, or None "
+                        "where any label may be"
+                    )
+                partial[token] = frozenset(label)
+                own[place] = UNKNOWN
+            token += 1
+    return Known(label_column(given, sequences), offsets, partial)
+
+
+def chain_offsets(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:
+    """Where the sequences of the input begin. [C + 1]"""
+    return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))

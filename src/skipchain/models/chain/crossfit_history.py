@@ -1,0 +1,78 @@
+"""What a label is learnt to make of earlier ones: labels as they will be found, not as they are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains import decode as chains
+from skipchain.chains.dataset import Dataset
+from skipchain.corpus import Corpus
+from skipchain.corpus.corpus import offsets_of
+from skipchain.corpus.folds import document_folds
+from skipchain.errors import ParameterError
+from skipchain.learn.step import INTERRUPTED
+from skipchain.models.chain.fitting import Part, Progress
+from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.models.chain.estimator import SequenceEstimator
+    from skipchain.models.chain.model import ChainModel
+
+FOLDS = 3
+
+
+def held_out_labels(
+    estimator: SequenceEstimator,
+    data: Dataset,
+    blank: ChainModel,
+    corpus: Corpus,
+    progress: Progress | None,
+) -> NDArray[np.int32]:
+    """The label that each token gets from a model that was not shown its document. [N]
+
+    Labels that are recalled in tagging have errors. A model that has only seen gold ones trusts
+    them too much, the more the weaker its other features are. So the documents are dealt into
+    ``estimator.folds`` parts (`FOLDS` unless told), each of which is labelled, without recall, by
+    what was learnt from the others. With one part, and where documents cannot be dealt, the labels
+    are the gold ones.
+    """
+    from skipchain.models.chain.estimator import Task
+
+    assert data.labels is not None
+    folds = FOLDS if estimator.folds is None else estimator.folds
+    try:
+        deal = document_folds(corpus, folds, seed=estimator.seed)
+    except ParameterError:  # one part; or too few documents, or copies of one
+        return data.labels
+    chain = np.repeat(deal, np.diff(corpus.documents))  # the part of each chain
+    found = data.labels.copy()
+    with Workers(estimator.threads) as workers:
+        for number in range(folds):
+            note = f"without part {number + 1} of {folds}, for the history"
+            told = None if progress is None else Part(progress, note)
+            rest, _ = _taken(data, chain != number)
+            learnt = estimator._learn(Task(rest, blank, None, None, None, workers, told, None))
+            if told is not None:
+                told.end(learnt.minimum)
+            if learnt.minimum.reason == INTERRUPTED:
+                raise KeyboardInterrupt
+            held, tokens = _taken(data, chain == number)
+            scores = blank.filled(learnt.weights).scored(replace(held, labels=None), workers)
+            found[tokens] = chains.greedy(scores, workers)
+    return found
+
+
+def _taken(data: Dataset, chosen: NDArray[np.bool_]) -> tuple[Dataset, NDArray[np.int64]]:
+    """The chosen chains, and which tokens they are."""
+    lengths = np.diff(data.offsets)
+    tokens = np.flatnonzero(np.repeat(chosen, lengths))
+    return Dataset(
+        data.rows.take(tokens),
+        offsets_of(lengths[chosen]),
+        None if data.labels is None else data.labels[tokens],
+        candidates=None if data.candidates is None else data.candidates[tokens],
+    ), tokens

@@ -1,0 +1,303 @@
+"""Why a token has one label and not another, as data: active features and what each is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.decode import marginals
+from skipchain.corpus import Corpus
+from skipchain.errors import SkipchainError
+from skipchain.features.label_ngrams import SHORTEST
+from skipchain.features.matrix import Sparse
+from skipchain.models.base.inputs import chain_offsets
+from skipchain.models.base.model import Model
+from skipchain.models.chain.model import ChainModel
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+FEATURE, PARENT, LABELS, BOUNDARY = "feature", "parent", "labels", "boundary"
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one active feature, or one meeting of labels, adds to the score of each label.
+
+    ``kind`` is ``feature``, ``parent`` (a feature of a token that the label depends on), ``labels``
+    (the labels before and after) or ``boundary`` (the start or the end of the sequence).
+    """
+
+    name: str
+    kind: str
+    scores: tuple[float, float]
+
+    @property
+    def difference(self) -> float:
+        """The first label's score minus the second's."""
+        return self.scores[0] - self.scores[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision between two labels at one token, all other labels as predicted.
+
+    ``contributions`` are sorted by the size of their difference; those that are zero for both
+    labels are left out. ``totals`` are their sums. For a model of whole sequences the difference of
+    the totals is the log odds of the two labels, given the labels around; for a ``local`` model the
+    totals are what the classifier of this position compares given the label before, and the log
+    odds are those of that classifier: the total minus a normaliser which is the same for both. For
+    a perceptron it is a difference of scores and no more.
+
+    ``probabilities`` are the marginals, in which the labels around are free; a model of order 3 or
+    more has none, and they are those of this position's classifier given the labels before.
+    ``forbidden`` names those of the two labels that the scheme does not allow next to the labels
+    around, which no score can make up for.
+    """
+
+    token: int
+    word: str | None
+    predicted: str
+    previous: str | None
+    following: str | None
+    labels: tuple[str, str]
+    probabilities: tuple[float, float]
+    contributions: tuple[Contribution, ...]
+    local: bool
+    forbidden: tuple[str, ...] = ()
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """The score of each label."""
+        first, second = (sum(part.scores[k] for part in self.contributions) for k in (0, 1))
+        return first, second
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        first, second = self.totals
+        return {
+            **asdict(self),
+            "contributions": [
+                {**asdict(part), "difference": part.difference} for part in self.contributions
+            ],
+            "totals": [first, second],
+            "difference": first - second,
+        }
+
+
+def explain(
+    model: ChainModel,
+    given: Corpus | Sequence[Any],
+    token: int | str,
+    *,
+    labels: Sequence[str] | None = None,
+    threads: int | None = 1,
+) -> Explanation:
+    """Explain one token of a corpus, or of sequences of features, between two labels.
+
+    ``token`` counts from 0 through the whole input; where the input is a corpus it may be a word
+    that occurs once. ``labels`` are two of the model's; without them they are the predicted one and
+    the most probable among the others.
+
+    >>> from skipchain import CRF
+    >>> corpus = Corpus.of([["Ada", "slept"], ["Bo", "ran"]] * 5,
+    ...                    [["B-PER", "O"], ["B-PER", "O"]] * 5, scheme="iob2")
+    >>> found = explain(CRF("word", encoding=None).fit(corpus).model_, corpus[:1], "Ada")
+    >>> found.labels, sorted(part.name for part in found.contributions)
+    (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
+    """
+    if not model.exact and model.histories is None:
+        raise SkipchainError(
+            "labels that depend on earlier ones of the document (history) cannot be explained by "
+            "their sentence; explain a model without history"
+        )
+    offsets = chain_offsets(given)
+    position = position_of(given, token, int(offsets[-1]))
+    chain = int(np.searchsorted(offsets, position, side="right")) - 1
+    at = position - int(offsets[chain])
+    own = given[chain : chain + 1]
+    with Workers(threads) as workers:
+        scores = model.scores(own, workers)
+        path = model.decode(scores, workers).codes.tolist()
+        sure = (
+            marginals(scores, workers)[at] if model.exact
+            else _classified(model, scores.data, at, path)
+        )  # fmt: skip
+    pair = pair_of(model, path[at], sure, labels)
+    name = model.labels
+    return Explanation(
+        position,
+        own[0].words[at] if isinstance(own, Corpus) else None,
+        name[path[at]],
+        name[path[at - 1]] if at else None,
+        name[path[at + 1]] if at + 1 < len(path) else None,
+        (name[pair[0]], name[pair[1]]),
+        (float(sure[pair[0]]), float(sure[pair[1]])),
+        strongest(_contributions(model, scores.data, at, path, pair)),
+        model.local,
+        tuple(name[k] for k in pair if forbidden(model, k, at, path)),
+    )
+
+
+def position_of(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+    """The number of a token that is named by its number or, where it occurs once, its word."""
+    if isinstance(token, str):
+        if not isinstance(given, Corpus):
+            raise SkipchainError(f"sequences of features have no words; give {token!r} as a number")
+        words = given.words.tolist()
+        places = [k for k, word in enumerate(words) if word == token]
+        if len(places) > 1:
+            told = ", ".join(map(str, places[:10])) + (" …" if len(places) > 10 else "")
+            raise SkipchainError(
+                f"{token!r} occurs {len(places)} times, as tokens {told}; give one of the numbers"
+            )
+        if not places:
+            shown = " ".join(f"{k}:{word}" for k, word in enumerate(words[:20]))
+            more = " …" if size > 20 else ""
+            raise SkipchainError(f"there is no token {token!r}; there are {shown}{more}")
+        return places[0]
+    if not 0 <= token < size:
+        raise SkipchainError(
+            f"there is no token {token}; there are {size}, counted from 0"
+            if size else f"there is no token {token}; the input has none"
+        )  # fmt: skip
+    return int(token)
+
+
+def pair_of(
+    model: Model, predicted: int, sure: Floats, labels: Sequence[str] | None
+) -> tuple[int, int]:
+    """The numbers of the labels to compare: those named, or the predicted one and the next best."""
+    if labels is not None:
+        for label in labels:
+            if label not in model.labels:
+                raise SkipchainError(
+                    f"the model has no label {label!r}; it has {', '.join(model.labels)}"
+                )
+        if len(labels) != 2 or labels[0] == labels[1]:
+            raise SkipchainError(f"two different labels are compared, got {', '.join(labels)}")
+        return model.labels.index(labels[0]), model.labels.index(labels[1])
+    if len(model.labels) < 2:
+        raise SkipchainError(
+            f"the model has only the label {model.labels[0]!r}; there is nothing to choose"
+        )
+    order = np.argsort(-sure, kind="stable").tolist()
+    return predicted, next(k for k in order if k != predicted)
+
+
+def _classified(model: ChainModel, data: Dataset, at: int, path: list[int]) -> Floats:
+    """The probabilities of a local model's labels given those before; 0 for what may not follow."""
+    labels = range(len(model.labels))
+    totals = np.array(
+        [
+            sum(part.scores[0] for part in _contributions(model, data, at, path, (label, label)))
+            for label in labels
+        ]
+    )
+    found: Floats = np.exp(totals - np.logaddexp.reduce(totals))
+    return np.where([_follows(model, label, at, path) for label in labels], found, 0.0)
+
+
+def _contributions(
+    model: ChainModel, data: Dataset, at: int, path: list[int], pair: tuple[int, int]
+) -> Iterator[Contribution]:
+    """Everything that the scores of the two labels at a position are the sum of."""
+    weights = model.weights
+    own = list(pair)
+    size = weights.n_labels
+    before = path[at - 1] if at else size
+
+    names = model.features.names()
+    for number, value in active(data.rows.flat(), at):
+        yield contribution(names[number], FEATURE, value * weights.state[number, own], value)
+    pairs = weights.edges.reshape(-1, size + 1, size)
+    paired = model.features.names(transition=True)
+    told = [*model.labels, "<start>"]
+    for number, value in active(data.rows.edges, at):
+        scores = value * pairs[number, before, own]
+        yield contribution(f"{told[before]} → · & {paired[number]}", FEATURE, scores, value)
+
+    if at:
+        scores = weights.transitions[before, own]
+        yield contribution(f"{told[before]} → ·", LABELS, scores)
+    else:
+        yield contribution("<start> → ·", BOUNDARY, weights.start[own])
+    if at + 1 == len(path):
+        yield contribution("· → <end>", BOUNDARY, weights.end[own])
+    if weights.order == 2 and at:
+        earlier = path[at - 2] if at > 1 else size
+        yield contribution(f"{told[earlier]} → {told[before]} → ·", LABELS,
+                    weights.second[earlier, before, own])  # fmt: skip
+    yield from _long_histories(model, at, path, own)
+    if model.local or at + 1 == len(path):
+        return
+    # Whole sequences are scored: the label also has its part in what comes after it.
+    after = path[at + 1]
+    yield contribution(f"· → {told[after]}", LABELS, weights.transitions[own, after])
+    for number, value in active(data.rows.edges, at + 1):
+        scores = value * pairs[number, own, after]
+        yield contribution(
+            f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value
+        )
+    if weights.order == 2:
+        yield contribution(f"{told[before]} → · → {told[after]}", LABELS,
+                    weights.second[before, own, after])  # fmt: skip
+        if at + 2 < len(path):
+            last = path[at + 2]
+            yield contribution(f"· → {told[after]} → {told[last]}", LABELS,
+                        weights.second[own, after, last])  # fmt: skip
+
+
+def _long_histories(
+    model: ChainModel, at: int, path: list[int], own: list[int]
+) -> Iterator[Contribution]:
+    """What three and more labels before the position add, where the model looks so far back."""
+    if model.histories is None:
+        return
+    told = [*model.labels, "<start>"]
+    numbers = model.histories.numbers(np.array(path, np.int32), np.array([0, len(path)]))[at]
+    for back, number in enumerate(numbers.tolist(), SHORTEST):
+        if number >= 0:
+            seen = " → ".join(told[path[k] if k >= 0 else -1] for k in range(at - back, at))
+            yield contribution(f"{seen} → ·", LABELS, model.histories.weights[number, own])
+
+
+def strongest(parts: Iterable[Contribution]) -> tuple[Contribution, ...]:
+    """Those that are not zero for both labels, by the size of their difference."""
+    return tuple(
+        sorted((p for p in parts if any(p.scores)), key=lambda part: -abs(part.difference))
+    )
+
+
+def active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
+    """The entries of one row and their values."""
+    where = slice(*index.indptr[row : row + 2].tolist())
+    numbers = index.indices[where].tolist()
+    values = index.values[where].tolist() if len(index.values) else [1.0] * len(numbers)
+    return zip(numbers, values, strict=True)
+
+
+def contribution(name: str, kind: str, scores: Floats, value: float = 1.0) -> Contribution:
+    """What a feature with a value adds to both labels."""
+    first, second = scores.tolist()
+    return Contribution(name if value == 1.0 else f"{name} × {value:g}", kind, (first, second))
+
+
+def _follows(model: Model, label: int, at: int, path: list[int]) -> bool:
+    """Whether the scheme allows the label after the one before."""
+    rules = model.constraints
+    return rules is None or bool(rules.pairs[path[at - 1], label] if at else rules.start[label])
+
+
+def forbidden(model: Model, label: int, at: int, path: list[int]) -> bool:
+    """Whether the scheme rules the label out between its neighbours."""
+    rules = model.constraints
+    if rules is None:
+        return False
+    after = rules.pairs[label, path[at + 1]] if at + 1 < len(path) else rules.end[label]
+    return not (_follows(model, label, at, path) and after)

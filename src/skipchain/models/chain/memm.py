@@ -1,0 +1,34 @@
+"""The maximum-entropy Markov model."""
+
+from __future__ import annotations
+
+from skipchain.models.chain.estimator import LONGEST
+from skipchain.models.chain.loglinear import LogLinear
+
+
+class MEMM(LogLinear):
+    """A chain of classifiers: p(y | x) = Π_t p(y_t | y_{t−1}, x), each a maximum-entropy model.
+
+    p(y_t = j | y_{t−1} = i, x) ∝ exp(Σ_f w[f, j] + T[i, j]): features independent of the label
+    before (the IMEMM of the literature). With ``dependent=True`` every feature has weights for each
+    label before, the start of the chain among them, which is one classifier per previous label;
+    templates marked ``label[-1] &`` do so one by one.
+
+    The parameters are those of `CRF`; the scores of the last label are those of the last position's
+    classifier. The ``order`` may be up to 8: training looks at the gold labels before a position
+    only, however many. From 3 on the model is searched with a beam, and has no marginals.
+
+    Examples
+    --------
+    >>> from skipchain import MEMM, Corpus
+    >>> corpus = Corpus.of([["Ada", "slept"], ["Bo", "ran"]] * 5,
+    ...                    [["B-PER", "O"], ["B-PER", "O"]] * 5, scheme="iob2")
+    >>> memm = MEMM(features="word").fit(corpus)
+    >>> memm.predict(Corpus.of([["Bo", "slept"]]))
+    [['B-PER', 'O']]
+    """
+
+    kind = "memm"
+    recalls = True
+    local = True
+    longest = LONGEST

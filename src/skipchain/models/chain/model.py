@@ -1,0 +1,239 @@
+"""The fitted artefact of every linear-chain model: labels, features, weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains import decode as chains
+from skipchain.chains.allowed import with_paths
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.scorer import Weights
+from skipchain.chains.scores import Ranked, Recalled, Scores
+from skipchain.chains.span_events import span_windows
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.corpus.schemes import Spans
+from skipchain.errors import SkipchainError
+from skipchain.features.annotator import add_columns
+from skipchain.features.label_history import Earlier, Recall
+from skipchain.features.label_ngrams import Histories
+from skipchain.features.tag_dictionary import TagDictionary
+from skipchain.features.vocabulary import Vocabulary
+from skipchain.models.base.documents import check_whole
+from skipchain.models.base.inputs import Features, encode
+from skipchain.models.base.model import BEAM, Model
+from skipchain.parallel import Workers
+
+DECODERS = ("viterbi", "posterior", "greedy", "beam")
+MARGIN_DECODERS = ("viterbi", "greedy", "beam")
+SEARCHES = ("beam", "greedy")
+
+
+def decoders_of(kind: str, order: int = 1, *, recalls: bool = False) -> tuple[str, ...]:
+    """The decoders that a kind of model supports, first the one that it has unless told.
+
+    What has no probabilities has no posterior; long histories, and labels that are recalled through
+    a document, can only be searched.
+    """
+    if order > 2 or recalls:
+        return SEARCHES
+    return MARGIN_DECODERS if kind == "perceptron" else DECODERS
+
+
+@dataclass(frozen=True)
+class ChainModel(Model):
+    """What fitting leaves, and what a model file holds.
+
+    ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
+    ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
+    model is normalised at each position given the label before it. A ``dictionary`` says which
+    labels frequent words may have; ``histories`` are those of a model of order 3 or more.
+    ``recalled`` [L, L] is what the labels of like tokens earlier in the document say for each
+    label, where the templates ask for that history.
+    """
+
+    form = "chain"
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Features
+    weights: Weights
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    local: bool = False
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    dictionary: TagDictionary | None = None
+    histories: Histories | None = None
+    recalled: NDArray[np.float64] | None = None
+
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
+        """The input encoded."""
+        rows, offsets = encode(self.features, given, workers)
+        return Dataset(
+            rows, offsets, candidates=self.candidates(given), earlier=self.earlier(given)
+        )
+
+    @property
+    def recall(self) -> Recall | None:
+        """How labels given earlier in a document are looked at, if they are."""
+        return self.features.templates.recall if isinstance(self.features, Vocabulary) else None
+
+    def earlier(self, given: Corpus | Sequence[Any]) -> Earlier | None:
+        """The tokens of each document that labels are recalled from."""
+        if not isinstance(self.features, Vocabulary) or not isinstance(given, Corpus):
+            return None
+        templates = self.features.templates
+        if templates.recall is None:
+            return None
+        check_whole(given)
+        if not templates.recall.template.columns <= set(given.columns):
+            given = add_columns(templates.sources, given, Workers(1))
+        return templates.recall.earlier(given, templates.functions)
+
+    def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:
+        """The labels that each token can have, where there is a dictionary. [N, L]"""
+        if self.dictionary is None or not isinstance(given, Corpus):
+            return None
+        return self.dictionary.candidates(given.words)
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Scores:
+        """The input encoded and ready to be decoded.
+
+        ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
+        """
+        data = self.dataset(given, workers)
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
+
+    def scored(
+        self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
+    ) -> Scores:
+        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels.
+
+        Where the dictionary leaves no labelling that is allowed, it gives way.
+        """
+        if data.candidates is not None:
+            candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
+            data = replace(data, candidates=candidates)
+        recall = None
+        if self.recall is not None and self.recalled is not None:
+            recall = Recalled(self.recall.decay, self.recalled)
+        return Scores.of(
+            data, self.weights, workers, self.constraints, allowed, self.local, self.histories,
+            recall,
+        )  # fmt: skip
+
+    @property
+    def order(self) -> int:
+        """How many labels back a label depends on."""
+        return self.weights.order if self.histories is None else self.histories.order
+
+    @property
+    def exact(self) -> bool:
+        """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
+        return self.histories is None and self.recalled is None
+
+    def filled(self, weights: Weights) -> ChainModel:
+        """The model with weights learnt.
+
+        Those of histories, or of what is recalled, are the last rows of ``state``.
+        """
+        if self.recalled is not None:
+            cut = len(weights.state) - len(self.labels)
+            own = replace(weights, state=weights.state[:cut])
+            return replace(self, weights=own, recalled=weights.state[cut:])
+        if self.histories is None:
+            return replace(self, weights=weights)
+        cut = len(weights.state) - len(self.histories.contexts)
+        histories = replace(self.histories, weights=weights.state[cut:])
+        own = replace(weights, state=weights.state[:cut])
+        return replace(self, weights=own, histories=histories)
+
+    @property
+    def joined(self) -> Weights:
+        """All weights in one set of tables, as `filled` takes them."""
+        further = self.recalled if self.histories is None else self.histories.weights
+        if further is None:
+            return self.weights
+        return replace(self.weights, state=np.concatenate([self.weights.state, further]))
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has unless told."""
+        return decoders_of(self.kind, self.order, recalls=self.recalled is not None)
+
+    def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
+        """Refuse a decoder that the model does not have, and a beam without width."""
+        if self.recalled is not None and decoder not in (None, *SEARCHES):
+            raise SkipchainError(
+                f"the model's labels depend on those given earlier in the document ({self.recall}) "
+                f"and are found from left to right, so it has no decoder {decoder!r}; it has "
+                f"{', '.join(SEARCHES)}"
+            )
+        super().check_decoder(decoder, beam)
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        return self.weights.active
+
+    @property
+    def probabilistic(self) -> bool:
+        """Whether the scores are fitted to be probabilities."""
+        return self.kind != "perceptron"
+
+    def decode(
+        self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder.
+
+        Without a ``decoder`` it is the first of `decoders`.
+        """
+        decoder = decoder or self.decoders[0]
+        self.check_decoder(decoder, beam)
+        if decoder == "beam":
+            codes = chains.beam(scores, beam, workers)
+        else:
+            codes = getattr(chains, decoder)(scores, workers)
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: Scores, workers: Workers) -> NDArray[np.float64]:
+        """The probability of each label at each token. [N, L]"""
+        return chains.marginals(scores, workers)
+
+    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> NDArray[np.float64]:
+        """The probability of each span, whole and exact, under the model. [K]"""
+        if self.encoding is None:
+            raise SkipchainError("the model's labels mark no spans")
+        offsets = scores.data.offsets
+        windows = span_windows(spans, offsets, self.encoding, self.labels)
+        found = chains.window_probabilities(scores, windows, workers)
+        return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
+
+    def nbest(self, scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+        """The k best label sequences of each chain, in the model's labels."""
+        return chains.nbest(scores, k, workers)
+
+    def pruned(self) -> ChainModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        if self.histories is not None and not self.histories.weights.any(axis=1).all():
+            return replace(self, histories=self.histories.pruned()).pruned()
+        state = np.asarray(self.weights.state.any(axis=1))
+        edge = np.asarray(self.weights.edges.any(axis=1))
+        if state.all() and edge.all():
+            return self
+        weights = replace(
+            self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
+        )
+        return replace(self, features=self.features.keep(state, edge), weights=weights)

@@ -1,0 +1,341 @@
+"""An estimator of chain models with factors across documents beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.corpus.schemes import check_scheme, convert
+from skipchain.errors import CorpusError, ParameterError
+from skipchain.learn.lbfgs import minimize
+from skipchain.learn.step import INTERRUPTED
+from skipchain.models.base.documents import longest_document
+from skipchain.models.base.estimator import Labeller, plain
+from skipchain.models.base.inputs import as_input, known_labels
+from skipchain.models.chain.fitting import HeldOut, Part, Progress
+from skipchain.models.document.annealing import Annealing
+from skipchain.models.document.candidate_graph import Labelling
+from skipchain.models.document.candidates import Candidates, Doubts
+from skipchain.models.document.factors.base import SpanFactor
+from skipchain.models.document.factors.consistency import Consistency
+from skipchain.models.document.factors.counts import count_pairs
+from skipchain.models.document.factors.python import OwnFactor
+from skipchain.models.document.factors.text import parse_factors
+from skipchain.models.document.model import FactoredModel, no_chain
+from skipchain.models.document.pseudolikelihood import Lesson, PseudoLikelihood
+from skipchain.models.registry import make_estimator
+from skipchain.parallel import Workers
+
+Ints = NDArray[np.int64]
+
+LEARNED, COUNTED, GIVEN = PENALTIES = "learned", "counted", "given"
+CHAINS = ("crf", "memm", "maxent", "hmm")  # the kinds of models that factors go with
+FIRST = 0.25  # of the penalties by counts; where learning begins
+L2 = 1.0  # keeps the few numbers of a table small where pairs are few
+
+
+class Factored(Labeller):
+    """A chain model whose labels mind the whole document: names keep their type.
+
+    Parameters
+    ----------
+    base
+        A CRF, MEMM or HMM that is not fitted yet, or the kind of one.
+    factors
+        What is to hold in a document, or text such as ``"consistency; last_word(speaker)"``;
+        without any, that names keep their type (`Consistency`).
+    penalties
+        ``learned``: what pairs of spans cost is learnt from documents that the chain model has not
+        been shown, ``folds`` parts of the training data in turn. ``counted``: by how rare such
+        pairs are in training data, for `Consistency`. ``given``: as the factors have it.
+    strength
+        All of that is multiplied by this.
+    tolerance, most
+        Tokens whose label leaves less than ``tolerance`` to others keep it, unless a factor
+        objects; stretches of other tokens have so many labellings to choose from.
+    samples, chains, seed
+        Sweeps of sampling when a document is decoded, from hot to cold, and how often anew.
+
+    Examples
+    --------
+    >>> from skipchain import CRF
+    >>> from skipchain.datasets.harbour import harbour
+    >>> train, test = harbour().split(0.75)
+    >>> steady = Factored(CRF("ner", epochs=4), folds=2).fit(train)
+    >>> steady.score(test) > 0.5
+    True
+    """
+
+    kind = "factored"
+
+    model_: FactoredModel
+
+    def __init__(
+        self,
+        base: str | Labeller = "crf",
+        *,
+        factors: str | Sequence[SpanFactor | OwnFactor] | None = None,
+        penalties: str = LEARNED,
+        strength: float = 1.0,
+        folds: int = 5,
+        tolerance: float = 1e-3,
+        most: int = 24,
+        samples: int = 200,
+        chains: int = 1,
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        self.base = base
+        self.factors = factors
+        self.penalties = penalties
+        self.strength = strength
+        self.folds = folds
+        self.tolerance = tolerance
+        self.most = most
+        self.samples = samples
+        self.chains = chains
+        self.seed = seed
+        self.threads = threads
+
+    def shortened(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        short = {"base": self._base().shortened(), "folds": 2}
+        return type(self)(**{**self.get_params(), **short})
+
+    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+        """The estimator, and the corpus with all that the chain model's sources give."""
+        base, corpus = self._base().prepared(given, progress)
+        return type(self)(**{**self.get_params(), "base": base}), corpus
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        dev: Any = None,
+        dev_y: Any = None,
+        start: Any = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Learn from a labelled corpus with documents.
+
+        ``dev`` is scored as the chain model learns; ``start`` is a model for it to begin from.
+        """
+        self._check()
+        corpus = self._documents(as_input(X), y)
+        start = start.fitted if isinstance(start, Factored) else start
+        start = start.base if isinstance(start, FactoredModel) else start
+        own, corpus = self.prepared(corpus, progress)
+        base = own._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
+        model = self._around(base)
+        minimum = base.minimum_
+        if self.penalties == COUNTED:
+            model = replace(model, factors=_counted(model.factors, corpus))
+        elif self.penalties == LEARNED:
+            model = replace(model, factors=_begun(model.factors, corpus))
+            learnt = None
+            if minimum.reason != INTERRUPTED:
+                learnt = own._learnt(corpus, model, progress)
+            if learnt is None:
+                minimum = replace(minimum, reason=INTERRUPTED)
+            else:
+                model = replace(model, factors=learnt)
+        factors = model.factors
+        summary = {
+            **base.fitted.summary,
+            "longest_document": longest_document(corpus),
+            "settings": plain({**self.get_params(), "base": repr(base), "factors": repr(factors)}),
+        }
+        self.model_ = replace(
+            model, factors=tuple(own.times(self.strength) for own in factors), summary=summary
+        )
+        self.minimum_ = minimum
+        with Workers(self.threads) as workers:
+            if dev is not None:
+                score = HeldOut(self.model_, dev, dev_y).score(self.model_, workers)
+                self.model_ = replace(self.model_, summary={**summary, "dev": score})
+        if progress is None:
+            self._raise_interrupt()
+        return self
+
+    def _around(self, base: Labeller) -> FactoredModel:
+        """The factors, without what is learnt, beside a fitted chain model."""
+        types = FactoredModel.around(base.fitted, ()).labelling.types
+        return FactoredModel.around(
+            base.fitted,
+            [Consistency.blank(types) if _for_all(own) else own for own in self._factors()],
+            Doubts(self.tolerance, self.most),
+            self._annealing(),
+        )
+
+    def _learnt(
+        self, corpus: Corpus, model: FactoredModel, progress: Progress | None
+    ) -> tuple[SpanFactor, ...] | None:
+        """The factors with tables that do well on documents which their model has not seen.
+
+        None where learning was interrupted.
+        """
+        if not model.factors:
+            return ()
+        deal = self._dealt(corpus)
+        folds = int(deal.max()) + 1
+        types = model.labelling.types
+        lessons = []
+        with Workers(self.threads) as workers:
+            for number in range(folds):
+                held = corpus.take_documents(np.flatnonzero(deal == number))
+                rest = corpus.take_documents(np.flatnonzero(deal != number))
+                note = f"without part {number + 1} of {folds}, for the factors"
+                base = self._base().fit(
+                    rest, progress=None if progress is None else Part(progress, note)
+                )
+                if base.minimum_.reason == INTERRUPTED:
+                    return None
+                # the documents held out may be the only ones with a type
+                own = FactoredModel.around(
+                    base.fitted, model.factors, model.doubts, model.annealing, further=types
+                )
+                lessons.append(_lesson(own, held, workers))
+            objective = PseudoLikelihood(lessons, workers, l2=L2)
+            if not objective.size:
+                return model.factors
+            vector = minimize(objective, objective.start, tolerance=1e-6).vector
+        tables = iter(objective.tables(vector))
+        counts = lessons[0].interplay.counts
+        return tuple(
+            factor.weighed([next(tables) for _ in range(count)], types)
+            for factor, count in zip(model.factors, counts, strict=True)
+        )
+
+    def _dealt(self, corpus: Corpus) -> Ints:
+        """The part that each document belongs to; empty ones are in the first. [D]"""
+        filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
+        folds = min(self.folds, len(filled))
+        if folds < 2:
+            raise ParameterError(
+                "penalties='learned' needs at least 2 folds and 2 documents, so that some can be "
+                f"held out; got folds={self.folds} and {len(filled)} documents"
+            )
+        deal = np.zeros(corpus.n_documents, np.int64)
+        deal[filled] = np.arange(len(filled)) % folds
+        return deal
+
+    def _documents(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+        """The corpus to learn from; refused where factors have nothing to go by."""
+        if not isinstance(given, Corpus) or y is not None:
+            raise ParameterError(
+                "Factored learns from a labelled Corpus with documents; Corpus.of makes one from "
+                "lists of words and labels"
+            )
+        if given.n_documents > 1 and np.diff(given.documents).max() < 2:
+            raise CorpusError(
+                "factors need documents of several sentences, and every document here is one; "
+                "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
+            )
+        labels, scheme = given.labels, self._base().scheme or given.scheme
+        if scheme is None:
+            raise CorpusError("factors are about spans, and the corpus' labels mark none")
+        known = known_labels(given, None)
+        if known.partial and self.penalties != GIVEN:
+            raise CorpusError(
+                f"token {min(known.partial)} has no label of its own, and penalties are counted "
+                "and learnt where all labels are known; use penalties='given'"
+            )
+        corpus = given.with_labels(labels, check_scheme(scheme))
+        types = Labelling.of(known.names, scheme).types
+        for factor in self._factors():
+            if not isinstance(factor, OwnFactor):
+                factor.check(types)
+        if self.penalties == LEARNED:
+            self._dealt(corpus)
+        return corpus
+
+    def _factors(self) -> Sequence[SpanFactor | OwnFactor]:
+        """What is to hold in a document, as it was given."""
+        if self.factors is None:
+            return (Consistency.blank(),)
+        return parse_factors(self.factors) if isinstance(self.factors, str) else self.factors
+
+    def _annealing(self) -> Annealing:
+        return Annealing(self.samples, chains=self.chains, seed=self.seed)
+
+    def _base(self) -> Labeller:
+        """The chain model's estimator, as it was given: fitting leaves that one alone."""
+        if isinstance(self.base, Labeller):
+            return type(self.base)(**self.base.get_params())
+        return make_estimator(self.base, None, threads=self.threads)
+
+    def _check(self) -> None:
+        self._check_numbers(whole=("folds", "most", "samples", "chains"), real=("strength",))
+        self._check_choices(penalties=PENALTIES)
+        if not isinstance(self.base, (str, Labeller)):
+            raise ParameterError(
+                f"base is an estimator or the kind of one, got {type(self.base).__name__}"
+            )
+        base = self._base()
+        order = getattr(base, "order", 1)
+        if base.kind not in CHAINS or order > 2:
+            raise ParameterError(no_chain(base.kind, order))
+        Doubts(self.tolerance, self.most)
+        self._annealing()
+        given = self._factors()
+        if not isinstance(given, Sequence) or not all(
+            isinstance(own, OwnFactor) or hasattr(own, "wiring") for own in given
+        ):
+            raise ParameterError(f"factors are text or a list of factors, got {self.factors!r}")
+
+
+def _for_all(factor: SpanFactor | OwnFactor) -> bool:
+    """Whether a factor is about all types that a model has, whichever these are."""
+    return isinstance(factor, Consistency) and not factor.types
+
+
+def _counted(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+    """Factors with penalties by how rare pairs are, as Finkel, Grenager and Manning have them."""
+    counts = count_pairs(corpus)
+    return tuple(
+        replace(own.weighed_by(counts), by_length=True, shared=False)
+        if isinstance(own, Consistency)
+        else own
+        for own in factors
+    )
+
+
+def _begun(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+    """Factors with which learning begins: what is rare in training counts as doubtful."""
+    counts = count_pairs(corpus)
+    return tuple(
+        own.weighed_by(counts).times(FIRST) if isinstance(own, Consistency) else own
+        for own in factors
+    )
+
+
+def _lesson(model: FactoredModel, held: Corpus, workers: Workers) -> Lesson:
+    """The candidates of documents that a model has not seen, and the right ones."""
+    interplay = model.interplay(model.scores(held.without_labels(), workers), workers)
+    assert held.scheme is not None
+    assert model.encoding is not None
+    column = convert(held.labels, held.sentences, held.scheme, model.encoding, lossy=True)
+    number = {label: k for k, label in enumerate(model.labels)}
+    known = np.array([number.get(label, -1) for label in column.values], np.int32)
+    return Lesson(interplay, right(interplay.candidates, known[column.codes]))
+
+
+def right(candidates: Candidates, gold: NDArray[np.int32]) -> Ints:
+    """The candidate of each stretch that has the right labels, −1 where none has. [V]"""
+    counts = np.diff(candidates.first)
+    lengths = np.repeat(candidates.stops - candidates.starts, counts)
+    starts = np.repeat(candidates.starts, counts)
+    if not len(lengths):
+        return np.zeros(0, np.int64)
+    tokens = np.repeat(starts - candidates.places, lengths) + np.arange(len(candidates.labels))
+    wrong = candidates.labels != gold[tokens]
+    good = np.flatnonzero(np.add.reduceat(wrong, candidates.places) == 0)
+    found = np.full(len(candidates.starts), -1)
+    found[candidates.stretches[good][::-1]] = good[::-1]
+    return found

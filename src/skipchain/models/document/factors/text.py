@@ -1,0 +1,56 @@
+"""Factors read from text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from skipchain.errors import ParameterError
+from skipchain.models.document.factors.agreement import KEYS, Agreement
+from skipchain.models.document.factors.base import SpanFactor
+from skipchain.models.document.factors.consistency import Consistency
+from skipchain.models.document.factors.forbidden import Forbidden
+from skipchain.models.document.factors.last_word import LastWord
+
+_CALL = re.compile(r"\s*([a-z_]+)\s*(?:\(([^()]*)\))?\s*")
+FORMS = "consistency, agreement(TYPE, KEY), last_word(TYPE), forbidden(TYPE, TYPE)"
+
+
+def parse_factors(text: str, functions: Mapping[str, Any] | None = None) -> tuple[SpanFactor, ...]:
+    """Factors from text with semicolons between them.
+
+    A key that is not built in is one of ``functions``.
+
+    >>> parse_factors("agreement(stime, lower); last_word(speaker)")
+    (Agreement(type='stime', key='lower', penalty=4.0), LastWord(type='speaker', penalty=4.0))
+    """
+    own = dict(functions or {})
+    makers: dict[str, Callable[..., SpanFactor]] = {
+        "consistency": Consistency.blank,
+        "agreement": lambda kind, key="words": Agreement(kind, _key(key, own)),
+        "last_word": LastWord,
+        "forbidden": Forbidden,
+    }
+    found = []
+    for part in text.split(";"):
+        match = _CALL.fullmatch(part)
+        if match is None or match[1] not in makers:
+            raise ParameterError(f"there is no factor {part.strip()!r}; there are {FORMS}")
+        arguments = [own.strip() for own in match[2].split(",")] if match[2] else []
+        least, most = SIZES[match[1]]
+        if not least <= len(arguments) <= most or not all(arguments):
+            raise ParameterError(f"cannot read the factor {part.strip()!r}; the forms are {FORMS}")
+        found.append(makers[match[1]](*arguments))
+    return tuple(found)
+
+
+SIZES = {"consistency": (0, 0), "agreement": (1, 2), "last_word": (1, 1), "forbidden": (2, 2)}
+
+
+def _key(name: str, functions: Mapping[str, Any]) -> Any:
+    if name in KEYS:
+        return name
+    if name in functions:
+        return functions[name]
+    raise ParameterError(f"there is no key {name!r}; there are {', '.join([*KEYS, *functions])}")

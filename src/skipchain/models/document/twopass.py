@@ -1,0 +1,54 @@
+"""Two passes: what a word is elsewhere in its document counts in the second."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains import decode as chains
+from skipchain.chains.scores import Floats, Labels, Scores
+from skipchain.corpus import Corpus
+from skipchain.parallel import Workers
+
+WEIGHT = 2.0  # of the mean marginal of the other occurrences
+
+
+def two_pass(
+    scores: Scores, corpus: Corpus, kinds: NDArray[np.int32], workers: Workers,
+    weight: float = WEIGHT,
+) -> Labels:  # fmt: skip
+    """The jointly best labels when words are told how they are labelled elsewhere. [N]
+
+    kinds [L] are the numbers of the labels' types, −1 outside. A label's score rises by ``weight``
+    times the mean probability that the word has its type at its other places in the document.
+    """
+    told = elsewhere(chains.marginals(scores, workers), corpus, kinds)
+    return chains.viterbi(replace(scores, extra=weight * told[:, kinds]), workers)
+
+
+def elsewhere(marginals: Floats, corpus: Corpus, kinds: NDArray[np.int32]) -> Floats:
+    """The mean probability of each type at a word's other places, outside last. [N, K + 1]
+
+    Words that occur once in their document have zeros.
+
+    >>> corpus = Corpus.of([["Ada", "met", "Ada"]])
+    >>> marginals = np.array([[0.9, 0.1], [1.0, 0.0], [0.4, 0.6]])
+    >>> elsewhere(marginals, corpus, np.array([-1, 0], np.int32))
+    array([[0.6, 0.4],
+           [0. , 0. ],
+           [0.1, 0.9]])
+    """
+    types = int(kinds.max(initial=-1)) + 1
+    by_type = np.zeros((len(marginals), types + 1))
+    for column, kind in enumerate(kinds.tolist()):
+        by_type[:, kind] += marginals[:, column]
+    width = len(corpus.words.values)
+    places = corpus.document_of(np.arange(len(marginals))) * width + corpus.words.codes
+    _, word = np.unique(places, return_inverse=True)
+    sums = np.zeros((int(word.max(initial=-1)) + 1, types + 1))
+    np.add.at(sums, word, by_type)
+    others = np.bincount(word)[word][:, None] - 1
+    found: Floats = np.where(others > 0, (sums[word] - by_type) / np.maximum(others, 1), 0.0)
+    return found

@@ -1,0 +1,306 @@
+"""Labels that depend on each other in pairs, anywhere in a document: belief propagation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from skipchain.chains.scores import Floats
+from skipchain.errors import CorpusError, ParameterError
+from skipchain.kernels import belief
+from skipchain.kernels.adjacency import layout
+from skipchain.parallel import Workers, blocks
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Some documents of a graph as the kernels want them, numbered from the block's first node."""
+
+    documents: slice
+    nodes: slice
+    kinds: Integers  # [k] the kinds of edges that occur
+    agreeing: Integers  # [a] the rows of agree that belong here
+    agreeing_kinds: Integers  # [a] which of ``kinds`` their edges are
+    offsets: Integers  # [d + 1]
+    order: NDArray[np.int32]  # [n]
+    indptr: Integers  # [n + 1]
+    middle: Integers  # [n]
+    other: NDArray[np.int32]  # [2e]
+    twin: NDArray[np.int32]  # [2e]
+    table: NDArray[np.int32]  # [2e]
+    row: NDArray[np.int32]  # [2e]
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseGraph:
+    """Which nodes of D documents are joined; what is computed once, for scores of many kinds.
+
+    Edge e joins the nodes ``ends[e]`` = (u, v) of one document and is of a kind, which says the
+    table of scores [y_u, y_v] that it has. Edge ``agreeing[a]`` has scores of its own besides, for
+    ends with the same label. Two nodes may be joined more than once.
+
+    >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], kinds=[0, 0, 1])
+    >>> graph.n_nodes, graph.n_edges
+    (3, 3)
+    """
+
+    documents: Integers  # [D + 1] offsets into nodes
+    ends: Integers  # [E, 2]
+    kinds: NDArray[np.int32]  # [E]
+    agreeing: Integers  # [A]
+    blocks: tuple[Block, ...]
+
+    @classmethod
+    def of(
+        cls,
+        documents: ArrayLike,
+        ends: ArrayLike,
+        kinds: ArrayLike | None = None,
+        agreeing: ArrayLike | None = None,
+    ) -> PairwiseGraph:
+        """Check and arrange; without ``kinds`` all are of kind 0, without ``agreeing`` none are."""
+        offsets = np.asarray(documents, np.int64)
+        pairs = np.asarray(ends, np.int64).reshape(-1, 2)
+        sorts = np.zeros(len(pairs), np.int32) if kinds is None else np.asarray(kinds, np.int32)
+        rows = np.zeros(0, np.int64) if agreeing is None else np.asarray(agreeing, np.int64)
+        owner = _documents_of(offsets, pairs, sorts, rows)
+        return cls(offsets, pairs, sorts, rows, _blocks(offsets, pairs, sorts, rows, owner))
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are."""
+        return int(self.documents[-1])
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What belief propagation finds: exact in documents without loops, else an approximation.
+
+    ``residual`` is the largest change of a message that had still to be passed on when sending
+    stopped. Where it is above the tolerance the messages have not come to rest, and the rest is not
+    to be trusted. ``log_z`` is −∞ where no labelling is possible; all beliefs are 0 there.
+    """
+
+    node: Floats  # [N, S] p(y_n)
+    pairs: Floats  # [M, S, S] p(y_u, y_v), summed over the edges of each kind
+    agreements: Floats  # [A, S] p(y_u = y_v = l) of each agreeing edge
+    log_z: Floats  # [D]
+    sweeps: Integers  # [D]
+    residual: Floats  # [D]
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How messages are sent, and when they are said to be at rest; see `propagate`."""
+
+    damping: float = 0.0
+    tolerance: float = 1e-3
+    max_sweeps: int = 100
+
+    def unsettled(self, found: Beliefs) -> Integers:
+        """The documents whose messages did not come to rest."""
+        return np.flatnonzero(found.residual > self.tolerance)
+
+
+def propagate(
+    graph: PairwiseGraph,
+    node: Floats,
+    tables: Floats,
+    agree: Floats | None,
+    workers: Workers,
+    *,
+    damping: float = 0.0,
+    tolerance: float = 1e-3,
+    max_sweeps: int = 100,
+    start: NDArray[np.int32] | None = None,
+) -> Beliefs:
+    """The beliefs of a graph under log scores; −∞ forbids.
+
+    node [N, S]; tables [M, S, S] by kind, as [y_u, y_v]; agree [A, S] is added where both ends of
+    an agreeing edge have the same label. ``tolerance`` is relative: messages that differ by less
+    are the same. ``damping`` is the share of the old message in a new one; where messages go round
+    in circles a share of 0.5 often brings them to rest. Messages may rest in more than one place;
+    those that begin in the states ``start`` [N] are tried too, and the higher ``log_z`` counts. The
+    gradient of the sum of ``log_z`` in node, tables and agree is ``node``, ``pairs`` and
+    ``agreements``.
+
+    Two labels, three words; the first and the last agree in all likelihood:
+
+    >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], agreeing=[2])
+    >>> node = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
+    >>> with Workers(1) as workers:
+    ...     found = propagate(graph, node, np.zeros((1, 2, 2)), np.full((1, 2), 3.0), workers)
+    >>> found.node.round(2)
+    array([[0.12, 0.88],
+           [0.73, 0.27],
+           [0.16, 0.84]])
+    >>> bool(found.residual[0] <= 1e-3)
+    True
+    """
+    _check_settings(damping, tolerance, max_sweeps)
+    node, tables = np.ascontiguousarray(node, np.float64), np.asarray(tables, np.float64)
+    states = node.shape[-1]
+    agree = np.zeros((0, states)) if agree is None else np.asarray(agree, np.float64)
+    _check_scores(graph, node, tables, agree)
+    states_at = np.zeros(0, np.int32) if start is None else np.asarray(start, np.int32)
+    documents = len(graph.documents) - 1
+    found = Beliefs(
+        np.empty_like(node),
+        np.zeros_like(tables),
+        np.empty_like(agree),
+        np.empty(documents),
+        np.empty(documents, np.int64),
+        np.empty(documents),
+    )
+
+    def run(b: Block) -> Floats:
+        pairs = np.zeros((len(b.kinds), states, states))
+        agreements = np.empty((len(b.agreeing), states))
+        belief.propagate(
+            node[b.nodes], tables[b.kinds], agree[b.agreeing], b.agreeing_kinds, b.offsets,
+            b.order, b.indptr, b.middle, b.other, b.twin, b.table, b.row,
+            states_at[b.nodes], float(damping), float(tolerance), int(max_sweeps),
+            found.node[b.nodes], pairs, agreements, found.log_z[b.documents],
+            found.sweeps[b.documents], found.residual[b.documents],
+        )  # fmt: skip
+        found.agreements[b.agreeing] = agreements
+        return pairs
+
+    for block, pairs in zip(graph.blocks, workers.map(run, graph.blocks), strict=True):
+        found.pairs[block.kinds] += pairs
+    return found
+
+
+def _blocks(
+    offsets: Integers, ends: Integers, kinds: NDArray[np.int32], agreeing: Integers, owner: Integers
+) -> tuple[Block, ...]:
+    """Runs of whole documents with about the same number of nodes."""
+    by_document = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[by_document], np.arange(len(offsets)))
+    agreement = np.full(len(ends), -1)
+    agreement[agreeing] = np.arange(len(agreeing))
+    return tuple(
+        _block(offsets[a : b + 1], a, by_document[starts[a] : starts[b]], ends, kinds, agreement)
+        for a, b in blocks(offsets)
+    )
+
+
+def _block(
+    documents: Integers,
+    first: int,
+    edges: Integers,
+    ends: Integers,
+    kinds: NDArray[np.int32],
+    agreement: Integers,
+) -> Block:
+    """The block of the given documents, the first of which is number ``first``, and edges."""
+    offsets = documents - documents[0]
+    nodes, slots = int(offsets[-1]), 2 * len(edges)
+    order = np.empty(nodes, np.int32)
+    indptr, middle = np.empty(nodes + 1, np.int64), np.empty(nodes, np.int64)
+    other, twin = np.empty(slots, np.int32), np.empty(slots, np.int32)
+    sides = np.empty(slots, np.int64)
+    layout(offsets, ends[edges] - documents[0], order, indptr, middle, other, twin, sides)
+    used, kind = np.unique(kinds[edges], return_inverse=True)
+    agree = agreement[edges]
+    row = kind.copy()
+    row[agree >= 0] = len(used) + np.arange(np.count_nonzero(agree >= 0))
+    return Block(
+        slice(first, first + len(documents) - 1),
+        slice(int(documents[0]), int(documents[-1])),
+        used.astype(np.int64),
+        agree[agree >= 0],
+        kind[agree >= 0],
+        offsets,
+        order,
+        indptr,
+        middle,
+        other,
+        twin,
+        (2 * kind[sides >> 1] + (sides & 1)).astype(np.int32),
+        row[sides >> 1].astype(np.int32),
+    )
+
+
+def _documents_of(
+    offsets: Integers, ends: Integers, kinds: NDArray[np.int32], agreeing: Integers
+) -> Integers:
+    """The document of each edge, which must make sense. [E]"""
+    if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+        raise CorpusError(
+            "the documents of a graph are offsets into its nodes, which begin with 0 and never "
+            f"fall, got {offsets.tolist()[:5]} …"
+        )
+    if kinds.shape != (len(ends),):
+        raise CorpusError(f"there are {len(ends)} edges, but kinds of {kinds.size}: one each")
+    nodes = int(offsets[-1])
+    if (e := _first((ends < 0) | (ends >= nodes))) is not None:
+        raise CorpusError(
+            f"edge {e} joins nodes {_pair(ends, e)}, but there are only nodes 0 to {nodes - 1}"
+        )
+    if (e := _first(ends[:, 0] == ends[:, 1])) is not None:
+        raise CorpusError(
+            f"edge {e} joins node {ends[e, 0]} to itself; add its scores to those of the node"
+        )
+    document = np.searchsorted(offsets, ends, side="right") - 1
+    if (e := _first(document[:, 0] != document[:, 1])) is not None:
+        raise CorpusError(
+            f"edge {e} joins nodes {_pair(ends, e)} of documents {_pair(document, e)}; edges join "
+            "nodes of one document: leave it out, or make one document of the two"
+        )
+    if (e := _first(kinds < 0)) is not None:
+        raise CorpusError(f"edge {e} is of kind {kinds[e]}; kinds are numbered from 0")
+    if (a := _first((agreeing < 0) | (agreeing >= len(ends)))) is not None:
+        raise CorpusError(
+            f"agreeing edge {agreeing[a]} is missing: there are {len(ends)} edges, numbered from 0"
+        )
+    values, counts = np.unique(agreeing, return_counts=True)
+    if (a := _first(counts > 1)) is not None:
+        raise CorpusError(f"edge {values[a]} is named twice among those agreeing; add up its rows")
+    return document[:, 0]
+
+
+def _first(wrong: NDArray[np.bool_]) -> int | None:
+    """The first row with anything true in it."""
+    rows = np.flatnonzero(wrong.any(axis=1) if wrong.ndim == 2 else wrong)
+    return int(rows[0]) if len(rows) else None
+
+
+def _pair(table: Integers, e: int) -> str:
+    return f"{table[e, 0]} and {table[e, 1]}"
+
+
+def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Floats) -> None:
+    """Shapes that fit the graph and each other."""
+    states = node.shape[-1]
+    if node.ndim != 2 or states == 0 or len(node) != graph.n_nodes:
+        raise CorpusError(f"node scores must be [{graph.n_nodes}, S], S ≥ 1, got {node.shape}")
+    if tables.ndim != 3 or tables.shape[1:] != (states, states):
+        raise CorpusError(f"tables must be [M, {states}, {states}], got {tables.shape}")
+    if agree.shape != (len(graph.agreeing), states):
+        raise CorpusError(
+            f"agree must be [{len(graph.agreeing)}, {states}], a row for each agreeing edge of the "
+            f"graph, got {agree.shape}"
+        )
+    if (e := _first(graph.kinds >= len(tables))) is not None:
+        raise CorpusError(
+            f"edge {e} is of kind {graph.kinds[e]}, but there are only {len(tables)} tables"
+        )
+
+
+def _check_settings(damping: float, tolerance: float, max_sweeps: int) -> None:
+    if not 0.0 <= damping < 1.0:
+        raise ParameterError(f"damping must be at least 0 and below 1, got {damping!r}")
+    if not tolerance > 0.0:
+        raise ParameterError(f"tolerance must be above 0, got {tolerance!r}")
+    if max_sweeps < 1:
+        raise ParameterError(f"max_sweeps must be at least 1, got {max_sweeps!r}")

@@ -1,0 +1,217 @@
+"""Where a label's probability comes from, as data: the parents of a token and their shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus import Corpus
+from skipchain.errors import SkipchainError
+from skipchain.models.chain.explain import (
+    BOUNDARY,
+    FEATURE,
+    LABELS,
+    PARENT,
+    Contribution,
+    active,
+    contribution,
+    forbidden,
+    pair_of,
+    position_of,
+    strongest,
+)
+from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.mixture import sweeps
+from skipchain.models.graph.model import GraphModel
+from skipchain.models.graph.shares import Share, shares
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """One token that the label depends on by edges of one kind, and what it says.
+
+    ``weight`` is the mixing weight α, the mean over the orderings; ``label`` is the parent's own
+    most probable label where it is a parent, and ``probability`` how sure that is. A token without
+    a parent (``token`` None) speaks for itself. ``shares`` are the parts of the two labels'
+    probabilities that come from here. ``contributions`` are what the edge's model compares given
+    ``label``: features of the token, features of the parent (kind ``parent``), and the meeting of
+    the labels. Their totals differ by the log odds of the two labels.
+    """
+
+    token: int | None
+    word: str | None
+    kind: str
+    weight: float
+    label: str | None
+    probability: float | None
+    shares: tuple[float, float]
+    contributions: tuple[Contribution, ...]
+
+    @property
+    def totals(self) -> tuple[float, float]:
+        """The score that the edge gives to each label."""
+        first, second = (sum(part.scores[k] for part in self.contributions) for k in (0, 1))
+        return first, second
+
+
+@dataclass(frozen=True, slots=True)
+class Parentage:
+    """The probabilities of two labels at one token, as sums over its parents.
+
+    ``probabilities`` are the marginals, and the sums of the parents' ``shares``. Parents are sorted
+    by their share of the first label. ``forbidden`` names those of the two labels that the scheme
+    does not allow next to the labels predicted around, however probable they are.
+    """
+
+    token: int
+    word: str
+    predicted: str
+    labels: tuple[str, str]
+    probabilities: tuple[float, float]
+    parents: tuple[Parent, ...]
+    forbidden: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain data, for JSON."""
+        return {
+            **asdict(self),
+            "parents": [
+                {
+                    **asdict(parent),
+                    "contributions": [
+                        {**asdict(part), "difference": part.difference}
+                        for part in parent.contributions
+                    ],
+                    "totals": list(parent.totals),
+                }
+                for parent in self.parents
+            ],
+        }
+
+
+def explain_parents(
+    model: GraphModel,
+    given: Corpus | Sequence[Any],
+    token: int | str,
+    *,
+    labels: Sequence[str] | None = None,
+    threads: int | None = 1,
+) -> Parentage:
+    """Which tokens give one token its label: exact shares of the probabilities of two labels.
+
+    ``token`` counts from 0 through the whole corpus, or is a word that occurs once. ``labels`` are
+    two of the model's; without them they are the predicted one and the most probable other. The
+    corpus has to have the whole document around the token.
+
+    >>> from skipchain import Corpus, MoPMEMM
+    >>> words = [["Ms", "Lee", "spoke"], ["Lee", "slept"]]
+    >>> corpus = Corpus.of(words * 5, [["O", "PER", "O"], ["PER", "O"]] * 5, documents=[2] * 5)
+    >>> model = MoPMEMM("word\\nword[-1]", orderings="forward").fit(corpus).model_
+    >>> found = explain_parents(model, corpus[:2], 3, labels=["PER", "O"])
+    >>> [(parent.token, parent.kind, parent.weight) for parent in found.parents]
+    [(1, 'same_word', 0.5), (None, 'previous', 0.5)]
+    """
+    if model.kind != "mop-memm":
+        raise SkipchainError(
+            f"the labels of the model ({model.kind}) depend on each other both ways, so that none "
+            "comes from another; only those of mop-memm and of chains can be explained"
+        )
+    with Workers(threads) as workers:
+        beliefs = model.scores(given, workers)
+        linked = beliefs.linked
+        corpus = linked.relations.corpus
+        position = position_of(corpus, token, corpus.n_tokens)
+        path = model.decode(beliefs, workers).codes
+        scores, dags = model.edge_scores(linked, workers), linked.dags(model.orderings)
+        found = shares(scores, sweeps(scores, dags, workers, model.gate), position)
+    sure = beliefs.marginals[position]
+    pair = pair_of(model, int(path[position]), sure, labels)
+    parents = [_parent(model, linked, own, len(found), pair) for own in _grouped(found)]
+    parents.sort(key=lambda parent: -parent.shares[0])
+    sentence = int(np.searchsorted(corpus.sentences, position, side="right")) - 1
+    first, last = corpus.sentences[[sentence, sentence + 1]].tolist()
+    around = path[first:last].tolist()
+    return Parentage(
+        position,
+        _word(corpus, position),
+        model.labels[int(path[position])],
+        (model.labels[pair[0]], model.labels[pair[1]]),
+        (float(sure[pair[0]]), float(sure[pair[1]])),
+        tuple(parents),
+        tuple(model.labels[k] for k in pair if forbidden(model, k, position - first, around)),
+    )
+
+
+def _word(corpus: Corpus, token: int) -> str:
+    return corpus.words[token : token + 1].tolist()[0]
+
+
+def _grouped(found: Sequence[Sequence[Share]]) -> list[list[Share]]:
+    """The shares of one parent by one kind of edge, from all graphs."""
+    groups: dict[tuple[int, str], list[Share]] = {}
+    for own in found:
+        for share in own:
+            groups.setdefault((share.parent, share.kind), []).append(share)
+    return list(groups.values())
+
+
+def _parent(
+    model: GraphModel, linked: Linked, found: Sequence[Share], graphs: int, pair: tuple[int, int]
+) -> Parent:
+    """One parent, averaged over the graphs; in those where it is none it adds nothing."""
+    first = found[0]
+    weight = sum(share.weight for share in found)
+    added = np.sum([share.added for share in found], axis=0) / graphs
+    label, sure = None, None
+    if first.before is not None:
+        # a parent of no weight has its plain mean
+        counts = [share.weight for share in found] if weight > 0 else None
+        before = np.average([share.before for share in found], axis=0, weights=counts)
+        label, sure = int(before.argmax()), float(before.max())
+    corpus = linked.relations.corpus
+    return Parent(
+        None if first.parent < 0 else first.parent,
+        None if first.parent < 0 else _word(corpus, first.parent),
+        first.kind,
+        weight / graphs,
+        None if label is None else model.labels[label],
+        sure,
+        (float(added[pair[0]]), float(added[pair[1]])),
+        strongest(_contributions(model, linked, first, label, pair)),
+    )
+
+
+def _contributions(
+    model: GraphModel, linked: Linked, edge: Share, label: int | None, pair: tuple[int, int]
+) -> Iterator[Contribution]:
+    """Everything that the scores of the two labels on an edge are the sum of."""
+    own, names = list(pair), model.features.names()
+    conditional = model.conditionals[edge.kind]
+    weights, ends = conditional.weights, conditional.ends
+    row = linked.edges[edge.kind].take(np.array([edge.row])).flat()
+    for number, value in active(row, 0):
+        scores = value * weights.state[number, own]
+        if ends is None:
+            yield contribution(names[number], FEATURE, scores, value)
+        elif number < len(ends.child):
+            yield contribution(names[ends.child[number]], FEATURE, scores, value)
+        else:
+            name = names[ends.parent[number - len(ends.child)]]
+            yield contribution(name, PARENT, scores, value)
+    if label is not None:
+        yield contribution(f"{model.labels[label]} → ·", LABELS, weights.transitions[label, own])
+    relation, along = linked.of_kind(edge.kind)
+    if relation.rule.bounded:
+        heads, tails = linked.bounds(edge.kind)
+        begin, end = ("<start>", "<end>") if along else ("<end>", "<start>")
+        if edge.row in heads:
+            yield contribution(f"{begin} → ·", BOUNDARY, weights.start[own])
+        if edge.row in tails:
+            yield contribution(f"· → {end}", BOUNDARY, weights.end[own])

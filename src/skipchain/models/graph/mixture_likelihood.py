@@ -1,0 +1,90 @@
+"""Likelihoods of mixtures of parents, as functions of one vector for all kinds of edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.edges.dag import Dag
+from skipchain.kernels.mixture import Tables, clamped_likelihood, tables_of
+from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.edges import EdgeScores
+from skipchain.models.graph.mixture import ScoredBlock, edges_of
+from skipchain.models.graph.objective import LinkedObjective
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+MARGINAL, MIXED, SEPARATE = "marginal", "mixture", "conditional"
+
+
+class MixtureObjective(LinkedObjective):
+    """A loss of mixtures of parents + l2 · Σ w², and its gradient, over all kinds of edges.
+
+    ``marginal`` is −Σ_k log p(y_k | x), for which the gradient takes one sweep back through the
+    graph; ``mixture`` is −Σ_k log Σ_u α_ku p(y_k | y_u, x) with known labels y_u; ``conditional``
+    is −Σ_k Σ_u log p(y_k | y_u, x), where the kinds of edges have nothing to do with each other.
+    Each of several graphs counts by its ``shares``.
+    """
+
+    def __init__(
+        self,
+        linked: Linked,
+        labels: NDArray[np.int32],
+        n_labels: int,
+        dags: Sequence[Dag],
+        workers: Workers,
+        *,
+        loss: str = MARGINAL,
+        l2: float = 0.0,
+        observed: bool = True,
+        single: bool = False,
+        shares: Sequence[float] | None = None,
+    ) -> None:
+        super().__init__(linked, labels, n_labels, workers, l2=l2, observed=observed, single=single)
+        self._loss = loss
+        self._graphs = [edges_of(dag) for dag in dags]
+        self._shares = list(shares or [1.0] * len(dags))
+        self._adjoint = np.empty((len(labels), n_labels))
+        self._marginals = np.empty((len(labels), n_labels))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the features."""
+        return super().nbytes + self._adjoint.nbytes + self._marginals.nbytes
+
+    def _gold(self, kind: str) -> NDArray[np.int32]:
+        relation, along = self.linked.of_kind(kind)
+        return self._labels if relation.rule.chain else self._labels[relation.ends(along=along)[0]]
+
+    def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
+        tables = tables_of(scores.tables)
+        parts = self._workers.map(lambda b: self._block(scores, tables, b), self.linked.blocks())
+        # summed in the order of the blocks: the same bits whatever the number of threads
+        loss = float(np.array([part[0] for part in parts]).sum())
+        return loss, np.array([part[1] for part in parts]).sum(axis=0)
+
+    def _block(
+        self, scores: EdgeScores, tables: Tables, block: tuple[int, int]
+    ) -> tuple[float, Floats]:
+        scored = ScoredBlock.of(scores, block, tables)
+        loss, pairs = 0.0, np.zeros_like(tables.logs)
+        total = np.zeros_like(scored.scores)
+        for edges, share in zip(self._graphs, self._shares, strict=True):
+            if self._loss == MARGINAL:
+                scored.sweep(edges, self._marginals)
+                loss += scored.adjoint(
+                    edges, self._marginals, self._labels, share, self._adjoint, total, pairs,
+                    np.empty(len(edges.parents)),
+                )  # fmt: skip
+            else:
+                loss += clamped_likelihood(
+                    scored.first, scored.last, edges, scored.bases, scored.scores, scored.psi,
+                    tables, self._labels, self._loss == MIXED, share, total, pairs,
+                )  # fmt: skip
+        for kind, place in scored.places.items():
+            start, stop = self.linked.row_offsets(kind)[list(block)].tolist()
+            self._residuals[kind][start:stop] = total[place]
+        return loss, pairs

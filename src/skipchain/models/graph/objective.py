@@ -1,0 +1,134 @@
+"""What all losses of linked labels share: one vector for all kinds of edges, and its gradient."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.scorer import LinearScorer, Residuals, Weights
+from skipchain.learn.vectors import dot
+from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.edges import EdgeScores
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
+
+
+class LinkedObjective(ABC):
+    """A loss of linked labels + l2 · Σ w², and its gradient, over all kinds of edges.
+
+    The vector holds the parameters of one `LinearScorer` after the other, one for each kind of edge
+    that has rows.
+    """
+
+    def __init__(
+        self,
+        linked: Linked,
+        labels: Labels,
+        n_labels: int,
+        workers: Workers,
+        *,
+        l2: float,
+        observed: bool,
+        single: bool,
+    ) -> None:
+        self.n_labels = n_labels
+        self.linked = linked
+        self._labels = labels
+        self._workers = workers
+        self._l2 = l2
+        self._scorers = {
+            kind: LinearScorer(
+                Dataset(rows, np.arange(rows.tokens.n_rows + 1), self._gold(kind)), n_labels,
+                observed=observed, boundaries=self._bounded(kind), workers=workers, single=single,
+            )
+            for kind, rows in linked.edges.items()
+        }  # fmt: skip
+        self._cuts = np.cumsum([scorer.size for scorer in self._scorers.values()])
+        # single precision halves what the transposed sums read; they are added up in double
+        precision: Any = np.float32 if single else np.float64
+        self._residuals: dict[str, Residuals] = {
+            kind: np.zeros((rows.tokens.n_rows, n_labels), precision)
+            for kind, rows in linked.edges.items()
+        }
+
+    @abstractmethod
+    def _gold(self, kind: str) -> Labels:
+        """The known label that the features of each row of a kind go with, L for none. [R]"""
+
+    @abstractmethod
+    def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
+        """The loss; write its gradient in the scores of rows, and return that in pair scores.
+
+        The tables [M, L, L] are by the number of the kind.
+        """
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return int(self._cuts[-1])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held beside the features."""
+        scorers = sum(scorer.nbytes for scorer in self._scorers.values())
+        return scorers + sum(part.nbytes for part in self._residuals.values())
+
+    def pack(self, weights: Mapping[str, Weights]) -> Floats:
+        """The vector of the weights of each kind."""
+        return np.concatenate([scorer.pack(weights[k]) for k, scorer in self._scorers.items()])
+
+    def unpack(self, vector: Floats) -> dict[str, Weights]:
+        """The weights of each kind; the tables may be overwritten by the next call."""
+        return {kind: self._scorers[kind].unpack(part) for kind, part in self._parts(vector)}
+
+    def weights(self, vector: Floats) -> dict[str, Weights]:
+        """The weights of each kind, to keep: in double precision and memory of their own."""
+        return {kind: self._scorers[kind].weights(part) for kind, part in self._parts(vector)}
+
+    def _parts(self, vector: Floats) -> zip[tuple[str, Floats]]:
+        return zip(self._scorers, np.split(vector, self._cuts[:-1]), strict=True)
+
+    def __call__(self, vector: Floats) -> tuple[float, Floats]:
+        """Loss and gradient."""
+        scores = EdgeScores.of(self.linked, self.unpack(vector), self._workers)
+        loss, pairs = self._losses(scores)
+        gradient = np.concatenate([self._gradient(kind, pairs) for kind in self._scorers])
+        if self._l2:
+            loss += self._l2 * dot(vector, vector)
+            gradient += 2.0 * self._l2 * vector
+        return loss, gradient
+
+    def curvature(self) -> Floats:
+        """A rough diagonal of the Hessian where the objective was called last, above zero."""
+        found = [
+            scorer.curvature(self._residuals[kind], _none(scorer))
+            for kind, scorer in self._scorers.items()
+        ]
+        return np.concatenate(found) + (2.0 * self._l2 + TINY)
+
+    def _gradient(self, kind: str, pairs: Floats) -> Floats:
+        scorer, node = self._scorers[kind], self._residuals[kind]
+        size = scorer.n_labels
+        first, last = np.zeros(size), np.zeros(size)
+        if self._bounded(kind):
+            heads, tails = self.linked.bounds(kind)
+            first, last = (node[own].sum(axis=0, dtype=np.float64) for own in (heads, tails))
+        own = pairs[self.linked.number(kind)]
+        return scorer.gradient(node, own, first, last, _none(scorer), np.zeros((0, size, size)))
+
+    def _bounded(self, kind: str) -> bool:
+        return self.linked.of_kind(kind)[0].rule.bounded
+
+
+def _none(scorer: LinearScorer) -> Floats:
+    """No gradient of edge features, which these models do not have."""
+    return np.zeros((0, (scorer.n_labels + 1) * scorer.n_labels))

@@ -1,0 +1,60 @@
+"""Shares: the marginals of one token of a mixture of parents, taken apart edge by edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.models.graph.edges import EdgeScores
+from skipchain.models.graph.mixture import Sweep
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one edge of one graph adds to the marginals of its child.
+
+    ``parent`` is −1 where the edge comes from nowhere, and ``before`` are the parent's own
+    marginals in that graph; ``row`` is the edge's among those of its kind.
+    """
+
+    parent: int
+    kind: str
+    row: int
+    weight: float  # α
+    before: Floats | None  # [L]
+    added: Floats  # [L], α Σ_i p_u(i) P(i, ·)
+
+
+def shares(scores: EdgeScores, sweeps: Sequence[Sweep], token: int) -> list[list[Share]]:
+    """The shares of a token's marginals, graph by graph; those of a graph sum to its marginals."""
+    relations = scores.linked.relations
+    document = int(np.searchsorted(relations.documents, token, side="right")) - 1
+    rows, bases, _ = scores.block((document, document + 1))
+    tables = scores.tables
+
+    def share(sweep: Sweep, e: int) -> Share:
+        dag, weight = sweep.dag, float(sweep.mixing[e])
+        kind, parent, row = (int(own[e]) for own in (dag.kinds, dag.parents, dag.rows))
+        own, before = rows[row - bases[kind]], None
+        if parent < 0:
+            added = _softmax(own)
+        else:
+            before = sweep.marginals[parent]
+            added = before @ _softmax(own + tables[kind])
+        return Share(parent, relations.kinds[kind], row, weight, before, weight * added)
+
+    return [
+        [share(sweep, e) for e in range(*sweep.dag.indptr[[token, token + 1]])] for sweep in sweeps
+    ]
+
+
+def _softmax(scores: Floats) -> Floats:
+    """exp of scores, along the last axis divided by their sum."""
+    shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    found: Floats = shifted / shifted.sum(axis=-1, keepdims=True)
+    return found

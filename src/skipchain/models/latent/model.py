@@ -1,0 +1,146 @@
+"""The fitted artefact of models whose labels are emitted by hidden states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.from_marginals import DECODERS, best_labels
+from skipchain.chains.scores import Ranked
+from skipchain.chains.span_events import span_windows
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.corpus.schemes import Spans
+from skipchain.errors import SkipchainError
+from skipchain.models.base.inputs import Features, encode
+from skipchain.models.base.model import BEAM, Model
+from skipchain.models.latent import inference as states
+from skipchain.models.latent.inference import StateScores
+from skipchain.models.latent.scorer import StateWeights
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+VITERBI = "viterbi"
+
+
+@dataclass(frozen=True)
+class StateModel(Model):
+    """What fitting a model of hidden states leaves, and what a model file holds.
+
+    A ``local`` model draws every state given the one before it, and every label given its state
+    (IOHMM); else chains are normalised as a whole (HRF).
+    """
+
+    form = "latent"
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Features
+    weights: StateWeights
+    local: bool
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def n_states(self) -> int:
+        """The number of hidden states."""
+        return self.weights.n_states
+
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
+        """The input encoded."""
+        return Dataset(*encode(self.features, given, workers))
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> StateScores:
+        """The input encoded and ready to be decoded."""
+        data = self.dataset(given, workers)
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
+
+    def scored(
+        self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
+    ) -> StateScores:
+        """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
+        return StateScores.of(data, self.weights, workers, local=self.local, allowed=allowed)
+
+    def decode(
+        self, scores: StateScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding.
+
+        ``legal`` takes the label sequence with the largest product of marginals among those that
+        the scheme allows, ``posterior`` the best label of each token, ``viterbi`` the labels of the
+        best path of states and labels together.
+        """
+        decoder = decoder or self.decoders[0]
+        self.check_decoder(decoder, beam)
+        if decoder == VITERBI:
+            codes = states.viterbi(scores, self.constraints, workers)
+        else:
+            marginals = states.marginals(scores, workers)
+            codes = best_labels(marginals, scores.offsets, self.constraints, decoder, workers)
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: StateScores, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return states.marginals(scores, workers)
+
+    def confidences(self, scores: StateScores, spans: Spans, workers: Workers) -> Floats:
+        """The probability of each span, whole and exact, under the model. [K]"""
+        if self.encoding is None:
+            raise SkipchainError("the model's labels mark no spans")
+        windows = span_windows(spans, scores.offsets, self.encoding, self.labels)
+        found = states.window_sums(scores, windows, workers)
+        return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
+
+    def nbest(self, scores: StateScores, k: int, workers: Workers) -> list[Ranked]:
+        """Refused: a label sequence is as probable as all its paths of states together."""
+        raise SkipchainError(
+            f"the model ({self.kind}) has no n-best sequences: hidden states stand between them"
+        )
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has unless told."""
+        return *DECODERS, VITERBI
+
+    @property
+    def exact(self) -> bool:
+        """Label sequences cannot be gone through in the order of their probability."""
+        return False
+
+    @property
+    def weighs_spans(self) -> bool:
+        """Whether the probability of a whole span is known: it is."""
+        return True
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        return self.weights.active
+
+    def filled(self, weights: StateWeights) -> StateModel:
+        """The model with weights learnt."""
+        return replace(self, weights=weights)
+
+    def pruned(self) -> StateModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        weights = self.weights
+        used = np.asarray(weights.transitions[:-1].any(axis=(1, 2)))
+        used |= np.asarray(weights.emissions[:-1].any(axis=(1, 2)))
+        if used.all():
+            return self
+        edge = np.zeros(self.features.n_edge_features, np.bool_)
+        return replace(self, features=self.features.keep(used, edge), weights=weights.kept(used))

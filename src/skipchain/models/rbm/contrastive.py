@@ -1,0 +1,125 @@
+"""Contrastive divergence: how labels differ from what a model makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.table_scorer import TableScorer
+from skipchain.kernels import rbm
+from skipchain.models.latent.scorer import StateWeights
+from skipchain.models.rbm.expert_gradient import Expert, StateContrast
+from skipchain.models.rbm.expert_tables import expert_tables, split_tables
+from skipchain.models.rbm.gibbs import BLOCK_TOKENS
+from skipchain.models.rbm.units import LabelFeatures
+from skipchain.parallel import Workers, blocks
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sequences whose gradient is taken together.
+
+    ``fixed`` [N, L] are scores of labels that are not learnt. Where ``learnt``, those that a table
+    [F, L] of weights of the input gives are added. ``experts`` have hidden states that emit labels.
+    ``features`` are the rows of all features that those of the scorer stand for; None means that it
+    has them all.
+    """
+
+    scorer: TableScorer
+    fixed: Floats
+    offsets: NDArray[np.int64]
+    labels: Labels
+    learnt: bool
+    experts: Sequence[Expert] = ()
+    features: NDArray[np.int64] | None = None
+
+    def node(self, table: Floats, workers: Workers) -> Floats:
+        """The scores of labels by themselves. [N, L]"""
+        return self.fixed + self.scorer.scores(table, workers) if self.learnt else self.fixed
+
+    def inputs(self, features: LabelFeatures, workers: Workers) -> Floats:
+        """What the input says to the units. [N, H] or [0, H]"""
+        if not len(features.inputs):
+            return features.inputs
+        return self.scorer.scores(features.inputs, workers)
+
+    def contrast(
+        self,
+        table: Floats,
+        features: LabelFeatures,
+        steps: int,
+        states: NDArray[np.uint64],
+        current: Labels,
+        workers: Workers,
+        experts: Sequence[StateWeights] = (),
+    ) -> tuple[float, Contrast]:
+        """The loss of one reconstruction, and the gradient.
+
+        ``states`` [C] are random numbers of the sequences, ``current`` [N] the labels that sampling
+        begins from, which it changes.
+        """
+        node, inputs = self.node(table, workers), self.inputs(features, workers)
+        layout, tables = features.layout, features.tables
+        residuals = np.empty_like(node)
+        hidden = np.zeros_like(inputs)
+        scores = [
+            own.scores(weights, workers) for own, weights in zip(self.experts, experts, strict=True)
+        ]
+        contrasts = [StateContrast.like(own) for own in scores]
+
+        def run(block: tuple[int, int]) -> tuple[float, Floats, Floats]:
+            weights, bias = np.zeros_like(tables.up), np.zeros_like(tables.bias)
+            potentials = [own.potentials(block) for own in scores]
+            beside = expert_tables(potentials)
+            moved, emitted = np.zeros_like(beside.moves), np.zeros_like(beside.emits)
+            lost = rbm.contrast(
+                node, inputs, self.offsets, block, layout, tables, beside, self.labels, steps,
+                states, current, weights, bias, residuals, hidden, moved, emitted,
+            )  # fmt: skip
+            pairs = split_tables(moved, beside.moves_at, [own.transitions for own in potentials])
+            joint = split_tables(emitted, beside.emits_at, [own.emissions for own in potentials])
+            for own, p, *parts in zip(contrasts, potentials, pairs, joint, strict=True):
+                own.put(p, *parts)
+            return lost, weights, bias
+
+        losses, weights, biases = zip(
+            *workers.map(run, blocks(self.offsets, BLOCK_TOKENS)), strict=True
+        )
+        return float(sum(losses)), Contrast(
+            self.scorer.gradient(residuals, workers) if self.learnt else table,
+            np.concatenate([np.sum(weights, axis=0), np.sum(biases, axis=0)]),
+            self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
+            [
+                own.gradient(contrast, workers)
+                for own, contrast in zip(self.experts, contrasts, strict=True)
+            ],
+            len(self.offsets) - 1,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A gradient, summed over sequences: the direction of ascent.
+
+    It is to be divided by the number of sequences, ``count``, and not by that of positions:
+    averaged over these, too, nothing is learnt.
+    """
+
+    table: Floats  # [F or 0, L]
+    units: Floats  # of weights and biases
+    inputs: Floats  # [F or 0, H]
+    experts: list[StateWeights]
+    count: int
+
+    @property
+    def vector(self) -> Floats:
+        """All of it as one vector, averaged over sequences."""
+        experts = [own.vector for own in self.experts]
+        parts = [self.table.ravel(), self.units, self.inputs.ravel(), *experts]
+        return np.concatenate(parts) / self.count

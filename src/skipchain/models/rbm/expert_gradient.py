@@ -1,0 +1,84 @@
+"""Models of hidden states as contrastive divergence learns them, beside label features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.kernels.latent import pull_back
+from skipchain.models.latent.inference import StateScores
+from skipchain.models.latent.scorer import StatePotentials, StateScorer, StateWeights
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+
+class Expert:
+    """What one model of hidden states sees of some sequences, and the way back to its weights.
+
+    A ``local`` one is normalised at each position (IOHMM), else its scores are as they are (HRF).
+    ``features`` are the rows of all its weights that it needs; None means that it needs them all.
+    """
+
+    def __init__(
+        self,
+        data: Dataset,
+        n_states: int,
+        n_labels: int,
+        *,
+        local: bool,
+        features: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.data = data
+        self.local = local
+        self.features = features
+        self.scorer = StateScorer(data.rows, n_states, n_labels, bias=True)
+
+    @classmethod
+    def of(cls, data: Dataset, like: StateWeights, *, local: bool, compact: bool) -> Expert:
+        """With all features of the weights, or with those only that the data have."""
+        features = None
+        if compact:
+            rows, features = data.rows.compact()
+            features = np.append(features, data.rows.n_features)  # what goes with every token
+            data = replace(data, rows=rows)
+        return cls(data, like.n_states, like.n_labels, local=local, features=features)
+
+    def scores(self, weights: StateWeights, workers: Workers) -> StateScores:
+        """What is needed to score any block of chains."""
+        return StateScores.of(self.data, weights, workers, local=self.local)
+
+    def gradient(self, contrast: StateContrast, workers: Workers) -> StateWeights:
+        """The gradient in all weights."""
+        vector = self.scorer.gradient(contrast.transitions, contrast.emissions, workers)
+        return self.scorer.weights(vector)
+
+
+@dataclass(frozen=True, slots=True)
+class StateContrast:
+    """Probabilities of states given the data, minus those given other labels, of all tokens."""
+
+    transitions: Floats  # [N, S + 1, S]
+    emissions: Floats  # [N, S, L]
+
+    @classmethod
+    def like(cls, scores: StateScores) -> StateContrast:
+        """Not filled yet."""
+        n_tokens, weights = scores.data.n_tokens, scores.weights
+        return cls(
+            np.empty((n_tokens, *weights.transitions.shape[1:])),
+            np.empty((n_tokens, *weights.emissions.shape[1:])),
+        )
+
+    def put(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
+        """The part of one block, given as the gradient in its potentials."""
+        if len(p.transition_chances):  # what follows from probabilities that are normalised
+            for chances, own in (
+                (p.transition_chances, transitions),
+                (p.emission_chances, emissions),
+            ):
+                pull_back(chances, own, np.zeros(own.shape[:2]))
+        self.transitions[p.tokens], self.emissions[p.tokens] = transitions, emissions

@@ -1,0 +1,128 @@
+"""Experts: models of hidden states that are learnt together with label features."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.corpus import Corpus
+from skipchain.errors import ParameterError, SkipchainError
+from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.model import Model
+from skipchain.models.latent.estimator import LatentEstimator
+from skipchain.models.latent.likelihood import expected_counts
+from skipchain.models.latent.model import StateModel
+from skipchain.models.latent.scorer import StateScorer, StateWeights
+from skipchain.parallel import Workers
+
+Given = LatentEstimator | StateModel
+
+_EXPERT = re.compile(r"(iohmm|hrf)\s*:\s*(\d+)")
+_FORM = "write 'hrf:4' for an HRF with 4 hidden states, 'hrf:4; iohmm:2' for an IOHMM beside it"
+
+
+def parse_experts(given: Any, make: Callable[[str, int], Labeller]) -> tuple[Given, ...]:
+    """Experts from text with ``;`` or ``+`` between them, or from models of hidden states.
+
+    ``make`` gives the estimator of a kind with a number of states.
+
+    >>> from skipchain.models.registry import make_estimator
+    >>> make = lambda kind, states: make_estimator(kind, None, states=states)
+    >>> parse_experts("hrf:3; iohmm:2", make)
+    (HRF(states=3), IOHMM(states=2))
+    """
+    if isinstance(given, str):
+        given = [part for part in re.split("[;+]", given) if part.strip()]
+    elif isinstance(given, Given):
+        given = [given]
+    elif not isinstance(given, Sequence):
+        raise ParameterError(f"experts are a list of models of hidden states, or text: {_FORM}")
+    return tuple(_expert(own, make) for own in given)
+
+
+def experts_text(experts: Sequence[Given]) -> str:
+    """What a model file says of the experts that were given."""
+    return "; ".join(
+        f"{own.kind}:{own.n_states if isinstance(own, StateModel) else own.states}"
+        for own in experts
+    )
+
+
+def fitted_experts(
+    experts: Sequence[Given], given: Corpus | Sequence[Any], y: Any
+) -> tuple[StateModel, ...]:
+    """The models to begin with: those that are fitted as they are, the others learnt alone."""
+    return tuple(_model(own, given, y) for own in experts)
+
+
+def check_labels(models: Sequence[Model]) -> None:
+    """Refuse models whose labels are not the same."""
+    for own in models[1:]:
+        first = models[0]
+        if (own.labels, own.encoding) != (first.labels, first.encoding):
+            raise SkipchainError(
+                f"the expert {own.kind} has the labels {', '.join(own.labels)}, and the "
+                f"{first.kind} beside it {', '.join(first.labels)}: train both on the same data, "
+                "with the same encoding"
+            )
+
+
+def expert_data(
+    expert: StateModel, given: Corpus | Sequence[Any], labels: Any, workers: Workers
+) -> Dataset:
+    """The data as an expert sees them; refused if it knows none of their features."""
+    data = expert.dataset(given, workers)
+    if not len(data.rows.tokens.indices):
+        raise SkipchainError(
+            f"the expert {expert.kind} knows no feature of the data: train it on features of the "
+            "same kind"
+        )
+    return replace(data, labels=labels)
+
+
+def learnt_weights(weights: StateWeights) -> NDArray[np.bool_]:
+    """Which weights of an expert are learnt: those that go with every token if it has them. [P]"""
+    every = weights.transitions[-1].any() or weights.emissions[-1].any()
+    found = weights.like(np.ones(weights.size))
+    found.transitions[-1], found.emissions[-1] = every, every
+    return found.vector.astype(np.bool_)
+
+
+def counted(expert: StateModel, data: Dataset, workers: Workers) -> StateModel:
+    """With the states' counts in the training data, as the weights that it has now expect them."""
+    scorer = StateScorer(data.rows, expert.n_states, len(expert.labels), bias=True)
+    followed, emitted = expected_counts(
+        data, scorer, expert.weights.vector, workers, local=expert.local
+    )
+    own = {"followed": followed.tolist(), "emitted": emitted.tolist()}
+    return replace(expert, summary={**expert.summary, **own})
+
+
+def _expert(given: Any, make: Callable[[str, int], Labeller]) -> Given:
+    if isinstance(given, str):
+        found = _EXPERT.fullmatch(given.strip())
+        if found is None:
+            raise ParameterError(f"the expert {given.strip()!r} cannot be read; {_FORM}")
+        if int(found[2]) < 1:
+            raise ParameterError(f"the expert {given.strip()!r} needs at least one hidden state")
+        given = make(found[1], int(found[2]))
+    if not isinstance(given, Given):
+        kind = given.kind if isinstance(given, (Model, Labeller)) else type(given).__name__
+        raise ParameterError(
+            f"experts are models of hidden states (HRF, IOHMM), or text: {_FORM}; got {kind}"
+        )
+    return given
+
+
+def _model(own: Given, given: Corpus | Sequence[Any], y: Any) -> StateModel:
+    if isinstance(own, StateModel):
+        return own
+    if hasattr(own, "model_"):
+        return own.model_
+    return type(own)(**own.get_params()).fit(given, y).model_

@@ -1,0 +1,124 @@
+"""Marginals of labels under label features, by Gibbs sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.kernels import rbm
+from skipchain.kernels.random import seeded
+from skipchain.models.latent.inference import StateScores
+from skipchain.models.latent.inference import marginals as state_marginals
+from skipchain.models.rbm.expert_tables import expert_tables
+from skipchain.models.rbm.units import LabelFeatures
+from skipchain.parallel import Workers, blocks
+
+Floats = NDArray[np.float64]
+
+BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
+COLDEST = 0.1  # where annealing begins: scores are multiplied by this
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How labels are sampled: ``samples`` steps that count, after ``burn_in`` that do not.
+
+    Scores are multiplied by a number that rises to one while burning in, if ``annealed``.
+
+    >>> Sampling(burn_in=3, samples=2, annealed=True).heats
+    array([0.1 , 0.55, 1.  , 1.  , 1.  ])
+    """
+
+    burn_in: int = 50
+    samples: int = 100
+    annealed: bool = False
+    seed: int = 0
+
+    @property
+    def heats(self) -> Floats:
+        """What scores are multiplied by in each step."""
+        first = COLDEST if self.annealed else 1.0
+        return np.concatenate([np.linspace(first, 1.0, self.burn_in), np.ones(self.samples)])
+
+
+def marginals(
+    node: Floats,
+    inputs: Floats,
+    offsets: NDArray[np.int64],
+    features: LabelFeatures,
+    sampling: Sampling,
+    workers: Workers,
+    experts: Sequence[StateScores] = (),
+) -> Floats:
+    """The probability of each label at each token, averaged over samples. [N, L]
+
+    node [N, L] are the scores of labels by themselves, inputs [N, H] or [0, H] those that the
+    input gives the units; ``experts`` are models of hidden states that the labels come from, too.
+    Every chain draws the same random numbers, so that it gets the same labels whatever stands
+    beside it. Without groups and experts this is exact.
+    """
+    found = np.empty_like(node)
+    current = first_labels(node, experts, workers)
+    chains = len(offsets) - 1
+    states = np.repeat(seeded(sampling.seed, 0, 1), chains)
+    layout, tables, heats = features.layout, features.tables, sampling.heats
+
+    def run(block: tuple[int, int]) -> None:
+        beside = expert_tables([own.potentials(block) for own in experts])
+        rbm.sample(
+            node, inputs, offsets, block, layout, tables, beside, heats, sampling.samples, states,
+            current, found,
+        )  # fmt: skip
+
+    workers.map(run, blocks(offsets, BLOCK_TOKENS))
+    return found
+
+
+def first_labels(
+    node: Floats, experts: Sequence[StateScores], workers: Workers
+) -> NDArray[np.int32]:
+    """The labels to begin with: the best of each token by its scores and by each expert. [N]"""
+    scores = node
+    for own in experts:
+        chance = state_marginals(own, workers)
+        scores = scores + np.log(np.maximum(chance, np.finfo(np.float64).tiny))
+    best: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
+    return best
+
+
+def trace(
+    node: Floats,
+    inputs: Floats,
+    features: LabelFeatures,
+    sampling: Sampling,
+    experts: Sequence[StateScores] = (),
+) -> list[Floats]:
+    """p(h = 1 | y) of the units along one sequence, in each step that counts.
+
+    One array [samples, R, n] a group, R its replicas; NaN for a replica that looks at no label.
+    """
+    length, size = node.shape
+    offsets = np.array([0, length], np.int64)
+    layout, tables = features.layout, features.tables
+    current, own = first_labels(node, experts, Workers(1)), np.empty_like(node)
+    beside = expert_tables([expert.potentials((0, 1)) for expert in experts])
+    states = seeded(sampling.seed, 0, 1)
+    counts = np.maximum(length - layout.last - layout.first, 0).tolist()
+    found = [
+        np.empty((sampling.samples, count, group.units))
+        for count, group in zip(counts, features.groups, strict=True)
+    ]
+    for step, heat in enumerate(sampling.heats):
+        once = np.array([heat])
+        rbm.sample(
+            node, inputs, offsets, (0, 1), layout, tables, beside, once, 1, states, current, own
+        )  # fmt: skip
+        if step >= sampling.burn_in:
+            for number, out in enumerate(found):
+                rbm.activities(
+                    current, inputs, layout, tables, size, number, out[step - sampling.burn_in]
+                )
+    return found

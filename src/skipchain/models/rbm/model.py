@@ -1,0 +1,188 @@
+"""The fitted artefact of models with label features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.from_marginals import DECODERS, best_labels
+from skipchain.chains.table_scorer import table_scores
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
+from skipchain.features.matrix import Rows
+from skipchain.models.base.inputs import Features, as_input, encode
+from skipchain.models.base.model import BEAM, Model
+from skipchain.models.latent.inference import StateScores
+from skipchain.models.latent.model import StateModel
+from skipchain.models.rbm import gibbs
+from skipchain.models.rbm.gibbs import Sampling
+from skipchain.models.rbm.units import LabelFeatures
+from skipchain.parallel import Workers
+
+Floats = NDArray[np.float64]
+
+SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Input as a model with label features sees it, its pre-trained model and its experts do."""
+
+    rows: Rows
+    offsets: NDArray[np.int64]  # [C + 1]
+    base: Any = None
+    experts: tuple[Dataset, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """The marginals of all tokens."""
+
+    offsets: NDArray[np.int64]  # [C + 1]
+    marginals: Floats  # [N, L]
+    unknown: int
+
+
+@dataclass(frozen=True)
+class RBMModel(Model):
+    """What fitting a model with label features leaves, and what a model file holds.
+
+    Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
+    the model ``base``, to the power of ``gamma``. The units of ``units`` look at windows of labels,
+    and the hidden states of ``experts`` emit them. Marginals are found by sampling.
+    """
+
+    form = "rbm"
+
+    kind: str
+    labels: tuple[str, ...]
+    features: Features
+    weights: Floats  # [F, L] or [0, L]
+    units: LabelFeatures
+    sampling: Sampling = field(default_factory=Sampling)
+    base: Model | None = None
+    gamma: float = 1.0
+    scheme: str | None = None
+    encoding: str | None = None
+    constrained: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    experts: tuple[StateModel, ...] = ()
+
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Observed:
+        """The input encoded."""
+        rows, offsets = encode(self.features, given, workers)
+        base = None if self.base is None else self.base.dataset(given, workers)
+        experts = tuple(own.dataset(given, workers) for own in self.experts)
+        return Observed(rows, offsets, base, experts)
+
+    def scored(
+        self, data: Observed, workers: Workers, allowed: NDArray[np.bool_] | None = None
+    ) -> Sampled:
+        """The marginals of encoded data; ``allowed`` [N, L] limits tokens' labels."""
+        node, inputs = self.potentials(data, workers)
+        if allowed is not None:
+            node = np.where(allowed, node, -np.inf)
+        found = gibbs.marginals(
+            node, inputs, data.offsets, self.units, self.sampling, workers,
+            self.states(data.experts, workers),
+        )  # fmt: skip
+        return Sampled(data.offsets, found, data.rows.unknown)
+
+    def scores(
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Sampled:
+        """The input encoded, and the marginals of its tokens."""
+        data = self.dataset(given, workers)
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.scored(data, workers, allowed)
+
+    def potentials(self, data: Observed, workers: Workers) -> tuple[Floats, Floats]:
+        """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""
+        node = np.zeros((int(data.offsets[-1]), len(self.labels)))
+        if len(self.weights):
+            node += table_scores(data.rows, self.weights, workers)
+        if self.base is not None:
+            found = self.base.marginals(self.base.scored(data.base, workers), workers)
+            node += tempered(found, self.gamma)
+        inputs = self.units.inputs
+        return node, table_scores(data.rows, inputs, workers) if len(inputs) else inputs
+
+    def states(self, data: Sequence[Dataset], workers: Workers) -> list[StateScores]:
+        """What the experts say of their input."""
+        return [own.scored(each, workers) for own, each in zip(self.experts, data, strict=True)]
+
+    def trace(self, sequence: Any) -> tuple[list[str], list[Floats]]:
+        """How the units fire along one sequence while it is sampled: labels, and a group each.
+
+        A group has an array [samples, R, n] of p(h = 1 | y), R its replicas.
+        """
+        given = as_input([sequence])
+        with Workers(1) as workers:
+            data = self.dataset(given, workers)
+            node, inputs = self.potentials(data, workers)
+            experts = self.states(data.experts, workers)
+            found = self.label(given, workers)[0]
+        return found, gibbs.trace(node, inputs, self.units, self.sampling, experts)
+
+    def decode(
+        self, scores: Sampled, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding."""
+        decoder = decoder or self.decoders[0]
+        self.check_decoder(decoder, beam)
+        codes = best_labels(scores.marginals, scores.offsets, self.constraints, decoder, workers)
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: Sampled, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return scores.marginals
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has unless told."""
+        return DECODERS
+
+    @property
+    def exact(self) -> bool:
+        """Never: the labellings are sampled."""
+        return False
+
+    @property
+    def active(self) -> int:
+        """How many weights are not zero."""
+        own = int(np.count_nonzero(self.weights)) + int(np.count_nonzero(self.units.vector))
+        inside: list[Model] = [*self.experts, *([] if self.base is None else [self.base])]
+        return own + sum(model.active for model in inside)
+
+    def pruned(self) -> RBMModel:
+        """Without features whose weights are all zero; predictions stay the same."""
+        used = np.zeros(self.features.n_features, np.bool_)
+        for table in (self.weights, self.units.inputs):
+            if len(table):
+                used |= table.any(axis=1)
+        none = np.zeros(self.features.n_edge_features, np.bool_)
+        return replace(
+            self,
+            features=self.features.keep(used, none),
+            weights=self.weights[used] if len(self.weights) else self.weights,
+            units=self.units.kept(used),
+            base=None if self.base is None else self.base.pruned(),
+            experts=tuple(own.pruned() for own in self.experts),
+        )
+
+
+def tempered(marginals: Floats, gamma: float) -> Floats:
+    """Scores of labels by the marginals of a model, to a power.
+
+    >>> np.exp(tempered(np.array([[0.64, 0.36]]), 0.5)).round(6)
+    array([[0.8, 0.6]])
+    """
+    return gamma * np.log(np.maximum(marginals, SMALLEST))

@@ -1,0 +1,197 @@
+"""Gender and animacy of words: counts of properties, from n-grams and from published files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from skipchain.errors import ParameterError, ReadError
+from skipchain.io.streams import numbered_lines
+from skipchain.resources.ngrams.pattern import Pattern
+from skipchain.resources.ngrams.store import NgramStore
+
+GENDERS = ("masculine", "feminine", "neutral", "plural")
+ANIMACIES = ("animate", "inanimate")
+PROPERTIES = (*GENDERS, *ANIMACIES)
+
+Counts = tuple[int, ...]  # of the six properties
+
+# What a pronoun tells of the noun that it stands for.
+MEANING = {
+    **dict.fromkeys(("his", "he", "himself"), "masculine"),
+    **dict.fromkeys(("her", "she", "herself"), "feminine"),
+    **dict.fromkeys(("its", "it", "itself"), "neutral"),
+    **dict.fromkeys(("their", "they", "themselves"), "plural"),
+    "who": "animate",
+    **dict.fromkeys(("which", "where", "when"), "inanimate"),
+}
+NOMINATIVE, POSSESSIVE = "*(he|she|it|they)", "*(his|her|its|their)"
+REFLEXIVE, RELATIVE = "*(himself|herself|itself|themselves)", "*(who|which|where|when)"
+BE, NOUN, CAPITAL = "(am|is|are|was|were|be)", "*<NN*>", "*<Cap>"
+EITHER, OUTSIDE = "*<NN*|Cap>", "!<IN|NN*|JJ*>"
+
+# The patterns: the target, which is T, with the words around it. One-word targets may be any noun,
+# longer ones are capitalised.
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "conjunction-possessive": (f"{EITHER} <CC> {POSSESSIVE}",),
+    "nominative-predicate": (
+        f"{NOMINATIVE} {BE} {NOUN}",
+        f"{NOMINATIVE} {BE} (a|an|the) {NOUN}",
+    ),
+    "verb-nominative": (f"{EITHER} <VB*> {NOMINATIVE}",),
+    "verb-possessive": (f"{EITHER} <VB*> {POSSESSIVE}",),
+    "verb-reflexive": (f"{EITHER} <VB*> {REFLEXIVE}",),
+    "relative-pronoun": (
+        f"{OUTSIDE} *<NN*|JJ*> , {RELATIVE}",
+        f"{OUTSIDE} *<NN*|JJ*> {RELATIVE}",
+    ),
+}
+LONGEST = 3  # words of a target
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyCounts:
+    """How often phrases were seen with each of `PROPERTIES`; with ``folded``, in lower case.
+
+    >>> counts = PropertyCounts("ours", {"john": (32, 0, 0, 0, 0, 0)}, folded=True)
+    >>> counts.of("John")
+    (32, 0, 0, 0, 0, 0)
+    """
+
+    name: str
+    table: Mapping[str, Counts]
+    folded: bool = False
+
+    def of(self, phrase: str) -> Counts | None:
+        """The counts of a phrase, or None where it was never seen."""
+        return self.table.get(phrase.lower() if self.folded else phrase)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @classmethod
+    def sum(cls, name: str, parts: Iterable[PropertyCounts]) -> PropertyCounts:
+        """The counts of all parts together; they must agree in how they are folded."""
+        table: dict[str, Counts] = {}
+        folded = set()
+        for part in parts:
+            folded.add(part.folded)
+            for phrase, own in part.table.items():
+                before = table.get(phrase)
+                table[phrase] = own if before is None else plus(before, own)
+        if len(folded) > 1:
+            raise ParameterError("counts in lower case cannot be summed with others")
+        return cls(name, table, folded == {True})
+
+
+def discover(store: NgramStore, names: Iterable[str] = tuple(PATTERNS)) -> list[PropertyCounts]:
+    """What each of the `PATTERNS` finds in a store, which must know parts of speech.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from skipchain.corpus import Corpus
+    >>> text = Corpus.of([["John", "and", "his", "dog", "slept"]],
+    ...                  pos=[["NNP", "CC", "PRP$", "NN", "VBD"]])
+    >>> with TemporaryDirectory() as folder:
+    ...     store = NgramStore.count([text], folder + "/store")
+    ...     discover(store, ["conjunction-possessive"])[0].of("John")
+    (1, 0, 0, 0, 0, 0)
+    """
+    found = []
+    with store.session() as session:
+        for name in names:
+            if name not in PATTERNS:
+                raise ParameterError(f"no pattern {name!r}; there are {', '.join(PATTERNS)}")
+            table: dict[str, list[int]] = {}
+            for text in PATTERNS[name]:
+                for size in range(1, LONGEST + 1):
+                    pattern = Pattern.parse(lengthened(text, size))
+                    if len(pattern) not in store.orders:
+                        continue
+                    for filler in session.query(pattern):
+                        pronoun, phrase = parted(filler.words, text)
+                        row = table.setdefault(phrase, [0] * len(PROPERTIES))
+                        row[PROPERTIES.index(MEANING[pronoun])] += filler.count
+            found.append(PropertyCounts(name, {own: tuple(row) for own, row in table.items()}))
+    return found
+
+
+def lengthened(text: str, size: int) -> str:
+    """The pattern for targets of so many words.
+
+    >>> lengthened("*<NN*|Cap> <CC> *(his|her)", 2)
+    '*<Cap> *<Cap> <CC> *(his|her)'
+    """
+    if size == 1:
+        return text
+    parts = text.split()
+    place = next(k for k, part in enumerate(parts) if part.startswith("*<"))
+    return " ".join([*parts[:place], *[CAPITAL] * size, *parts[place + 1 :]])
+
+
+def parted(words: tuple[str, ...], text: str) -> tuple[str, str]:
+    """Pronoun and target among the words that fill the slots."""
+    if text.startswith(NOMINATIVE):
+        return words[0], " ".join(words[1:])
+    return words[-1], " ".join(words[:-1])
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def read_gender_counts(path: str | Path) -> PropertyCounts:
+    """Counts by gender: a word, a tab, and masculine, feminine, neutral and plural with spaces.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "gender.txt").write_text("aaron\\t4322 143 41 63\\n")
+    ...     read_gender_counts(folder + "/gender.txt").of("Aaron")
+    (4322, 143, 41, 63, 0, 0)
+    """
+    table = {}
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        word, _, rest = line.partition("\t")
+        cells = rest.split()
+        if len(cells) != len(GENDERS) or not all(own.isdecimal() for own in cells):
+            raise ReadError(
+                "expected a word, a tab and four counts (masculine, feminine, neutral, plural), "
+                f"got {line[:60]!r}",
+                path=path, line=number,
+            )  # fmt: skip
+        table[word.lower()] = (*map(int, cells), 0, 0)
+    return PropertyCounts(Path(path).name, table, folded=True)
+
+
+def read_phrases(
+    lists: Iterable[tuple[str | Path, str]], name: str, weight: int = 10
+) -> PropertyCounts:
+    """Lists of phrases that have a property, a phrase a line, as if each were seen so often.
+
+    What stands behind a tab is left out, and so are lines that begin with ``#`` and a space.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "male.txt").write_text("John\\nAaron\\n")
+    ...     read_phrases([(folder + "/male.txt", "masculine")], "lists").of("Aaron")
+    (10, 0, 0, 0, 0, 0)
+    """
+    table: dict[str, Counts] = {}
+    for path, kind in lists:
+        if kind not in PROPERTIES:
+            raise ParameterError(f"no property {kind!r}; there are {', '.join(PROPERTIES)}")
+        own = tuple(weight * (kind == known) for known in PROPERTIES)
+        seen = set()
+        for _, line in numbered_lines(path):
+            phrase = line.partition("\t")[0].strip().lower()
+            if phrase and not phrase.startswith("# ") and phrase not in seen:
+                seen.add(phrase)
+                before = table.get(phrase)
+                table[phrase] = own if before is None else plus(before, own)
+    return PropertyCounts(name, table, folded=True)
+
+
+def plus(a: Counts, b: Counts) -> Counts:
+    """The sum of two rows."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))

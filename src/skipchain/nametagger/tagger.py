@@ -1,0 +1,224 @@
+"""Persons in text without labelled data: by gender and animacy of the words of their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+
+from skipchain.corpus.corpus import Corpus
+from skipchain.corpus.schemes import Spans, encode
+from skipchain.metrics.score import Score
+from skipchain.nametagger.candidates import (
+    INITIAL,
+    Span,
+    is_shouted,
+    name_candidates,
+    nominal_candidates,
+)
+from skipchain.nametagger.contexts import Contexts
+from skipchain.nametagger.evidence import Evidence
+from skipchain.nametagger.wordlists import ADDRESSES, plain
+
+LONGEST = 5  # words of a name in a headline
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A span of tokens, its words, and what speaks for a person.
+
+    ``name`` is None where nothing is known of the words; ``context`` are the log odds of the place;
+    ``addressed`` tells of a *Mr.* before it.
+    """
+
+    span: Span
+    words: tuple[str, ...]
+    name: float | None
+    context: float = 0.0
+    addressed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The candidates of a document, and its headlines: where each begins, and its words."""
+
+    candidates: tuple[Candidate, ...]
+    headlines: tuple[tuple[int, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NameTagger:
+    """Finds persons by what ``evidence`` knows of names.
+
+    A candidate is a person if its score, with ``weight`` times the log odds of its ``contexts``, is
+    above the ``threshold``; one that nothing is known of has the score of 0 where there are
+    contexts, else it is none. ``common`` are words that begin sentences and are no names.
+
+    With ``document``, the same name has the same answer everywhere in a document (contexts are
+    averaged); a name that was found makes persons of its last word alone, and of its words in
+    headlines; and an address such as *Mr.* before a name makes a person of it.
+
+    >>> from skipchain.nametagger.gender import PropertyCounts
+    >>> table = {"ada": (0, 9, 0, 0, 0, 0), "oslo": (0, 0, 9, 0, 0, 0)}
+    >>> known = PropertyCounts("ours", table, folded=True)
+    >>> tagger = NameTagger(Evidence((known,)))
+    >>> corpus = Corpus.of(["Ada Lee left Oslo .".split(), "Lee slept .".split()])
+    >>> tagger.predict(corpus).spans().tolist()
+    [(0, 2, 'PER'), (5, 6, 'PER')]
+    """
+
+    evidence: Evidence
+    threshold: float = 0.0
+    document: bool = True
+    contexts: Contexts | None = None
+    weight: float = 0.5
+    common: frozenset[str] = frozenset()
+    label: str = "PER"
+
+    def predict(self, corpus: Corpus) -> Corpus:
+        """The corpus with the persons as labels, in iob2."""
+        spans = [(a, b, self.label) for a, b in self.spans(corpus)]
+        labels = encode(Spans.of(spans), corpus.sentences, "iob2")
+        return corpus.with_labels(labels, "iob2")
+
+    def spans(self, corpus: Corpus) -> list[Span]:
+        """The persons, as tokens of the corpus."""
+        return [span for document in self.documents(corpus) for span in self.persons(document)]
+
+    def nominals(self, words: Sequence[str]) -> list[Span]:
+        """Nouns of a sentence that mean persons, such as *writer*; the longest at each place."""
+        found: list[Span] = []
+        for start, stop in sorted(nominal_candidates(words), key=lambda own: (own[0], -own[1])):
+            score = self.evidence.score(" ".join(words[start:stop]))
+            free = not found or start >= found[-1][1]
+            if free and score is not None and score > self.threshold:
+                found.append((start, stop))
+        return found
+
+    # Candidates ---------------------------------------------------------------------------------
+
+    def documents(self, corpus: Corpus) -> list[Document]:
+        """The candidates of every document with what speaks for them; no threshold decides."""
+        words = corpus.words.tolist()
+        found = []
+        for first, last in pairwise(corpus.documents.tolist()):
+            candidates: list[Candidate] = []
+            headlines = []
+            for start, stop in pairwise(corpus.sentences[first : last + 1].tolist()):
+                own = words[start:stop]
+                if is_shouted(own):
+                    headlines.append((start, tuple(own)))
+                candidates += self._candidates(own, start)
+            found.append(Document(tuple(candidates), tuple(headlines)))
+        return found
+
+    def _candidates(self, words: list[str], offset: int) -> Iterator[Candidate]:
+        for a, b in name_candidates(words, self.ordinary):
+            name = tuple(words[a:b])
+            place = 0.0 if self.contexts is None else self.contexts.score(words, (a, b))
+            addressed = a > 0 and plain(words[a - 1]) in ADDRESSES
+            yield Candidate(
+                (offset + a, offset + b), name, self.evidence.match(name), place, addressed
+            )
+
+    def ordinary(self, word: str, alone: bool) -> bool:
+        """Whether a word that begins a sentence is no name; a known one may begin a longer name."""
+        if word.lower() not in self.common:
+            return False
+        score = self.evidence.score(word)
+        return alone or score is None or score <= 0
+
+    def total(self, candidate: Candidate, place: float) -> float:
+        """The score of a candidate whose contexts have these log odds."""
+        if self.contexts is None:
+            return -math.inf if candidate.name is None else candidate.name
+        return (candidate.name or 0.0) + self.weight * place
+
+    # Decisions ----------------------------------------------------------------------------------
+
+    def persons(self, document: Document) -> list[Span]:
+        """The candidates that are persons, by their scores and by each other."""
+        candidates = document.candidates
+        if not self.document:
+            return [own.span for own in candidates if self.total(own, own.context) > self.threshold]
+        places: dict[tuple[str, ...], list[float]] = {}
+        for own in candidates:
+            places.setdefault(own.words, []).append(own.context)
+        sure = {
+            own.words
+            for own in candidates
+            if own.addressed
+            or self.total(own, sum(places[own.words]) / len(places[own.words])) > self.threshold
+        }
+        lasts = {name[-1] for name in sure if len(name) > 1}
+        names = sure | {(last,) for last in lasts}
+        found = [
+            own.span
+            for own in candidates
+            if own.words in names or (INITIAL.fullmatch(own.words[0]) and own.words[-1] in lasts)
+        ]
+        loud = {tuple(word.upper() for word in name) for name in names}
+        for start, words in document.headlines:
+            found += within(words, loud, start)
+        return sorted(found)
+
+    # Learning without labels, and choosing with some --------------------------------------------
+
+    def bootstrapped(self, corpora: Sequence[Corpus], rounds: int = 1) -> NameTagger:
+        """The tagger with contexts learnt from raw text, by its own decisions there, in rounds.
+
+        In the first round only candidates that something is known of count, in later ones all.
+        """
+        tagger = replace(self, contexts=None)
+        for number in range(rounds):
+            cases = [case for corpus in corpora for case in tagger._cases(corpus, number == 0)]
+            tagger = replace(self, contexts=Contexts.learn(cases))
+        return tagger
+
+    def _cases(self, corpus: Corpus, known: bool) -> Iterator[tuple[Sequence[str], Span, float]]:
+        words = corpus.words.tolist()
+        bounds = iter(pairwise(corpus.sentences.tolist()))
+        start = stop = 0
+        for document in self.documents(corpus):
+            persons = set(self.persons(document))
+            for own in document.candidates:
+                while own.span[0] >= stop:
+                    start, stop = next(bounds)
+                if known and own.name is None and own.span not in persons:
+                    continue
+                span = own.span[0] - start, own.span[1] - start
+                yield words[start:stop], span, float(own.span in persons)
+
+    def tuned(
+        self, corpus: Corpus, thresholds: Iterable[float], weights: Iterable[float] = ()
+    ) -> NameTagger:
+        """The tagger with the threshold, and the weight, of the best F1 on a labelled corpus."""
+        gold = {(a, b) for a, b, kind in corpus.spans().tolist() if kind == self.label}
+        documents = self.documents(corpus)
+        settings = list(product((*weights,) or (self.weight,), thresholds))
+        best, best_f1 = self, -1.0
+        for weight, threshold in settings:
+            tagger = replace(self, threshold=threshold, weight=weight)
+            found = {span for document in documents for span in tagger.persons(document)}
+            f1 = Score(len(gold), len(found), len(gold & found)).f1
+            if f1 > best_f1:
+                best, best_f1 = tagger, f1
+        return best
+
+
+def within(words: Sequence[str], names: set[tuple[str, ...]], offset: int) -> list[Span]:
+    """Where names stand in words, the longest first, none inside another.
+
+    >>> within(["A", "B", "A"], {("A",), ("A", "B")}, 10)
+    [(10, 12), (12, 13)]
+    """
+    found = []
+    k = 0
+    while k < len(words):
+        sizes = (size for size in range(LONGEST, 0, -1) if tuple(words[k : k + size]) in names)
+        size = next((own for own in sizes if k + own <= len(words)), 0)
+        if size:
+            found.append((offset + k, offset + k + size))
+        k += max(size, 1)
+    return found

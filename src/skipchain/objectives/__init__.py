@@ -1,1 +1,0 @@
-"""Losses with their gradients, as functions of a parameter vector."""

@@ -1,0 +1,1 @@
+"""Tables, Markdown and pictures that all reports share; what is measured stands elsewhere."""

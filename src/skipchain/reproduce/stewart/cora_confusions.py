@@ -1,0 +1,94 @@
+"""Which fields of references are taken for which: Tables A.3 to A.6 beside what was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.metrics.token import TokenScores
+from skipchain.report import markdown
+from skipchain.report.pictures import Picture
+from skipchain.reproduce.labelling import Results
+from skipchain.reproduce.plots import confusions
+from skipchain.reproduce.run import spread
+from skipchain.reproduce.stewart.cora_published import CONFUSION_TABLES, FIELDS, confusion
+from skipchain.reproduce.table import Row
+
+Integers = NDArray[np.int64]
+
+LARGEST = 3  # of the published confusions of a system
+LEAST = 0.5  # per cent that are shown
+
+
+def confusion_rows(table: str, results: Results) -> list[Row]:
+    """The largest published confusions of each system, in percent of a field's tokens."""
+    names = list(FIELDS.values())
+    rows = []
+    for system, number in _tables(results).items():
+        published = confusion(system)
+        wrong = np.where(np.eye(len(names), dtype=bool), 0, published)
+        shares, own = percent(published), [percent(each) for each in measured(results, system)]
+        for place in np.argsort(-wrong, axis=None, kind="stable")[:LARGEST].tolist():
+            gold, found = divmod(place, len(names))
+            values = [float(each[gold, found]) for each in own]
+            metric = f"{number}: {names[gold]} taken for {names[found]}"
+            rows.append(Row(table, system, metric, float(shares[gold, found]), *spread(values)))
+    return rows
+
+
+def matrices(results: Results) -> tuple[str, ...]:
+    """Every table as Markdown, published and measured in percent of a field's tokens."""
+    sections = []
+    for system, number in _tables(results).items():
+        published, own = percent(confusion(system)), percent(total(results, system))
+        body = [
+            [f"**{name}**", *map(_cell, published[k].tolist(), own[k].tolist())]
+            for k, name in enumerate(FIELDS)
+        ]
+        sections.append(
+            f"Table {number}, {system}: what tokens of each field (a row) are taken for, in "
+            f"percent, published / measured.\n\n{markdown.table(['', *FIELDS], body)}"
+        )
+    return tuple(sections)
+
+
+def picture(results: Results) -> Picture:
+    """What was measured, a panel a system."""
+    names, scores = tuple(FIELDS), {}
+    for system in _tables(results):
+        scores[system] = TokenScores(names, total(results, system), 0, 0)
+    return confusions(scores, "What tokens of each field are taken for, all splits together")
+
+
+def measured(results: Results, system: str) -> list[Integers]:
+    """The confusions of each split, in the order of the published tables. [L, L] each"""
+    found = []
+    for own in results.by_system[system]:
+        number = {name: k for k, name in enumerate(own.tokens.labels)}
+        places = np.array([number.get(name, -1) for name in FIELDS.values()])
+        there = places >= 0
+        table = np.zeros((len(places), len(places)), np.int64)
+        table[np.ix_(there, there)] = own.tokens.confusion[np.ix_(places[there], places[there])]
+        found.append(table)
+    return found
+
+
+def total(results: Results, system: str) -> Integers:
+    """The confusions of all splits together. [L, L]"""
+    found: Integers = np.sum(measured(results, system), axis=0)
+    return found
+
+
+def percent(table: Integers) -> NDArray[np.float64]:
+    """Rows that sum to 100."""
+    shares: NDArray[np.float64] = 100.0 * table / np.maximum(table.sum(axis=1), 1)[:, None]
+    return shares
+
+
+def _tables(results: Results) -> dict[str, str]:
+    """The tables of the systems that were measured."""
+    return {own: number for own, number in CONFUSION_TABLES.items() if own in results.by_system}
+
+
+def _cell(published: float, own: float) -> str:
+    return "" if max(published, own) < LEAST else f"{published:.0f} / {own:.0f}"

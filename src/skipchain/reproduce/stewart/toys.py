@@ -1,0 +1,157 @@
+"""What the three toy problems of Stewart's thesis share: systems, data sets, and their training."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from skipchain.corpus import Corpus
+from skipchain.datasets.synthetic.problem import Inputs, Labels, Problem
+from skipchain.models.base.estimator import Labeller
+from skipchain.models.chain.crf import CRF
+from skipchain.models.chain.maxent import MaxEnt
+from skipchain.models.chain.memm import MEMM
+from skipchain.models.rbm.model import RBMModel
+from skipchain.models.rbm.plots import trace_picture, weight_pictures
+from skipchain.report.pictures import Picture
+from skipchain.reproduce.labelling import Results, labelled
+from skipchain.reproduce.run import Run
+
+SOURCE = "Stewart, Structure Learning in Sequential Data (thesis, Toronto, 2005)"
+SEEDS = (100, 101, 102, 103, 104)
+SIGMA = 10.0
+NOTE = (
+    "The data are drawn anew from generators written after the description, with seeds that played "
+    "no part in the choice of any setting. measured is the mean over the data sets, low and high "
+    "are the worst and the best. The published figures are those of one data set."
+)
+TIMES = (
+    "Seconds to train: ours are those of all restarts together on the cores that there are, the "
+    "published ones of a single run in MATLAB in 2005."
+)
+_FEW = 5  # sequences to compile with
+
+
+def l2_of(sigma: float) -> float:
+    """The penalty on Σw² of a Gaussian prior of width sigma.
+
+    >>> l2_of(10.0)
+    0.005
+    """
+    return 1.0 / (2.0 * sigma**2)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """An estimator with its settings.
+
+    ``words`` gives it the inputs as words, from which features of label pairs can be made, instead
+    of numbers. ``start`` names a system whose model it begins with: the time of that counts.
+    """
+
+    estimator: Callable[..., Labeller]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    words: bool = False
+    start: str | None = None
+
+    def make(self, threads: int | None) -> Labeller:
+        """The estimator, not fitted yet."""
+        return self.estimator(**{"encoding": None, "threads": threads, **self.settings})
+
+    def given(self, x: Inputs) -> Any:
+        """Inputs as the estimator wants them."""
+        return Corpus.of([spelt(own) for own in x]) if self.words else x
+
+
+_OBSERVED = {
+    "features": "words", "optimiser": "lbfgs", "l2": l2_of(SIGMA),
+    "tolerance": 1e-6, "period": 1,
+}  # fmt: skip
+OBSERVED = {
+    "LR": System(MaxEnt, _OBSERVED, words=True),
+    "MEMM": System(MEMM, {**_OBSERVED, "dependent": True}, words=True),
+    "IMEMM": System(MEMM, _OBSERVED, words=True),
+    "CRF": System(CRF, {**_OBSERVED, "dependent": True}, words=True),
+    "ICRF": System(CRF, _OBSERVED, words=True),
+}
+"""The models without hidden variables; in MEMM and CRF all features go with pairs of labels."""
+
+
+def spelt(x: Any) -> list[str]:
+    """The rows of an array of zeros and ones as text: the numbers of the columns with ones.
+
+    >>> spelt(np.array([[0, 1, 1], [1, 0, 0]]))
+    ['x1 x2', 'x0']
+    """
+    return [" ".join(f"x{column}" for column in np.flatnonzero(row)) for row in x]
+
+
+class Trainer:
+    """Trains systems on one data set after the other, and keeps what became of them."""
+
+    def __init__(self, name: str, systems: Mapping[str, System], run: Run) -> None:
+        self.name, self.systems, self.run = name, systems, run
+        self._compiled: set[str] = set()
+
+    def train(
+        self,
+        seed: int,
+        problem: Problem,
+        results: Results,
+        known: Results | None = None,
+        others: Callable[[Labels], Mapping[str, float]] = lambda found: {},
+    ) -> dict[str, Labeller]:
+        """Fit every system to a problem, and add what it makes of the test data to ``results``.
+
+        ``known`` gets what it makes of the training data, and ``others`` are further figures.
+        """
+        fitted: dict[str, Labeller] = {}
+        seconds: dict[str, float] = {}
+        for name, system in self.systems.items():
+            self.run.say(f"{self.name}: data set {seed}, {name}")
+            own, spent = self.fit(name, problem, fitted, seconds)
+            fitted[name], seconds[name] = own, spent
+            found = own.predict(system.given(problem.test_x))
+            results.add(name, labelled(problem.test_y, found, spent, others(found)))
+            if known is not None:
+                found = own.predict(system.given(problem.train_x))
+                known.add(name, labelled(problem.train_y, found, spent))
+        return fitted
+
+    def fit(
+        self,
+        name: str,
+        problem: Problem,
+        fitted: Mapping[str, Labeller],
+        seconds: Mapping[str, float],
+    ) -> tuple[Labeller, float]:
+        """One system fitted to a problem, and how long that took (compiling left out)."""
+        system = self.systems[name]
+        given, start = system.given(problem.train_x), system.start
+        if name not in self._compiled:
+            few = system.given(problem.train_x[:_FEW])
+            system.make(self.run.threads).shortened().fit(few, problem.train_y[:_FEW]).predict(few)
+            self._compiled.add(name)
+        estimator = system.make(self.run.threads)
+        began = time.perf_counter()
+        estimator.fit(given, problem.train_y, start=None if start is None else fitted[start])
+        spent = time.perf_counter() - began
+        return estimator, spent + (0.0 if start is None else seconds[start])
+
+
+def unit_pictures(name: str, fitted: Labeller, sequence: Any = None) -> list[Picture]:
+    """What a system's label features look for, and where they fire along a sequence."""
+    model = cast(RBMModel, fitted.fitted)
+    found = [
+        *weight_pictures(model),
+        *([] if sequence is None else [trace_picture(model, sequence)]),
+    ]
+    file = re.sub(r"\W+", "", name).lower()
+    return [
+        replace(own, name=f"{file}-{own.name}", caption=f"{name}: {own.caption}") for own in found
+    ]

@@ -1,0 +1,151 @@
+"""The n-grams of text, counted in chunks that go to disk, and merged there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count as numbers
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.corpus import Corpus, offsets_of
+from skipchain.io.detect import by_content, by_ending
+from skipchain.io.files import check_text
+from skipchain.io.formats import read
+from skipchain.io.streams import BLOCK, text_blocks
+from skipchain.io.text import parse_plain
+from skipchain.resources.ngrams.duck import quoted
+from skipchain.resources.ngrams.manifest import Part
+from skipchain.resources.ngrams.pattern import END, START
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Integers = NDArray[np.int64]
+
+TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
+
+
+def read_blocks(
+    path: str | Path, format: str | None = None, columns: tuple[str, ...] | None = None
+) -> Iterator[Corpus]:
+    """A file as corpora: plain text block by block, other formats as a whole."""
+    format = format or by_ending(path)
+    if format not in (None, "text"):
+        yield read(path, format, columns=columns)
+        return
+    for number, text in enumerate(text_blocks(path, BLOCK)):
+        if number == 0:
+            check_text(text, path)
+            if (format or by_content(text, path)) != "text":
+                yield read(path, format, columns=columns)
+                return
+        if text.strip():
+            yield parse_plain(text, path)
+
+
+class Tally:
+    """Counts n-grams of corpora; what it has counted lies in Parquet files of a folder."""
+
+    def __init__(self, database: DuckDBPyConnection, folder: Path, orders: int) -> None:
+        self._database = database
+        self._folder = folder
+        self._numbers = numbers()
+        self.orders = orders
+        self.total = dict.fromkeys(range(1, orders + 1), 0)
+
+    def add(self, corpus: Corpus) -> None:
+        """Count the n-grams of a corpus, and its parts of speech where it has any."""
+        words = np.array([*corpus.words.values, START, END], object)
+        codes, offsets = padded(corpus)
+        for order, (firsts, counts) in enumerate(ngrams(codes, offsets, self.orders), 1):
+            columns = {f"w{k + 1}": words[codes[firsts + k]] for k in range(order)}
+            self.write(order, {**columns, "count": counts})
+        self.add_tags(corpus)
+
+    def add_tags(self, corpus: Corpus, labels: bool = False) -> bool:
+        """Count the parts of speech of words; whether there were any.
+
+        They are columns of their own, or else the ``labels``, where these mark no spans.
+        """
+        found = [corpus.columns[name] for name in TAGS if name in corpus.columns]
+        if corpus.labelled and corpus.scheme is None and (labels or "xpos" in corpus.columns):
+            found.append(corpus.labels)
+        for column in found:
+            width = len(column.values) + 1
+            keys = corpus.words.codes.astype(np.int64) * width + column.codes
+            pairs, counts = np.unique(keys, return_counts=True)
+            words = np.array([*corpus.words.values, ""], object)[pairs // width]
+            tags = np.array([*column.values, ""], object)[pairs % width]
+            self.write("tags", {"word": words, "tag": tags, "count": counts})
+        return bool(found)
+
+    def write(self, kind: int | str, columns: dict[str, Any]) -> None:
+        """One file of counts, of n-grams of an order or of tags."""
+        if not len(columns["count"]):
+            return
+        if isinstance(kind, int):
+            self.total[kind] = self.total.get(kind, 0) + int(np.sum(columns["count"]))
+        path = self._folder / f"chunk-{kind}-{next(self._numbers)}.parquet"
+        self._database.register("chunk", columns)
+        self._database.execute(f"COPY chunk TO {quoted(str(path))} (FORMAT parquet)")
+        self._database.unregister("chunk")
+
+    def merge(self, kind: int | str, target: Path, min_count: int = 1) -> Part | None:
+        """Sum the counts of a kind into one sorted file; None where nothing was counted."""
+        chunks = sorted(self._folder.glob(f"chunk-{kind}-*.parquet"))
+        if not chunks:
+            return None
+        keys = "word, tag" if kind == "tags" else ", ".join(f"w{k + 1}" for k in range(int(kind)))
+        sources = ", ".join(quoted(str(chunk)) for chunk in chunks)
+        self._database.execute(
+            f"COPY (SELECT {keys}, CAST(sum(count) AS BIGINT) AS count "
+            f"FROM read_parquet([{sources}]) GROUP BY {keys} HAVING sum(count) >= {min_count} "
+            f"ORDER BY {keys}) TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        for chunk in chunks:
+            chunk.unlink()
+        rows, kept = self._database.execute(
+            f"SELECT count(*), coalesce(sum(count), 0) FROM {quoted(str(target))}"
+        ).fetchall()[0]
+        total = self.total[kind] if isinstance(kind, int) else int(kept)
+        return Part(target.name, int(rows), total, target.stat().st_size)
+
+
+def padded(corpus: Corpus) -> tuple[Integers, Integers]:
+    """Codes of words with a mark before and behind each sentence ``[N + 2 M]``, and offsets."""
+    size = len(corpus.words.values)
+    lengths = np.diff(corpus.sentences)
+    lengths = lengths[lengths > 0]
+    offsets = offsets_of(lengths + 2)
+    codes = np.full(int(offsets[-1]), size, np.int64)
+    codes[offsets[1:] - 1] = size + 1
+    inner = np.ones(len(codes), bool)
+    inner[offsets[:-1]] = inner[offsets[1:] - 1] = False
+    codes[inner] = corpus.words.codes
+    return codes, offsets
+
+
+def ngrams(codes: Integers, offsets: Integers, orders: int) -> Iterator[tuple[Integers, Integers]]:
+    """For each order from 1 on: where each distinct n-gram stands first, and how often it occurs.
+
+    An n-gram of order k is numbered by those of order k − 1 and its last word.
+
+    >>> found = list(ngrams(np.array([5, 6, 5, 6]), np.array([0, 4]), 2))
+    >>> [(firsts.tolist(), counts.tolist()) for firsts, counts in found]
+    [([0, 1], [2, 2]), ([0, 1], [2, 1])]
+    """
+    ends = np.repeat(offsets[1:], np.diff(offsets))  # [N], where the sentence of a token ends
+    places = np.arange(len(codes))
+    ids = np.zeros(len(codes), np.int64)
+    width = int(codes.max(initial=0)) + 1
+    for order in range(1, orders + 1):
+        places = places[places + order <= ends[places]]
+        keys = ids[places] * width + codes[places + order - 1]
+        _, firsts, inverse, counts = np.unique(
+            keys, return_index=True, return_inverse=True, return_counts=True
+        )
+        ids[places] = inverse
+        yield places[firsts], counts

@@ -1,0 +1,324 @@
+"""A store of n-gram counts: Parquet files in a folder, one an order, asked through DuckDB."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from skipchain.corpus.corpus import Corpus, plural
+from skipchain.errors import ParameterError, ReadError, SkipchainError
+from skipchain.resources.ngrams.counting import Tally, read_blocks
+from skipchain.resources.ngrams.duck import MEMORY, connection, imported, quoted
+from skipchain.resources.ngrams.importing import LONGEST, add_counts
+from skipchain.resources.ngrams.manifest import FILE, Manifest
+from skipchain.resources.ngrams.pattern import Pattern, PatternError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Watch = Callable[[str, int], None]  # a source, and how many tokens were counted since last time
+
+
+def unwatched(source: str, tokens: int) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filler:
+    """Words that fill the slots of a pattern, and how often they do."""
+
+    words: tuple[str, ...]
+    count: int
+
+    @property
+    def text(self) -> str:
+        """The words with spaces between."""
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True, slots=True)
+class NgramStore:
+    """Counts of n-grams in a folder.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> text = Corpus.of(["he died in a car accident".split(), "she died in an accident".split(),
+    ...                   "they died in a car accident".split()])
+    >>> with TemporaryDirectory() as folder:
+    ...     store = NgramStore.count([text], folder + "/store", orders=5)
+    ...     store.query("died in (a|an) * accident")
+    [Filler(words=('car',), count=2)]
+    """
+
+    path: Path
+    manifest: Manifest
+    memory: str = MEMORY
+
+    @classmethod
+    def open(cls, path: str | Path, *, memory: str = MEMORY) -> NgramStore:
+        """The store in that folder; a `ReadError` names the file that is missing or damaged."""
+        return cls(Path(path), Manifest.read(Path(path)), memory)
+
+    @classmethod
+    def count(
+        cls,
+        sources: Iterable[str | Path | Corpus],
+        path: str | Path,
+        *,
+        orders: int = 5,
+        min_count: int = 1,
+        tags: Iterable[str | Path | Corpus] = (),
+        format: str | None = None,
+        columns: tuple[str, ...] | None = None,
+        overwrite: bool = False,
+        memory: str = MEMORY,
+        watch: Watch = unwatched,
+    ) -> NgramStore:
+        """Count the n-grams of texts and corpora, of the orders 1 to ``orders``.
+
+        Plain text is read in blocks, and counts go to disk after each, so that the text may be
+        larger than memory. Rarer n-grams than ``min_count`` are left out. Parts of speech are
+        counted, too, where a corpus has a column of them; ``tags`` are corpora for this alone.
+        """
+        check_whole("orders", orders, LONGEST)
+        check_whole("min_count", min_count)
+        with building(path, overwrite, memory) as (tally, finish):
+            tally.orders = orders
+            origin = []
+            for source in sources:
+                origin.append(named(source))
+                for corpus in corpora(source, format, columns):
+                    tally.add(corpus)
+                    watch(origin[-1], corpus.n_tokens)
+            for source in tags:
+                read = corpora(source, format, columns)
+                found = [tally.add_tags(corpus, labels=True) for corpus in read]
+                if not any(found):
+                    raise ReadError(
+                        "no column of parts of speech (pos, xpos or upos) in it; name the columns "
+                        "with --columns",
+                        path=named(source),
+                    )
+            finish(min_count, origin)
+        return cls.open(path, memory=memory)
+
+    @classmethod
+    def load(
+        cls,
+        files: Sequence[str | Path],
+        path: str | Path,
+        *,
+        min_count: int = 1,
+        overwrite: bool = False,
+        memory: str = MEMORY,
+        watch: Watch = unwatched,
+    ) -> NgramStore:
+        """A store of counts that were published, by files; see `read_counts` for their form."""
+        check_whole("min_count", min_count)
+        with building(path, overwrite, memory) as (tally, finish):
+            for file in files:
+                add_counts(tally, file)
+                watch(named(file), 1)
+            finish(min_count, [named(file) for file in files])
+        return cls.open(path, memory=memory)
+
+    @property
+    def orders(self) -> tuple[int, ...]:
+        """The orders that the store has."""
+        return tuple(sorted(self.manifest.orders))
+
+    def query(self, pattern: str | Pattern, limit: int | None = None) -> list[Filler]:
+        """The words that fill the slots of a pattern, commonest first; see `Pattern`."""
+        with self.session() as session:
+            return session.query(pattern, limit)
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """The store opened once for many queries."""
+        with TemporaryDirectory() as spill, connection(self.memory, Path(spill)) as database:
+            source = self.path / self.manifest.tags.file if self.manifest.tags else None
+            if source is not None:
+                with naming(source):
+                    database.execute(
+                        "CREATE TEMP TABLE tags AS SELECT word, tag, count, "
+                        "count / sum(count) OVER (PARTITION BY word) AS share "
+                        f"FROM {quoted(str(source))}"
+                    )
+            yield Session(self, database)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A store and a connection to ask it by."""
+
+    store: NgramStore
+    database: DuckDBPyConnection
+
+    def query(self, pattern: str | Pattern, limit: int | None = None) -> list[Filler]:
+        """The words that fill the slots of a pattern, commonest first."""
+        own = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
+        self.check(own)
+        sql = own.select(self.source(len(own)))
+        if limit is not None:
+            check_whole("limit", limit)
+            sql += f" LIMIT {limit}"
+        return [Filler(tuple(row[:-1]), row[-1]) for row in self.rows(sql, len(own))]
+
+    def source(self, order: int) -> str:
+        """The n-grams of an order, as SQL names them."""
+        return quoted(str(self.store.path / self.store.manifest.orders[order].file))
+
+    def rows(self, sql: str, order: int) -> list[tuple[Any, ...]]:
+        """The rows of any query; ``order`` tells which file is damaged where it fails."""
+        with naming(self.store.path / self.store.manifest.orders[order].file):
+            return self.database.execute(sql).fetchall()
+
+    def check(self, pattern: Pattern) -> None:
+        """Refuse a pattern that the store cannot answer."""
+        orders = self.store.orders
+        if len(pattern) not in orders:
+            raise PatternError(
+                f"the pattern {pattern.text!r} has {plural(len(pattern), 'word')}, but "
+                f"{self.store.path} has n-grams of {', '.join(map(str, orders))}"
+            )
+        if not pattern.tags:
+            return
+        if self.store.manifest.tags is None:
+            raise PatternError(
+                f"the pattern {pattern.text!r} asks for parts of speech, but {self.store.path} "
+                "knows none; count it with --tags CORPUS, or is the class <Cap>, <UPPER>, <lower>, "
+                "<num> or <punct> meant?"
+            )
+        known = [
+            row[0] for row in self.database.execute("SELECT DISTINCT tag FROM tags").fetchall()
+        ]
+        for name in pattern.tags:
+            prefix = name.removesuffix("*")
+            if not any(tag == name or (prefix != name and tag.startswith(prefix)) for tag in known):
+                raise PatternError(
+                    f"there is no class <{name}> in {self.store.path}; there are Cap, UPPER, "
+                    f"lower, num, punct, {', '.join(sorted(known))}"
+                )
+
+
+def common_words(store: NgramStore) -> frozenset[str]:
+    """Words that are written with a small letter at least as often as with a capital one.
+
+    Those that are never written with a capital are left out.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> text = Corpus.of([["The", "cat", "saw", "the", "cat"], ["Ada", "saw"]])
+    >>> with TemporaryDirectory() as folder:
+    ...     sorted(common_words(NgramStore.count([text], folder + "/store", orders=1)))
+    ['the']
+    """
+    with store.session() as session:
+        if 1 not in store.orders:
+            raise PatternError(f"{store.path} has no 1-grams, which tell how words are written")
+        return frozenset(word.lower() for (word,) in session.rows(capitals(session), 1))
+
+
+def capitals(session: Session) -> str:
+    """The query for capitalised words that are commoner without their capital."""
+    return (
+        f"SELECT a.w1 FROM {session.source(1)} a JOIN {session.source(1)} b "
+        "ON b.w1 = lower(a.w1) AND a.w1 <> b.w1 WHERE b.count >= a.count"
+    )
+
+
+# Building ----------------------------------------------------------------------------------------
+
+Finish = Callable[[int, list[str]], None]
+
+
+@contextmanager
+def building(path: str | Path, overwrite: bool, memory: str) -> Iterator[tuple[Tally, Finish]]:
+    """A tally, and what to call when all is counted; the store takes its name at the very end."""
+    target = Path(os.path.realpath(path))
+    check_folder(target, path, overwrite)
+    duckdb = imported()
+    temporary = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
+    try:
+        temporary.mkdir(parents=True)
+        with connection(memory, temporary) as database:
+            tally = Tally(database, temporary, 0)
+
+            def finish(min_count: int, origin: list[str]) -> None:
+                parts = {}
+                for order in sorted(tally.total):
+                    part = tally.merge(order, temporary / f"{order}.parquet", min_count)
+                    if part is not None:
+                        parts[order] = part
+                if not parts:
+                    raise SkipchainError(f"nothing to count: there is no word in {origin or 'it'}")
+                tags = tally.merge("tags", temporary / "tags.parquet")
+                Manifest(parts, min_count, tuple(origin), tags).write(temporary)
+
+            yield tally, finish
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(temporary, target)
+    except (OSError, duckdb.Error) as error:
+        detail = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
+    """Refuse a folder that is no store, and a store that shall stay, before any work is done."""
+    if any(sign in str(target) for sign in "*?["):
+        raise SkipchainError(
+            f"cannot write {path}: DuckDB takes *, ? and [ in a path for patterns; name another"
+        )
+    if not target.exists():
+        if not target.parent.is_dir():
+            raise SkipchainError(
+                f"cannot write {path}: there is no folder {target.parent}; make it first"
+            )
+        return
+    if not (target / FILE).exists():
+        raise SkipchainError(f"cannot write {path}: it exists and is no n-gram store")
+    if not overwrite:
+        raise SkipchainError(
+            f"{path} exists already; use --overwrite (overwrite=True) to replace it"
+        )
+
+
+def corpora(
+    source: str | Path | Corpus, format: str | None, columns: tuple[str, ...] | None
+) -> Iterator[Corpus]:
+    """The corpora of a source."""
+    if isinstance(source, Corpus):
+        yield source
+    else:
+        yield from read_blocks(source, format, columns)
+
+
+def named(source: str | Path | Corpus) -> str:
+    """The source as a manifest and errors name it."""
+    return repr(source) if isinstance(source, Corpus) else str(source)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of the database as errors that name the file."""
+    duckdb = imported()
+    try:
+        yield
+    except duckdb.Error as error:
+        raise ReadError(
+            f"cannot be read ({str(error).splitlines()[0]}); count the store again", path=path
+        ) from None
+
+
+def check_whole(name: str, value: int, largest: int | None = None) -> None:
+    """Refuse what is not a whole number from 1 on."""
+    if not isinstance(value, int) or value < 1 or (largest is not None and value > largest):
+        wanted = "from 1 on" if largest is None else f"from 1 to {largest}"
+        raise ParameterError(f"{name}: expected a whole number {wanted}, got {value!r}")

@@ -1,0 +1,147 @@
+"""Word vectors, as word2vec and GloVe write them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skipchain.corpus.column import Column, frozen
+from skipchain.corpus.corpus import Corpus
+from skipchain.errors import ReadError
+from skipchain.features.numbers import MISSING, NotANumber, read_numbers
+from skipchain.features.strings import Strings
+from skipchain.io.files import check_text, read_text, shown
+from skipchain.resources.clusters import UNKNOWN, look_up
+
+BATCH = 20_000  # lines that are read at once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vectors:
+    """W numbers for each of V words.
+
+    >>> vectors = Vectors.of({"cat": [0.5, -1.0], "dog": [0.25, -2.0]})
+    >>> vectors["dog"].tolist(), vectors["bird"], vectors.width
+    ([0.25, -2.0], None, 2)
+    >>> vectors.column(Corpus.of([["the", "cat"]])).tolist()
+    ['_', '0.5 -1.0']
+    """
+
+    words: Strings
+    table: NDArray[np.float32]  # [V, W]
+
+    @classmethod
+    def of(cls, vectors: dict[str, list[float]]) -> Vectors:
+        """The vectors of words, all of one width."""
+        return cls(Strings.of(list(vectors)), np.array(list(vectors.values()), np.float32))
+
+    @classmethod
+    def read(cls, path: str | Path) -> Vectors:
+        """Read a text file: a word a line, then its numbers, with spaces between them.
+
+        A first line ``count width``, as word2vec writes it, is checked against what follows. Of a
+        line with more fields than numbers the first ones are the word. ``.gz`` and ``.xz`` are
+        unpacked. Lines of another width, what is no finite number, and a word that comes again give
+        a `ReadError` with the line.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     _ = Path(folder, "a.txt").write_text("2 3\\ncat 1 0.5 -2\\ndog 0 1e-3 4\\n")
+        ...     Vectors.read(folder + "/a.txt")["dog"].tolist()
+        [0.0, 0.0010000000474974513, 4.0]
+        """
+        source = shown(path)
+        lines = check_text(read_text(path), source).removesuffix("\n").split("\n")
+        header = _header(lines)
+        begin = 0 if header is None else 1
+        count = len(lines) - begin
+        if header is not None and header[0] != count:
+            raise ReadError(
+                f"the first line promises {header[0]:,} vectors, but {count:,} follow; is the file "
+                "cut off?",
+                path=source,
+            )
+        width = len(lines[0].split()) - 1 if header is None else header[1]
+        if width < 1:
+            raise ReadError("no numbers behind the word", path=source, line=begin + 1)
+        table = np.empty((count, width), np.float32)
+        seen: dict[str, int] = {}
+        for first in range(begin, len(lines), BATCH):
+            cells = []
+            for number, line in enumerate(lines[first : first + BATCH], first + 1):
+                word, numbers = _cut(line, width, source, number)
+                if seen.setdefault(word, number) != number:
+                    raise ReadError(
+                        f"the word {word!r} comes again, after line {seen[word]}",
+                        path=source,
+                        line=number,
+                    )
+                cells.append(numbers)
+            try:
+                found, present = read_numbers(cells, several=True, width=width)
+            except NotANumber as error:
+                raise ReadError(str(error), path=source, line=first + 1 + error.place) from None
+            if not present.all():
+                place = int(np.argmin(present))
+                raise ReadError(
+                    f"{cells[place]!r} is no number", path=source, line=first + 1 + place
+                )
+            with np.errstate(over="ignore"):
+                table[first - begin : first - begin + len(cells)] = found
+        large = np.flatnonzero(~np.isfinite(table).all(axis=1))
+        if len(large):
+            raise ReadError(
+                "a number too large for single precision",
+                path=source,
+                line=int(large[0]) + begin + 1,
+            )
+        return cls(Strings.of(list(seen)), table)
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def width(self) -> int:
+        """How many numbers a vector has."""
+        return int(self.table.shape[1])
+
+    def __getitem__(self, word: str) -> NDArray[np.float32] | None:
+        """The vector of a word; None where it is not known."""
+        number = self.words.find([word])[0]
+        return None if number < 0 else self.table[number]
+
+    def column(self, corpus: Corpus, *, lower: bool = False) -> Column:
+        """The vectors of a corpus' words as the view ``vector`` reads them; ``_`` where unknown.
+
+        With ``lower`` a word that is not known is looked up in lower case. Only the words that the
+        corpus has become text, each number with as many digits as make it unique.
+        """
+        number = look_up(self.words, corpus.words.values, lower=lower)
+        used, place = np.unique(number[number >= 0], return_inverse=True)
+        cell = np.full(len(number), len(used), np.int32)
+        cell[number >= 0] = place
+        texts = (" ".join(map(str, self.table[row])) for row in used.tolist())
+        return Column(frozen(cell[corpus.words.codes]), (*texts, UNKNOWN))
+
+
+def _header(lines: list[str]) -> tuple[int, int] | None:
+    """The count and the width that the first line promises, where it is no vector itself."""
+    parts = lines[0].split()
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
+        return None
+    if len(lines) > 1 and len(lines[1].split()) == 2 != int(parts[1]) + 1:
+        return None  # vectors of one number, and the first word is a number, too
+    return int(parts[0]), int(parts[1])
+
+
+def _cut(line: str, width: int, source: object, number: int) -> tuple[str, str]:
+    """The word of a line and its numbers."""
+    parts = line.strip(" \t\r").replace("\t", " ").rsplit(" ", width)
+    if len(parts) != width + 1 or not parts[0].strip() or MISSING[0] in parts:
+        found = len(line.split()) - 1
+        told = "an empty line" if found < 0 else f"{max(found, 0)} numbers"
+        raise ReadError(f"{told}, wanted a word and {width} numbers", path=source, line=number)
+    return parts[0], " ".join(parts[1:])

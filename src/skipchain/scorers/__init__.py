@@ -1,1 +1,0 @@
-"""From parameters to potentials, and from gradients in potentials back to parameters."""

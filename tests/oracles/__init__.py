@@ -1,0 +1,1 @@
+"""Plain versions, slow and obviously right, that fast code is tested against."""

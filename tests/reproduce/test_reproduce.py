@@ -1,0 +1,483 @@
+"""Published tables: what is measured, how it is shown, and what is said when something is wrong."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import tarfile
+
+import numpy as np
+import pytest
+
+from skipchain import Corpus, SkipchainError, cli
+from skipchain.datasets.readers.labelled_lines import read_labelled_lines
+from skipchain.errors import CorpusError, ReadError
+from skipchain.learn.step import INTERRUPTED, Minimum
+from skipchain.report.pictures import png
+from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
+from skipchain.reproduce.mausam.encodings import Stopwatch, outcome, rewritten
+from skipchain.reproduce.plots import points, side_by_side
+from skipchain.reproduce.rosenberg.mop_webkb import best_penalty
+from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
+from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
+from skipchain.reproduce.xu.maxent import maximum_entropy
+
+needs_data = pytest.mark.skipif(
+    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
+)
+KEYS = ["table", "system", "metric", "published", "measured", "low", "high", "seconds"]
+
+
+@pytest.fixture
+def run(monkeypatch, capfd):
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["skipchain", "reproduce", *map(str, arguments)])
+        monkeypatch.setenv("COLUMNS", "200")
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        out, err = capfd.readouterr()
+        return left.value.code or 0, out, err
+
+    return call
+
+
+def by_system(table, metric):
+    return {row.system: row for row in table.rows if row.metric == metric}
+
+
+# The tables ------------------------------------------------------------------------------------
+
+
+def test_maxent_equals_the_fractions():
+    table = reproduce("maxent")
+    assert len(table.rows) == 46
+    for row in table.rows:
+        assert row.measured == pytest.approx(row.published, abs=1e-3)
+        assert row.verdict.startswith("= ")
+    tags = by_system(table, "p(NNP)")
+    assert tags["tags, N* and proper nouns"].published == pytest.approx(12 / 36)
+
+
+def test_maximum_entropy_keeps_the_expectations():
+    random = np.random.default_rng(0)
+    counts = tuple(random.integers(1, 9, 7).tolist())
+    features = tuple(map(tuple, random.integers(0, 2, (3, 7)).tolist()))
+    p, weights = maximum_entropy(counts, features)
+    observed = np.array(counts) / sum(counts)
+    np.testing.assert_allclose(np.array(features) @ p, np.array(features) @ observed, atol=1e-6)
+    scores = np.exp(weights @ np.array(features))
+    np.testing.assert_allclose(p, scores / scores.sum(), atol=1e-12)
+
+
+def test_label_bias():
+    said = []
+    table = reproduce("labelbias", Run(quick=True, threads=1, say=said.append))
+    words = by_system(table, "whole words right")
+    assert words["MEMM"].measured < 0.6 < 0.9 < words["CRF"].measured
+    for row in words.values():
+        assert row.low <= row.measured <= row.high
+        assert row.verdict.startswith("holds")
+    assert len(said) == len(table.seeds)
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+    again = reproduce("labelbias", Run(quick=True, threads=1))
+    assert [row.measured for row in again.rows] == [row.measured for row in table.rows]
+
+
+def test_the_network_makes_the_noise_it_is_said_to():
+    corpus = sample(20_000, np.random.default_rng(0))
+    assert {tuple(sentence.labels) for sentence in corpus} == set(STATES)
+    right = wrong = 0
+    for sentence in corpus:
+        word = WORDS[STATES.index(tuple(sentence.labels))]
+        for seen, meant in zip(sentence.words, word, strict=True):
+            right += seen == meant
+            wrong += seen != meant
+    assert wrong / (right + wrong) == pytest.approx(3 * NOISE, abs=0.005)
+    # the best possible: the branch whose second symbol is more likely, half of the ties
+    second = [(s.words[1], s.labels[1]) for s in corpus]
+    guessed = [
+        1.0 if (seen == "i") == (state == "2") else 0.0 for seen, state in second if seen in "io"
+    ]
+    ties = sum(seen not in "io" for seen, _ in second)
+    assert (sum(guessed) + ties / 2) / len(second) == pytest.approx(BEST, abs=0.006)
+
+
+@needs_data
+def test_faq_has_the_published_order():
+    table = reproduce("faq", Run(quick=True, threads=1))
+    assert "data differ" in table.notes[0]
+    for metric in ("precision", "F1"):
+        rows = by_system(table, metric)
+        found = [rows[s].measured for s in ("ME-stateless", "TokenHMM", "FeatureHMM", "MEMM")]
+        assert found == sorted(found)
+        assert all(row.low <= row.measured <= row.high for row in rows.values())
+    # stateless lines and words alone lose segments that lines in their order keep
+    recall = {system: row.measured for system, row in by_system(table, "recall").items()}
+    assert recall["TokenHMM"] < recall["ME-stateless"] < min(recall["FeatureHMM"], recall["MEMM"])
+
+
+@needs_data
+def test_better_searches_gain_little():
+    table = reproduce("search", Run(quick=True, threads=1))
+    assert len(table.rows) == 8
+    f1 = {system: row.measured for system, row in by_system(table, "F1").items()}
+    for order in (1, 2):
+        greedy, ten, hundred, best = (
+            f1[f"{name}, order {order}"] for name in ("greedy", "beam 10", "beam 100", "Viterbi")
+        )
+        assert greedy > 60.0
+        assert ten == pytest.approx(best, abs=0.5)
+        assert hundred == pytest.approx(best, abs=1e-9)  # wider than there are pairs of labels
+        assert best - greedy == pytest.approx(0.0, abs=3.0)
+    assert f1["beam 10, order 1"] == f1["Viterbi, order 1"]
+    told = by_system(table, "F1")["Viterbi, order 2"].verdict
+    gain = f1["Viterbi, order 2"] - f1["greedy, order 2"]
+    assert told.startswith("holds" if abs(gain) < 0.5 else "does not hold")
+    assert f"{gain:+.2f} on greedy, published +0.42" in told
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+@needs_data
+def test_encodings_are_compared_with_io():
+    table = reproduce("encodings", Run(quick=True))
+    f1, ratio = by_system(table, "F1"), by_system(table, "learning (times IO's)")
+    assert list(f1) == ["io", "iob1", "iob2", "bioes"]
+    assert ratio["io"].measured == 1.0
+    for row in f1.values():
+        assert row.measured == pytest.approx(f1["io"].measured, abs=4.0)
+        assert row.seconds > 0.0
+    for system, row in ratio.items():
+        assert system == "io" or row.verdict.startswith(("holds: IO is", "does not hold: IO is"))
+    assert "5 of io" in table.notes[1]
+    assert len({picture.name for picture in table.pictures}) == 2
+
+
+@needs_data
+def test_mixtures_of_parents_on_names():
+    table = reproduce("mop-ner", Run(quick=True))
+    for part in ("testa", "testb"):
+        f1 = by_system(table, f"F1 {part}")
+        assert len(f1) == 12
+        averaged = f1["mixture, joint, averaged"].measured
+        assert averaged > f1["mixture, joint"].measured
+        assert averaged > f1["MEMM, posterior"].measured + 1.0
+        assert all(row.low < row.measured < row.high for row in f1.values())
+    assert f1["CRF, skip chain"].published is None  # the paper has testa only
+    same = by_system(table, "consistency, testb")
+    assert same["mixture, joint, averaged"].measured > same["MEMM, Viterbi"].measured
+    people = by_system(table, "Washington right, of 8")
+    assert people["mixture, separate"].measured > people["MEMM, posterior"].measured
+    assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
+
+
+def test_links_help_to_label_pages():
+    said = []
+    table = reproduce("mop-webkb", Run(quick=True, threads=2, say=said.append))
+    assert "not to be had" in table.notes[0]
+    rows = by_system(table, "webkb: error")
+    assert list(rows) == ["node model", "link model", "mixture, separate", "mixture, joint"]
+    node = rows.pop("node model")
+    assert (node.published, node.verdict) == (16.9, "")
+    assert node.measured < 25.0
+    for row in rows.values():
+        assert row.measured < node.measured
+        fewer = 100.0 * (1.0 - row.measured / node.measured)
+        verdict = "holds" if fewer >= 20.0 else "does not hold"
+        assert row.verdict == f"{verdict}: {fewer:.1f} % fewer errors than the node model"
+    schools = by_system(table, "webkb: cornell")
+    assert all(schools[system].measured == row.measured for system, row in rows.items())
+    assert "mop-webkb: webkb, node model: cornell" in said
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_hidden_variables_resolve_an_ambiguous_input():
+    said = []
+    table = reproduce("toy1", Run(quick=True, threads=2, say=said.append))
+    whole = by_system(table, "6.4: instance accuracy")
+    assert list(whole) == [
+        "LR", "MEMM", "IMEMM", "CRF", "ICRF", "IOHMM", "HRF", "RBM(1)", "RBM(2)", "RBM(3)",
+    ]  # fmt: skip
+    for name in ("LR", "MEMM", "IMEMM", "CRF", "ICRF"):
+        assert whole[name].measured < 50.0
+        assert whole[name].verdict == "holds: D and E are guessed"
+        letters = [by_system(table, f"6.4: {letter}")[name].measured for letter in "ABCQ"]
+        assert min(letters) == 100.0
+    for name in ("IOHMM", "HRF", "RBM(1)", "RBM(2)"):
+        assert whole[name].measured > 90.0
+    times = by_system(table, "6.3: seconds to train")
+    assert times["HRF"].published == 3200.0
+    assert times["HRF"].measured > times["IOHMM"].measured  # it begins with the other
+    assert f"toy1: data set {table.seeds[0]}, RBM(3)" in said
+    names = [picture.name for picture in table.pictures]
+    assert names[:4] == ["labels", "confusions", "rbm1-group-1", "rbm1-trace"]
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_larger_structures_and_new_inputs():
+    table = reproduce("toy2", Run(quick=True, threads=2))
+    whole = {name: row.measured for name, row in by_system(table, "6.8: instance accuracy").items()}
+    assert whole["LR"] < whole["CRF"] < whole["RBM(2)"]
+    assert {"IOHMM, chosen", "HRF, chosen"} < set(whole)
+    known = by_system(table, "6.8, training data: instance accuracy")
+    assert known["IOHMM"].measured > whole["IOHMM"] + 30.0
+    assert known["IOHMM"].published is None
+    for system in ("LR", "CRF", "IOHMM", "RBM(2)"):
+        same = by_system(table, "6.10, inputs as before: average accuracy")[system]
+        new = by_system(table, "6.10, inputs drawn anew: average accuracy")[system]
+        assert same.published == new.published < 50.0 < same.low
+        assert new.measured < 60.0
+    verdicts = by_system(table, "6.10, inputs drawn anew: instance accuracy")
+    assert {row.verdict for row in verdicts.values()} == {"holds: breaks down"}
+    names = [picture.name for picture in table.pictures]
+    assert names == ["labels", "states", "curves", "rbm1-group-1", "rbm2-group-1", "rbm2-group-2"]
+    assert all(png(picture).startswith(b"\x89PNG") for picture in table.pictures[1:3])
+
+
+def test_memory_is_learnt_by_hidden_states():
+    table = reproduce("toy3", Run(quick=True, threads=2))
+    whole = by_system(table, "6.12: instance accuracy")
+    for name in ("IOHMM", "HRF"):
+        learnt = whole[name].low >= 98.0  # all but sure: a start may end elsewhere
+        assert whole[name].verdict.startswith("better" if learnt else "does not hold")
+        assert whole[name].measured > whole["CRF"].measured
+    assert max(whole[name].measured for name in ("LR", "CRF", "RBM(1)", "RBM(2)")) < 20.0
+    errors = by_system(table, "6.13: errors on R")
+    assert errors["CRF"].measured < errors["LR"].measured
+    # single labels right: R needs one bit, which a CRF has
+    assert errors["CRF, marginal"].measured == 0.0
+    assert by_system(table, "6.13: errors on I")["CRF, marginal"].measured > 30.0
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_the_penalty_is_chosen_without_the_school_to_be_labelled():
+    inner = {
+        (0, 1): {1.0: {2: 9.0, 3: 1.0}, 3.0: {2: 2.0, 3: 5.0}},
+        (0, 2): {1.0: {1: 9.0, 3: 1.0}, 3.0: {1: 2.0, 3: 5.0}},
+        (1, 2): {1.0: {0: 1.0, 3: 1.0}, 3.0: {0: 2.0, 3: 5.0}},
+    }
+    assert best_penalty((1.0, 3.0), [0, 1, 2], inner) == 3.0
+    assert best_penalty((0.3, 1.0, 3.0), [0, 1, 2], {}) == 1.0
+
+
+def test_io_merges_names_that_touch():
+    corpus = Corpus.of([["Ada", "Bo", "ran"]], [["B-PER", "B-PER", "O"]], scheme="iob2")
+    assert rewritten(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]
+    assert rewritten(corpus, "bioes")[0].labels == ["S-PER", "S-PER", "O"]
+
+
+def test_an_interrupt_ends_the_measurement():
+    watch = Stopwatch()
+    watch.begin(None)
+    watch.end(Minimum(np.zeros(1), 0.0, 1, 1, "30 epochs"))
+    assert watch.seconds >= 0.0
+    with pytest.raises(KeyboardInterrupt):
+        watch.end(Minimum(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
+
+
+def row(encoding, metric, verdict):
+    return Row("encodings", encoding, metric, None, 1.0, verdict=verdict)
+
+
+def test_the_outcome_names_what_does_not_hold():
+    fast = [row(e, "learning (times IO's)", "holds") for e in ("iob1", "iob2", "bioes")]
+    good = [row(e, "F1", "holds") for e in ("iob1", "iob2")]
+    assert outcome([*good, row("bioes", "F1", "does not hold: +1"), *fast]) == (
+        "That the accuracies differ negligibly does not hold for bioes. "
+        "That IO is much faster holds."
+    )
+    bad = [row(e, "learning (times IO's)", "does not hold") for e in ("iob1", "iob2", "bioes")]
+    assert outcome([*good, *bad]) == (
+        "That the accuracies differ negligibly holds. That IO is much faster does not hold."
+    )
+
+
+def test_points_need_no_published_figure():
+    rows = [Row("t", "a", "F1", None, 0.6, 0.5, 0.7), Row("t", "b", "F1", None, 0.4)]
+    assert png(points(rows, "points")).startswith(b"\x89PNG")
+
+
+def test_the_24_line_features():
+    lines = {
+        "begins-with-number": "1993 was good",
+        "begins-with-ordinal": " 2.6) What cable",
+        "begins-with-punctuation": "* starred",
+        "begins-with-question-word": "How many",
+        "begins-with-subject": "Subject: x",
+        "blank": " \t ",
+        "contains-alphanum": "** a **",
+        "contains-bracketed-number": "see [12] there",
+        "contains-http": "at HTTP://x.org",
+        "contains-non-space": ".",
+        "contains-number": "year 93",
+        "contains-pipe": "a | b",
+        "contains-question-mark": "why? no",
+        "contains-question-word": "and when not",
+        "ends-with-question-mark": "is it so?  ",
+        "first-alpha-is-capitalized": "  1. The end",
+        "indented": "\tfar",
+        "indented-1-to-4": "    near",
+        "indented-5-to-10": "\tfar",
+        "more-than-one-third-space": "a      b",
+        "only-punctuation": "-- == --",
+        "shorter-than-30": "short",
+    }
+    plain = line_features("a line of some length that says nothing of note")
+    assert plain == ["contains-alphanum", "contains-non-space"]
+    for name, line in lines.items():
+        assert name in line_features(line), name
+        assert name in plain or name not in line_features(
+            "a line of some length that says nothing of note"
+        )
+    assert previous_line_features("  ") == ["prev-is-blank"]
+    assert previous_line_features("(a) one") == ["prev-begins-with-ordinal"]
+    assert len(lines) + 2 == 24
+    assert "indented" not in line_features("   ")
+
+
+def test_segments_are_runs_of_one_label():
+    assert segments(["a", "a", "b", "a"]).tolist() == [(0, 2, "a"), (2, 3, "b"), (3, 4, "a")]
+    assert segments([]).tolist() == []
+
+
+# Showing ---------------------------------------------------------------------------------------
+
+
+def test_the_tables_are_listed(run):
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == list(TABLES)
+    listed = json.loads(run("--json")[1])
+    assert [entry["table"] for entry in listed] == list(TABLES)
+
+
+def test_json_has_the_promised_keys(run):
+    code, out, err = run("maxent", "--json", "--quick")
+    assert code == 0
+    rows = json.loads(out)
+    assert all(list(row) == KEYS for row in rows)
+    assert rows[0]["published"] == pytest.approx(1 / 6)
+    assert "maxent: tags, N*" in err
+    assert run("maxent", "--json", "-q")[2] == ""
+
+
+def test_the_command_prints_both_figures(run):
+    code, out, _ = run("maxent", "-q")
+    assert code == 0
+    assert "Every probability equals the published fraction" in out
+    assert any(line.split()[-2:] == ["=", "4/9"] for line in out.splitlines())
+
+
+def test_markdown_and_pictures_are_written(run, tmp_path):
+    folder = tmp_path / "deep" / "out"
+    code, _, err = run("labelbias", "--quick", "-o", folder, "--threads", 1)
+    assert code == 0
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "labelbias-branches.png",
+        "labelbias.md",
+    ]
+    text = (folder / "labelbias.md").read_text()
+    assert "](labelbias-branches.png)" in text
+    assert "| MEMM | whole words right |" in text
+    assert "written: " in err
+    code, _, err = run("labelbias", "--quick", "-o", folder)
+    assert code == 2
+    assert "labelbias.md exists already" in err
+    assert err.count("\n") == 1
+    assert run("labelbias", "--quick", "-q", "-o", folder, "--overwrite")[0] == 0
+
+
+def test_without_matplotlib_the_command_says_how_to_get_it(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("skipchain.report.pictures.available", lambda: False)
+    code, _, err = run("labelbias", "--quick", "-o", tmp_path)
+    assert code == 0
+    assert "pip install 'skipchain[plot]'" in err
+    assert [file.name for file in tmp_path.iterdir()] == ["labelbias.md"]
+
+
+def test_bars_leave_out_what_was_not_published():
+    rows = [
+        Row("t", "a", "F1", 0.5, 0.6, 0.5, 0.7),
+        Row("t", "b", "F1", None, 0.4),
+        Row("t", "a", "recall", 0.1, 0.2),
+    ]
+    assert png(side_by_side(rows, "bars")).startswith(b"\x89PNG")
+
+
+def test_a_bar_in_a_name_does_not_break_the_table():
+    table = Table("t", "T", "s", (Row("t", "a|b", "m", None, 1.0),))
+    assert r"| a\|b | m |  | 1.000 |  |  | 0.0 |  |" in table.markdown()
+
+
+# Mistakes --------------------------------------------------------------------------------------
+
+
+def test_an_unknown_table_is_refused_with_the_list(run):
+    code, out, err = run("maxent", "nothing")
+    assert (code, out) == (2, "")
+    assert err == f"skipchain: there is no table 'nothing'; there are {', '.join(TABLES)}\n"
+    with pytest.raises(SkipchainError, match="no table 'x'"):
+        reproduce("x")
+
+
+def test_missing_data_are_named(run, monkeypatch, tmp_path):
+    monkeypatch.delenv("SKIPCHAIN_DATA", raising=False)
+    code, _, err = run("faq", "--quick")
+    assert code == 2
+    assert "SKIPCHAIN_DATA is not set" in err
+    assert err.count("\n") == 1
+    monkeypatch.setenv("SKIPCHAIN_DATA", str(tmp_path))
+    with pytest.raises(CorpusError, match=r"no faq-usenet-substitute/labelled.tar.gz in .*_DATA"):
+        reproduce("faq")
+
+
+def test_a_folder_that_cannot_be_made_is_refused(run, tmp_path):
+    (tmp_path / "file").write_text("x")
+    code, _, err = run("maxent", "-o", tmp_path / "file")
+    assert code == 2
+    assert "cannot make the folder" in err
+    assert err.count("\n") == 1
+
+
+# Labelled lines --------------------------------------------------------------------------------
+
+
+def archive(path, files):
+    with tarfile.open(path, "w:gz") as out:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text.encode())
+            out.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def test_labelled_lines_are_read(tmp_path):
+    files = {
+        "x/b-part2.txt": "head\t\nanswer\t\tindented \tline\n",
+        "x/b-part1.txt": "head\tA: 1\n",
+        "x/alone-all.txt": "tail\tbye",
+        "x/README": "no lines",
+    }
+    corpus = read_labelled_lines(archive(tmp_path / "a.tar.gz", files))
+    assert corpus.names == ("alone-all", "b-part1", "b-part2")
+    assert corpus[2].words == ["", "\tindented \tline"]
+    assert corpus[2].labels == ["head", "answer"]
+    assert corpus.n_documents == len(corpus) == 3
+    assert groups(corpus) == {"b": [1, 2]}
+
+
+def test_bad_archives_are_refused(tmp_path):
+    with pytest.raises(ReadError, match=r"a.txt\):2: 'no label' is no line"):
+        read_labelled_lines(archive(tmp_path / "a.tar.gz", {"a.txt": "head\tx\nno label\n"}))
+    with pytest.raises(ReadError, match=r"holds no \.txt"):
+        read_labelled_lines(archive(tmp_path / "b.tar.gz", {"a.md": "x"}))
+    (tmp_path / "c.tar.gz").write_bytes(b"\x1f\x8bnonsense")
+    with pytest.raises(ReadError, match="damaged or no tar archive"):
+        read_labelled_lines(tmp_path / "c.tar.gz")
+    with pytest.raises(ReadError, match="no such file"):
+        read_labelled_lines(tmp_path / "d.tar.gz")
+    whole = archive(tmp_path / "e.tar.gz", {"a.txt": "head\tx\n" * 999}).read_bytes()
+    (tmp_path / "f.tar.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ReadError, match="damaged"):
+        read_labelled_lines(tmp_path / "f.tar.gz")
