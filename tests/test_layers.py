@@ -15,7 +15,7 @@ ROOT = Path(skipchain.__file__).parent
 # From the bottom up; a package may import from its own layer and those below. The families of
 # models are packages of their own.
 LAYERS = [
-    {"errors", "kernels", "learn", "parallel", "report", "pretrained"},
+    {"arrays", "errors", "kernels", "learn", "parallel", "report", "pretrained"},
     {"corpus"},
     {"io", "features", "edges", "metrics"},
     {"annotators", "resources", "datasets", "chains"},

@@ -9,8 +9,8 @@ from types import TracebackType
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.errors import ParameterError
 
 Item = TypeVar("Item")
@@ -60,7 +60,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def blocks(offsets: NDArray[np.int64], size: int = BLOCK_TOKENS) -> list[tuple[int, int]]:
+def blocks(offsets: Ints, size: int = BLOCK_TOKENS) -> list[tuple[int, int]]:
     """Cut rows into runs of about ``size`` entries each, the same whatever the number of threads.
 
     >>> blocks(np.array([0, 3, 6, 7, 20]), 6)

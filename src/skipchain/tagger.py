@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain import pretrained as boxed
+from skipchain.arrays import Floats
 from skipchain.chains.scores import Ranked
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans
@@ -82,8 +83,8 @@ class Prediction:
     corpus: Corpus
     codes: NDArray[np.int32]  # [N], numbers of the model's labels
     spans: Spans | None = None
-    confidences: NDArray[np.float64] | None = None  # [K], one per span
-    marginals: NDArray[np.float64] | None = None  # [N, L], columns as the model's labels
+    confidences: Floats | None = None  # [K], one per span
+    marginals: Floats | None = None  # [N, L], columns as the model's labels
     ranked: list[Ranked] | None = None  # one per sentence
     unknown: int = 0
 

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from skipchain.annotators.casing import Words
 from skipchain.annotators.set_column import set_column
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.kernels.occurrences import gather_contexts, gather_longer
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 SIDES = ("before", "behind", "before_run", "behind_run")
 OUTSIDE = ("<s>", "</s>")
@@ -29,7 +27,7 @@ class Runs:
     true: Column
 
     @cached_property
-    def capital(self) -> Flags:
+    def capital(self) -> Bools:
         """Whether running text would write a token with a capital. [N]"""
         flags = np.array([value[:1].isupper() for value in self.true.values], np.bool_)
         return flags[self.true.codes]
@@ -50,7 +48,7 @@ class Runs:
         """A number for each word of each document. [N]"""
         return self.words.document * len(self.words.folds) + self.words.fold
 
-    def _groups(self, kept: Flags) -> tuple[Ints, Ints, Ints]:
+    def _groups(self, kept: Bools) -> tuple[Ints, Ints, Ints]:
         """The kept occurrences by word and document: order, where each group begins, group [N]."""
         where = np.flatnonzero(kept)
         order = where[np.argsort(self.key[where], kind="stable")]
@@ -62,11 +60,11 @@ class Runs:
         return order, np.append(first, len(order)), group
 
     @cached_property
-    def plain(self) -> Flags:
+    def plain(self) -> Bools:
         """Whether a token's sentence is not all capitals. [N]"""
         return ~self.words.shouted[self.words.sentence]
 
-    def _count(self, kept: Flags) -> Ints:
+    def _count(self, kept: Bools) -> Ints:
         """How many kept tokens of its document have a token's word. [N]"""
         keys, counts = np.unique(self.key[kept], return_counts=True)
         if not len(keys):
@@ -113,7 +111,7 @@ class Runs:
             np.concatenate(pairs), codes.astype(np.int32), len(begins), lambda k: names[k].tolist()
         )
 
-    def _initials(self) -> Flags:
+    def _initials(self) -> Bools:
         """Whether a token in capitals is the initials of a run of its document. [N]"""
         corpus = self.words.corpus
         values = corpus.words.values

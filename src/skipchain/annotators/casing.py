@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.corpus import Corpus
-
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -30,55 +28,55 @@ class Words:
         return list(dict.fromkeys(value.lower() for value in self.corpus.words.values))
 
     @cached_property
-    def fold(self) -> NDArray[np.int64]:
+    def fold(self) -> Ints:
         """The number of each token's word among `folds`. [N]"""
         number = {value: k for k, value in enumerate(self.folds)}
         own = [number[value.lower()] for value in self.corpus.words.values]
         return np.array(own, np.int64)[self.corpus.words.codes]
 
-    def _each(self, flags: list[bool]) -> Flags:
+    def _each(self, flags: list[bool]) -> Bools:
         return np.array(flags, np.bool_)[self.corpus.words.codes]
 
     @cached_property
-    def capitalised(self) -> Flags:
+    def capitalised(self) -> Bools:
         """Whether a token begins with a capital. [N]"""
         return self._each([value[:1].isupper() for value in self.corpus.words.values])
 
     @cached_property
-    def low(self) -> Flags:
+    def low(self) -> Bools:
         """Whether a token is in lower case. [N]"""
         return self._each([value.islower() for value in self.corpus.words.values])
 
     @cached_property
-    def numeric(self) -> Flags:
+    def numeric(self) -> Bools:
         """Whether a token has a digit. [N]"""
         return self._each([any(map(str.isdigit, value)) for value in self.corpus.words.values])
 
     @cached_property
-    def inside(self) -> Flags:
+    def inside(self) -> Bools:
         """Whether a token stands behind another one in its sentence. [N]"""
         found = np.ones(self.corpus.n_tokens, np.bool_)
         found[self.corpus.sentences[:-1][np.diff(self.corpus.sentences) > 0]] = False
         return found
 
     @cached_property
-    def sentence(self) -> NDArray[np.int64]:
+    def sentence(self) -> Ints:
         """The sentence of each token. [N]"""
         return np.repeat(np.arange(len(self.corpus)), np.diff(self.corpus.sentences))
 
     @cached_property
-    def document(self) -> NDArray[np.int64]:
+    def document(self) -> Ints:
         """The document of each token. [N]"""
         of_sentence = np.repeat(np.arange(self.corpus.n_documents), np.diff(self.corpus.documents))
         return of_sentence[self.sentence]
 
-    def share(self, flags: Flags) -> NDArray[np.float64]:
+    def share(self, flags: Bools) -> Floats:
         """The share of a sentence's tokens that a flag holds for. [M]"""
         lengths = np.diff(self.corpus.sentences)
         return np.bincount(self.sentence, flags, len(lengths)) / np.maximum(lengths, 1)
 
     @cached_property
-    def shouted(self) -> Flags:
+    def shouted(self) -> Bools:
         """Whether a sentence has letters, more than three, and all of them are capitals. [M]"""
         values = self.corpus.words.values
         small = self._each([any(map(str.islower, value)) for value in values])
@@ -86,5 +84,5 @@ class Words:
         letters = np.array(sizes, np.int64)[self.corpus.words.codes]
         count = len(self.corpus)
         none = np.bincount(self.sentence, small, count) == 0
-        found: Flags = none & (np.bincount(self.sentence, letters, count) > 3)
+        found: Bools = none & (np.bincount(self.sentence, letters, count) > 3)
         return found

@@ -7,19 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.annotators.capitals import Runs
 from skipchain.annotators.casing import Words
 from skipchain.annotators.layout import patterns, topics, zones
 from skipchain.annotators.truecase import Truecase
+from skipchain.arrays import Arrays, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError
-from skipchain.features.annotator import Arrays, Columns
+from skipchain.features.annotator import Columns
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.parallel import Workers
-
-Ints = NDArray[np.int64]
 
 ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = GIVEN = (
     "zone", "topic", "pattern", "truecase", "run", "occurrence", "longer", "context",
@@ -120,9 +118,11 @@ class Documents:
         if len(folds) != len(forms):
             raise ValueError("there are not as many forms as words")
         return cls(
-            described["window"], described["most"], str(described["clusters"]),
+            described["window"],
+            described["most"],
+            str(described["clusters"]),
             Truecase(folds, forms),
-        )  # fmt: skip
+        )
 
 
 def _shortened(column: Column) -> tuple[Ints, list[str]]:

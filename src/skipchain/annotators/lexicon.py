@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.annotators.set_column import set_column
+from skipchain.arrays import Arrays, Bools, Ints, Labels, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
-from skipchain.features.annotator import Arrays, Columns, Fixed
+from skipchain.features.annotator import Columns, Fixed
 from skipchain.features.strings import Slices, Strings, read_strings, string_arrays
 from skipchain.kernels import lexicon as kernels
 from skipchain.parallel import Workers
-
-Ints = NDArray[np.int32]
 
 EXACT, FOLDED, LIGHT = CASES = "exact", "folded", "light"
 ALL, LONGEST = MATCHES = "all", "longest"
@@ -33,11 +32,11 @@ class Phrases:
     """The phrases of all lists, as a trie over the numbers of their tokens."""
 
     tokens: Strings  # the distinct tokens, as they are compared [T]
-    root: Ints  # the node of a phrase that begins with a token, or −1 [T]
-    first: Ints  # where the children of a node begin [nodes + 1]
-    token: Ints  # the token of a node [nodes]
-    ends: Ints  # where the entries of a node begin [nodes + 1]
-    lists: Ints  # the list of an entry [entries]
+    root: Labels  # the node of a phrase that begins with a token, or −1 [T]
+    first: Labels  # where the children of a node begin [nodes + 1]
+    token: Labels  # the token of a node [nodes]
+    ends: Labels  # where the entries of a node begin [nodes + 1]
+    lists: Labels  # the list of an entry [entries]
     forms: NDArray[np.uint32]  # the hash of how the list writes the phrase [entries]
 
     def __len__(self) -> int:
@@ -51,9 +50,7 @@ class Phrases:
         return own + self.tokens.starts.nbytes + self.tokens.lengths.nbytes
 
     @classmethod
-    def of(
-        cls, words: Sequence[str], offsets: NDArray[np.int64], lists: Ints, case: str
-    ) -> Phrases:
+    def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> Phrases:
         """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
         numbers: dict[str, int] = {}
         keys = {
@@ -142,7 +139,7 @@ class Lexicon(Fixed):
                     words.extend(own)
                     sizes.append(len(own))
                     owners.append(number)
-        offsets = np.append(0, np.cumsum(np.array(sizes, np.int64)))
+        offsets = offsets_of(np.array(sizes, np.int64))
         case = settings.get("case", FOLDED)
         found = Phrases.of(words, offsets, np.array(owners, np.int32), case)
         return cls(tuple(lists), found, **settings)
@@ -153,7 +150,7 @@ class Lexicon(Fixed):
     def __repr__(self) -> str:
         return f"<Lexicon {self.column!r}: {self.told}>"
 
-    def find(self, corpus: Corpus) -> tuple[Ints, Ints, Ints, NDArray[np.bool_]]:
+    def find(self, corpus: Corpus) -> tuple[Labels, Labels, Labels, Bools]:
         """All matches: first token, one past the last, number of the list, written alike."""
         words = corpus.words
         numbers, _ = self.phrases.tokens.number(
@@ -163,10 +160,18 @@ class Lexicon(Fixed):
         slices = Slices.of(words.values)
         hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
         own = self.phrases
-        found: tuple[Ints, Ints, Ints, NDArray[np.bool_]] = kernels.find_phrases(
-            numbers[words.codes], hashes[words.codes], corpus.sentences, own.root, own.first,
-            own.token, own.ends, own.lists, own.forms, self.matches == LONGEST,
-        )  # fmt: skip
+        found: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
+            numbers[words.codes],
+            hashes[words.codes],
+            corpus.sentences,
+            own.root,
+            own.first,
+            own.token,
+            own.ends,
+            own.lists,
+            own.forms,
+            self.matches == LONGEST,
+        )
         return found
 
     # A source of columns -----------------------------------------------------------------------

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from skipchain.annotators.lexicon import ALL, FOLDED, Lexicon, Phrases
+from skipchain.arrays import Arrays, offsets_of
 from skipchain.errors import ReadError, SkipchainError
-from skipchain.features.annotator import Arrays
 from skipchain.io.files import atomic_write, raw_bytes, read_text, shown
 from skipchain.io.tokenizer import cut_chunks
 
@@ -136,13 +136,13 @@ def tokenized(
     starts, ends = cut_chunks(text)
     words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
     sizes = np.array([len(phrase) + 1 for _, phrase in owned], np.int64)
-    offsets = np.searchsorted(np.array(starts, np.int64), np.append(0, np.cumsum(sizes)))
+    offsets = np.searchsorted(np.array(starts, np.int64), offsets_of(sizes))
     last = offsets[1:] - 1  # a full stop behind a phrase is none of it
     stops = np.array([words[k] == "." for k in last.tolist()], np.bool_)
     dropped = last[stops & (np.diff(offsets) > 1)]
     kept = np.ones(len(words), np.bool_)
     kept[dropped] = False
-    offsets = np.append(0, np.cumsum(kept))[offsets]
+    offsets = offsets_of(kept)[offsets]
     words = list(compress(words, kept.tolist()))
     owners = np.array([k for k, _ in owned], np.int32)
     phrases = Phrases.of(words, offsets, owners, case)

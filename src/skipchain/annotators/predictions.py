@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.annotators.casing import Words
+from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.corpus.schemes.labels import split
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 LABEL, WORD, ENTITY, LONGER = GIVEN = ("first_label", "first_word", "first_entity", "first_longer")
 STEPS = 5  # how finely shares are told apart

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.kernels.intern import empty_slots
@@ -15,7 +16,7 @@ from skipchain.kernels.token_sets import gather_sets, number_sets
 
 
 def set_column(
-    tokens: NDArray[np.int64],
+    tokens: Ints,
     codes: NDArray[np.int32],
     n: int,
     names: Callable[[NDArray[np.int32]], Sequence[str]],
@@ -31,7 +32,7 @@ def set_column(
     indptr, held = gather_sets(tokens, codes, n)
     numbers, firsts = number_sets(indptr, held, empty_slots(n))
     sizes = (indptr[1:] - indptr[:-1])[firsts]
-    offsets = np.append(0, np.cumsum(sizes))
+    offsets = offsets_of(sizes)
     entries = np.repeat(indptr[:-1][firsts] - offsets[:-1], sizes) + np.arange(offsets[-1])
     flat = list(names(held[entries]))
     ends = offsets.tolist()

@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.annotators.casing import Words
+from skipchain.arrays import Ints
 from skipchain.corpus import Column
 from skipchain.features.strings import Strings
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from skipchain.arrays import Arrays
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
-from skipchain.features.annotator import Arrays, Columns, Fixed
+from skipchain.features.annotator import Columns, Fixed
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.parallel import Workers
 from skipchain.resources.clusters import Clusters

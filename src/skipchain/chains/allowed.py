@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.chains.potentials import Constraints
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import check_scheme, decode, encode
@@ -30,11 +30,11 @@ _PREFIXES: dict[str, dict[str, tuple[bool | None, bool | None]]] = {
 
 def allowed_labels(
     given: Sequence[str | None],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     scheme: str | None,
     labels: Sequence[str],
     encoding: str | None,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Which of the model's labels, written in ``encoding``, agree with labels given in ``scheme``.
 
     Returns [N, L]; a token given None may have any label. offsets [C + 1] are those of the chains.
@@ -69,8 +69,8 @@ def allowed_labels(
 
 def require_agreement(
     given: Sequence[str | None],
-    allowed: NDArray[np.bool_],
-    offsets: NDArray[np.int64],
+    allowed: Bools,
+    offsets: Ints,
     constraints: Constraints,
 ) -> None:
     """Refuse labels given that leave a chain no path, naming those that clash."""
@@ -97,11 +97,11 @@ def require_agreement(
 
 
 def with_paths(
-    candidates: NDArray[np.bool_],
-    allowed: NDArray[np.bool_] | None,
-    offsets: NDArray[np.int64],
+    candidates: Bools,
+    allowed: Bools | None,
+    offsets: Ints,
     constraints: Constraints | None,
-) -> NDArray[np.bool_]:
+) -> Bools:
     """Candidates of a dictionary, which gives way where nothing allowed would be left. [N, L]
 
     A token whose label is given otherwise may have that too; in a chain that has no path through
@@ -132,11 +132,11 @@ class _Meaning:
     ends: bool | None = None
 
 
-def _exactly(label: str, labels: Sequence[str]) -> NDArray[np.bool_]:
+def _exactly(label: str, labels: Sequence[str]) -> Bools:
     return np.array([label == own for own in labels])
 
 
-def _agreeing(wanted: _Meaning, own: Sequence[_Meaning]) -> NDArray[np.bool_]:
+def _agreeing(wanted: _Meaning, own: Sequence[_Meaning]) -> Bools:
     return np.array([_agree(wanted, meaning) for meaning in own])
 
 
@@ -146,7 +146,7 @@ def _agree(a: _Meaning, b: _Meaning) -> bool:
 
 
 def _settled(
-    given: Sequence[str | None], offsets: NDArray[np.int64], scheme: str, encoding: str
+    given: Sequence[str | None], offsets: Ints, scheme: str, encoding: str
 ) -> Iterator[tuple[int, str]]:
     """The labels in ``encoding`` of the tokens whose neighbours are given too: they are certain."""
     for first, last in pairwise(offsets.tolist()):
@@ -177,9 +177,7 @@ def _own_meaning(label: str, scheme: str) -> _Meaning:
     return _Meaning(kind, *_PREFIXES[scheme][prefix])
 
 
-def _meanings(
-    given: Sequence[str | None], offsets: NDArray[np.int64], scheme: str
-) -> list[_Meaning | None]:
+def _meanings(given: Sequence[str | None], offsets: Ints, scheme: str) -> list[_Meaning | None]:
     """The meaning of each label among its neighbours: in iob1 and ioe1 they decide what I- says."""
     found = [None if label is None else _own_meaning(label, scheme) for label in given]
     for first, last in pairwise(offsets.tolist()):
@@ -200,10 +198,10 @@ def _meanings(
 
 def _join_neighbours(
     given: Sequence[str | None],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     scheme: str,
     labels: Sequence[str],
-    allowed: NDArray[np.bool_],
+    allowed: Bools,
 ) -> None:
     """B- of iob1 (E- of ioe1) splits two spans of one type: a free neighbour must be of it."""
     mark, step = ("B-", -1) if scheme == "iob1" else ("E-", 1)

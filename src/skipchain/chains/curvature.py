@@ -8,13 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags, hstack, issparse
 
+from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, unit_sums
 from skipchain.features.matrix import NO_VALUES
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
 
 DENSE = 0.1  # the share of cells that are not zero from which on a table is kept as a whole
 
@@ -107,7 +105,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
     places = n_labels + 1
     pairs = edges.indices * np.int64(places) + before[edges.owners]
 
-    def table(tokens: Longs, columns: Longs, width: int, values: Floats = NO_VALUES) -> Any:
+    def table(tokens: Ints, columns: Ints, width: int, values: Floats = NO_VALUES) -> Any:
         cells = (tokens, columns)
         own = values if len(values) else np.ones(len(tokens))
         return coo_array((own, cells), (data.n_tokens, width))
@@ -125,7 +123,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
     return hstack(parts, format="csc")
 
 
-def labels_before(labels: NDArray[np.int32], offsets: Longs, n_labels: int) -> tuple[Longs, Longs]:
+def labels_before(labels: NDArray[np.int32], offsets: Ints, n_labels: int) -> tuple[Ints, Ints]:
     """The label before each token, and the one before that; L before the chain begins. [N], [N]
 
     >>> [own.tolist() for own in labels_before(np.array([1, 0, 1]), np.array([0, 2, 3]), 5)]

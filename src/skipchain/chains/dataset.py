@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.features.label_history import Earlier
 from skipchain.features.matrix import Rows
 from skipchain.parallel import blocks
@@ -23,10 +24,10 @@ class Dataset:
     """
 
     rows: Rows
-    offsets: NDArray[np.int64]  # [C + 1]
+    offsets: Ints  # [C + 1]
     labels: NDArray[np.int32] | None = None  # [N]
-    allowed: NDArray[np.bool_] | None = None  # [N, L]
-    candidates: NDArray[np.bool_] | None = None  # [N, L]
+    allowed: Bools | None = None  # [N, L]
+    candidates: Bools | None = None  # [N, L]
     earlier: Earlier | None = None
 
     @property

@@ -6,12 +6,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from skipchain.arrays import Floats, Labels
 from skipchain.chains import history_search as recall
 from skipchain.chains import order2 as second
 from skipchain.chains import order_n as histories
 from skipchain.chains.order_n import require_sums
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Floats, Labels, Ranked, Scores
+from skipchain.chains.scores import Ranked, Scores
 from skipchain.chains.span_events import Windows
 from skipchain.errors import SkipchainError
 from skipchain.kernels import chain, search
@@ -169,9 +170,14 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
         chain.forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
         found = np.empty(len(own))
         set_probability(
-            node, pairs, windows.starts[own] - first, windows.stops[own] - first,
-            windows.allowed, windows.rows[own], found,
-        )  # fmt: skip
+            node,
+            pairs,
+            windows.starts[own] - first,
+            windows.stops[own] - first,
+            windows.allowed,
+            windows.rows[own],
+            found,
+        )
         out[own] = found
 
     # small blocks: each token has a table of label pairs

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.chains.potentials import Constraints, Potentials, require_paths
 from skipchain.kernels import chain
 from skipchain.parallel import Workers, blocks
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 
 def best_labels(
     marginals: Floats,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     constraints: Constraints | None,
     decoder: str,
     workers: Workers,
@@ -33,9 +30,7 @@ def best_labels(
     return best
 
 
-def _legal(
-    marginals: Floats, offsets: NDArray[np.int64], constraints: Constraints, workers: Workers
-) -> Labels:
+def _legal(marginals: Floats, offsets: Ints, constraints: Constraints, workers: Workers) -> Labels:
     path = np.empty(len(marginals), np.int32)
     size = marginals.shape[1]
     node = np.log(np.maximum(marginals, np.finfo(np.float64).tiny))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from skipchain.arrays import Labels
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Labels, Scores
+from skipchain.chains.scores import Scores
 from skipchain.kernels import label_history as kernel
 from skipchain.parallel import Workers, blocks
 
@@ -27,10 +28,19 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
         previous = earlier.previous[p.tokens]
         best = np.empty(len(p.offsets) - 1)
         kernel.beam(
-            p.node, p.edge, raw.node, raw.edge, scores.weights.second,
-            np.where(previous < 0, -1, previous - p.tokens.start), own.decay, own.weights,
-            p.offsets, width, path[p.tokens], best,
-        )  # fmt: skip
+            p.node,
+            p.edge,
+            raw.node,
+            raw.edge,
+            scores.weights.second,
+            np.where(previous < 0, -1, previous - p.tokens.start),
+            own.decay,
+            own.weights,
+            p.offsets,
+            width,
+            path[p.tokens],
+            best,
+        )
         require_paths(best, p)
 
     workers.map(run, blocks(scores.offsets[chains]))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
 from skipchain.chains.scorer import LinearScorer, Residuals, Weights, block_potentials, unit_sums
@@ -31,8 +32,6 @@ from skipchain.kernels.chain import (
 )
 from skipchain.learn.vectors import dot
 from skipchain.parallel import BLOCK_TOKENS, Workers, blocks
-
-Floats = NDArray[np.float64]
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
 PAIR_NUMBERS = 1 << 18  # in the tables of pairs of one block
@@ -83,9 +82,13 @@ class ChainObjective(ABC):
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         gradient = self._scorer.gradient(
-            self._node, pairs.sum(axis=0), starts.sum(axis=0), ends.sum(axis=0), self._edge_rows,
+            self._node,
+            pairs.sum(axis=0),
+            starts.sum(axis=0),
+            ends.sum(axis=0),
+            self._edge_rows,
             triples.sum(axis=0),
-        )  # fmt: skip
+        )
         loss = float(losses.sum())
         if self._l2:
             loss += self._l2 * dot(vector, vector)
@@ -138,7 +141,7 @@ class ChainObjective(ABC):
         """The same for chains of order 2, whose triples of labels have scores too."""
         raise ParameterError("this likelihood is for chains of order 1")
 
-    def _allowed(self, p: Potentials) -> NDArray[np.bool_]:
+    def _allowed(self, p: Potentials) -> Bools:
         """Which labels the tokens of a block may have; none of them where all are known."""
         if self._data.allowed is None:
             return np.zeros((0, self._scorer.n_labels), np.bool_)

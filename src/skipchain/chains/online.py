@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, barrier
 from skipchain.chains.scorer import Weights, weight_shapes
@@ -62,14 +63,14 @@ class OnlineLearner:
         """The number of weights."""
         return len(self._vector)
 
-    def weights(self, vector: NDArray[np.float64]) -> Weights:
+    def weights(self, vector: Floats) -> Weights:
         """The tables of a vector."""
         return Weights.views(vector, *self._sizes)
 
     def _tables(self, vector: Floats32) -> Tables:
         return Tables(*Weights.views(vector, *self._sizes).parts)
 
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> Ints:
         return self._random.permutation(len(self._data.offsets) - 1)
 
 
@@ -99,9 +100,14 @@ class StochasticLikelihood(OnlineLearner):
         first: Weights | None = None,
     ) -> None:
         super().__init__(
-            data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
+            data,
+            n_labels,
+            boundaries=boundaries,
+            constraints=constraints,
+            order=order,
+            seed=seed,
             first=first,
-        )  # fmt: skip
+        )
         self._local = local
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
         self._keep = (1.0 - dropout, 1.0 - unit_dropout)
@@ -135,11 +141,24 @@ class StochasticLikelihood(OnlineLearner):
             allowed = np.zeros((0, labels), np.bool_)
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
-            self._features, self._tables(self._vector), self._squares, self._support,
-            self._barriers, self._candidates, self._data.offsets, self._order(), self._labels,
-            allowed, self._local, self._boundaries, rate, self._shrink, self._keep, random,
+            self._features,
+            self._tables(self._vector),
+            self._squares,
+            self._support,
+            self._barriers,
+            self._candidates,
+            self._data.offsets,
+            self._order(),
+            self._labels,
+            allowed,
+            self._local,
+            self._boundaries,
+            rate,
+            self._shrink,
+            self._keep,
+            random,
             self._room,
-        )  # fmt: skip
+        )
         return float(loss)
 
 
@@ -160,9 +179,14 @@ class MarginUpdates(OnlineLearner):
         first: Weights | None = None,
     ) -> None:
         super().__init__(
-            data, n_labels, boundaries=boundaries, constraints=constraints, order=order, seed=seed,
+            data,
+            n_labels,
+            boundaries=boundaries,
+            constraints=constraints,
+            order=order,
+            seed=seed,
             first=first,
-        )  # fmt: skip
+        )
         # units save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, flat=True)
         self._update = UPDATES[update]
@@ -182,9 +206,9 @@ class MarginUpdates(OnlineLearner):
         own = (self._vector, self._total, self._spread, self._scratch)
         return sum(part.nbytes for part in own) + 2 * 8 * self.size
 
-    def vector(self) -> NDArray[np.float64]:
+    def vector(self) -> Floats:
         """The average of the weights over all chains seen."""
-        average: NDArray[np.float64] = self._vector - self._total / max(1, self._seen)
+        average: Floats = self._vector - self._total / max(1, self._seen)
         return average
 
     def epoch(self) -> float:
@@ -192,10 +216,23 @@ class MarginUpdates(OnlineLearner):
         seen = self._seen
         self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
         mistakes = margins.margin_epoch(
-            self._features, self._tables(self._vector), self._vector, self._total, self._spread,
-            self._scratch, self._fixed, self._barriers, self._candidates, self._data.offsets,
-            self._order(), self._labels, self._update, self._limit, seen, self._room,
-        )  # fmt: skip
+            self._features,
+            self._tables(self._vector),
+            self._vector,
+            self._total,
+            self._spread,
+            self._scratch,
+            self._fixed,
+            self._barriers,
+            self._candidates,
+            self._data.offsets,
+            self._order(),
+            self._labels,
+            self._update,
+            self._limit,
+            seen,
+            self._room,
+        )
         return float(mistakes)
 
 
@@ -212,9 +249,16 @@ def kernel_features(rows: Rows, *, flat: bool = False) -> Features:
     """The indexes of all features, as the kernels take them; ``flat`` without units."""
     tokens, units, edges = rows.flat() if flat else rows.tokens, rows.units, rows.edges
     return Features(
-        tokens.indptr, tokens.indices, tokens.values, units.indptr, units.indices, units.values,
-        edges.indptr, edges.indices, edges.values,
-    )  # fmt: skip
+        tokens.indptr,
+        tokens.indices,
+        tokens.values,
+        units.indptr,
+        units.indices,
+        units.values,
+        edges.indptr,
+        edges.indices,
+        edges.values,
+    )
 
 
 def kernel_barriers(constraints: Constraints | None, n_labels: int) -> Barriers:
@@ -231,6 +275,6 @@ def entries_of_longest(data: Dataset) -> int:
     sizes = np.ones(len(part.indices), np.int64)
     units = part.indices >= rows.n_features
     sizes[units] = np.diff(rows.units.indptr)[part.indices[units] - rows.n_features]
-    ends = np.append(0, np.cumsum(sizes))
+    ends = offsets_of(sizes)
     own = np.diff(ends[part.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
     return int(own.max(initial=1))

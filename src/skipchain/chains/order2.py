@@ -6,8 +6,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from skipchain.arrays import Floats, Labels
 from skipchain.chains.potentials import Potentials, require_paths
-from skipchain.chains.scores import Floats, Labels, Ranked, Scores
+from skipchain.chains.scores import Ranked, Scores
 from skipchain.chains.span_events import Windows
 from skipchain.kernels import chain2 as kernel
 from skipchain.parallel import Workers, blocks
@@ -30,9 +31,17 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
         p, raw = scores.potentials(block), scores.raw(block)
         best = np.empty(len(p.offsets) - 1)
         kernel.beam(
-            p.node, p.edge, raw.node, raw.edge, scores.weights.second, p.offsets, scores.local,
-            width, path[p.tokens], best,
-        )  # fmt: skip
+            p.node,
+            p.edge,
+            raw.node,
+            raw.edge,
+            scores.weights.second,
+            p.offsets,
+            scores.local,
+            width,
+            path[p.tokens],
+            best,
+        )
         require_paths(best, p)
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
@@ -91,9 +100,18 @@ def _sums(scores: Scores, p: Potentials, opened: Potentials, node: Floats) -> Fl
     states = p.node.shape[1]
     log_z = np.empty(len(p.offsets) - 1)
     kernel.forward_backward(
-        p.node, p.edge, opened.node, opened.edge, scores.weights.second, p.offsets, scores.local,
-        node, np.zeros((1, states, states)), np.zeros((0, states, states)), log_z,
-    )  # fmt: skip
+        p.node,
+        p.edge,
+        opened.node,
+        opened.edge,
+        scores.weights.second,
+        p.offsets,
+        scores.local,
+        node,
+        np.zeros((1, states, states)),
+        np.zeros((0, states, states)),
+        log_z,
+    )
     return log_z
 
 
@@ -113,9 +131,16 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
                 ranked.append(Ranked(paths[:1], np.ones(1)))
                 continue
             kernel.nbest(
-                p.node[a:b], p.tables(a, b), opened.node[a:b], opened.tables(a, b),
-                scores.weights.second, scores.local, k, paths, values,
-            )  # fmt: skip
+                p.node[a:b],
+                p.tables(a, b),
+                opened.node[a:b],
+                opened.tables(a, b),
+                scores.weights.second,
+                scores.local,
+                k,
+                paths,
+                values,
+            )
             tops[c] = values[0]
             real = values > -np.inf
             sure = np.zeros(int(real.sum()))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from skipchain.arrays import Labels
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Labels, Scores
+from skipchain.chains.scores import Scores
 from skipchain.errors import SkipchainError
 from skipchain.kernels import label_ngrams as kernel
 from skipchain.parallel import Workers
@@ -22,9 +23,19 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
         p, raw = scores.potentials(block), scores.raw(block)
         best = np.empty(len(p.offsets) - 1)
         kernel.beam(
-            p.node, p.edge, raw.node, raw.edge, scores.weights.second, own.contexts, own.weights,
-            own.order, p.offsets, width, path[p.tokens], best,
-        )  # fmt: skip
+            p.node,
+            p.edge,
+            raw.node,
+            raw.edge,
+            scores.weights.second,
+            own.contexts,
+            own.weights,
+            own.order,
+            p.offsets,
+            width,
+            path[p.tokens],
+            best,
+        )
         require_paths(best, p)
 
     workers.map(run, scores.data.blocks())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import CorpusError
 from skipchain.kernels.chain import normalisers
 from skipchain.kernels.paths import dead_ends
@@ -21,9 +21,9 @@ class Potentials:
     ``first`` of the whole.
     """
 
-    node: NDArray[np.float64]  # [N, S]
-    edge: NDArray[np.float64]  # [E, S, S]
-    offsets: NDArray[np.int64]  # [C + 1]
+    node: Floats  # [N, S]
+    edge: Floats  # [E, S, S]
+    offsets: Ints  # [C + 1]
     first: int = 0
 
     @property
@@ -31,15 +31,15 @@ class Potentials:
         """Where the block stands in the whole."""
         return slice(self.first, self.first + len(self.node))
 
-    def heads(self) -> NDArray[np.int64]:
+    def heads(self) -> Ints:
         """The first token of each chain that has one."""
         return self.offsets[:-1][np.diff(self.offsets) > 0]
 
-    def tails(self) -> NDArray[np.int64]:
+    def tails(self) -> Ints:
         """The last token of each chain that has one."""
         return self.offsets[1:][np.diff(self.offsets) > 0] - 1
 
-    def tables(self, first: int, last: int) -> NDArray[np.float64]:
+    def tables(self, first: int, last: int) -> Floats:
         """The edge tables of some tokens of the block, or the one that all share."""
         return self.edge[first:last] if len(self.edge) > 1 else self.edge
 
@@ -67,7 +67,7 @@ class Potentials:
         node[heads] -= norms[heads]
         return replace(self, node=node)
 
-    def normalisers(self) -> NDArray[np.float64]:
+    def normalisers(self) -> Floats:
         """log Σ_j exp(node_t(j) + edge_t(i, j)) of each position t and label i before it. [N, S]
 
         Where a chain begins, log Σ_j exp(node_t(j)) for all i.
@@ -76,7 +76,7 @@ class Potentials:
         normalisers(self.node, self.edge, self.offsets, norms)
         return norms
 
-    def clamped(self, allowed: NDArray[np.bool_]) -> Potentials:
+    def clamped(self, allowed: Bools) -> Potentials:
         """With −∞ for the labels that a token may not have. allowed [N, S]"""
         return replace(self, node=np.where(allowed, self.node, -np.inf))
 
@@ -85,11 +85,11 @@ class Potentials:
 class Constraints:
     """Which label pairs [prev, cur], first labels and last labels are allowed."""
 
-    pairs: NDArray[np.bool_]  # [S, S]
-    start: NDArray[np.bool_]  # [S]
-    end: NDArray[np.bool_]  # [S]
+    pairs: Bools  # [S, S]
+    start: Bools  # [S]
+    end: Bools  # [S]
 
-    def dead_end(self, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]) -> int | None:
+    def dead_end(self, allowed: Bools, offsets: Ints) -> int | None:
         """The first token that no path reaches where tokens may have the labels ``allowed`` [N, S].
 
         None where every chain has a path.
@@ -101,9 +101,7 @@ class Constraints:
         lost = self.dead_ends(allowed, offsets)
         return int(lost[lost >= 0][0]) if (lost >= 0).any() else None
 
-    def dead_ends(
-        self, allowed: NDArray[np.bool_], offsets: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def dead_ends(self, allowed: Bools, offsets: Ints) -> Ints:
         """The first token of each chain that no path reaches, or −1. [C]"""
         where = np.empty(len(offsets) - 1, np.int64)
         dead_ends(allowed, self.pairs, self.start, self.end, offsets, where)
@@ -119,12 +117,12 @@ class Constraints:
         return True
 
 
-def barrier(allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
+def barrier(allowed: Bools) -> Floats:
     """0 where allowed, −∞ where not."""
     return np.where(allowed, 0.0, -np.inf)
 
 
-def require_paths(scores: NDArray[np.float64], potentials: Potentials) -> None:
+def require_paths(scores: Floats, potentials: Potentials) -> None:
     """Raise where a chain has no path at all, naming its first token."""
     lost = np.flatnonzero(scores == -np.inf)
     if len(lost):

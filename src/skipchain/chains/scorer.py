@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.features.matrix import Rows, Sparse
 from skipchain.kernels.gather import gather, transpose
 from skipchain.parallel import Workers, blocks
 
-Floats = NDArray[np.float64]
-Residuals = NDArray[np.float32] | NDArray[np.float64]
+Residuals = NDArray[np.float32] | Floats
 
 GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
 
@@ -125,17 +125,31 @@ def block_potentials(
     tokens, edges = data.rows.tokens, data.rows.edges
     node = np.empty((size, labels))
     gather(
-        tokens.indptr[first : last + 1], tokens.indices, tokens.values,
-        weights.state, units, node, 0, size, False,
-    )  # fmt: skip
+        tokens.indptr[first : last + 1],
+        tokens.indices,
+        tokens.values,
+        weights.state,
+        units,
+        node,
+        0,
+        size,
+        False,
+    )
     edge = weights.transitions[None]
     pairs = np.empty((0, labels + 1, labels))
     if data.rows.n_edge_features:
         pairs = np.empty((size, labels + 1, labels))
         gather(
-            edges.indptr[first : last + 1], edges.indices, edges.values, weights.edges,
-            weights.edges[:0], pairs.reshape(size, (labels + 1) * labels), 0, size, False,
-        )  # fmt: skip
+            edges.indptr[first : last + 1],
+            edges.indices,
+            edges.values,
+            weights.edges,
+            weights.edges[:0],
+            pairs.reshape(size, (labels + 1) * labels),
+            0,
+            size,
+            False,
+        )
         edge = pairs[:, :labels] + weights.transitions
     potentials = Potentials(node, edge, offsets - first, first)
     heads = potentials.heads()
@@ -185,8 +199,8 @@ class LinearScorer:
         shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
         self._edge_gradient = np.empty(shape)
-        self._state_support: NDArray[np.int64] | None = None
-        self._edge_support: NDArray[np.int64] | None = None
+        self._state_support: Ints | None = None
+        self._edge_support: Ints | None = None
         if observed:
             self._find_support(data)
 

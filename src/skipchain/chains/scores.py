@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
 from skipchain.chains.scorer import Weights, block_potentials, unit_sums
 from skipchain.features.label_ngrams import Histories
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 class Recalled(NamedTuple):
@@ -39,7 +34,7 @@ class Scores:
     weights: Weights
     units: Floats  # [U, L]
     constraints: Constraints | None = None
-    allowed: NDArray[np.bool_] | None = None
+    allowed: Bools | None = None
     local: bool = False
     histories: Histories | None = None
     extra: Floats | None = None
@@ -52,7 +47,7 @@ class Scores:
         weights: Weights,
         workers: Workers,
         constraints: Constraints | None = None,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
         local: bool = False,
         histories: Histories | None = None,
         recall: Recalled | None = None,
@@ -62,7 +57,7 @@ class Scores:
         return cls(data, weights, units, constraints, allowed, local, histories, recall=recall)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Where chains begin. [C + 1]"""
         return self.data.offsets
 

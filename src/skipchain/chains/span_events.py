@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus.schemes import Spans
-
-Set = NDArray[np.bool_]  # [S]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +20,11 @@ class Windows:
     add up.
     """
 
-    starts: NDArray[np.int64]  # [K]
-    stops: NDArray[np.int64]  # [K]
-    rows: NDArray[np.int64]  # [K]
-    spans: NDArray[np.int64]  # [K]
-    allowed: NDArray[np.bool_]  # [·, S]
+    starts: Ints  # [K]
+    stops: Ints  # [K]
+    rows: Ints  # [K]
+    spans: Ints  # [K]
+    allowed: Bools  # [·, S]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +56,11 @@ _FORMS: dict[str, tuple[_Form, ...]] = {
 }
 
 
-def span_windows(
-    spans: Spans, sentences: NDArray[np.int64], scheme: str, labels: Sequence[str]
-) -> Windows:
+def span_windows(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str]) -> Windows:
     """The windows of each span in a scheme; a span may have several, which exclude each other."""
     number = {label: k for k, label in enumerate(labels)}
 
-    def among(prefixes: str, kind: str) -> Set:
+    def among(prefixes: str, kind: str) -> Bools:
         found = np.zeros(len(labels), np.bool_)
         for prefix in prefixes:
             if (label := f"{prefix}-{kind}") in number:
@@ -72,7 +68,7 @@ def span_windows(
         return found
 
     starts, stops, rows, owners = [], [], [], []
-    allowed: list[Set] = []
+    allowed: list[Bools] = []
     sentence = np.searchsorted(sentences, spans.starts, side="right") - 1
     limits = zip(sentences[sentence].tolist(), sentences[sentence + 1].tolist(), strict=True)
     for k, ((start, stop, kind), (first, last)) in enumerate(zip(spans, limits, strict=True)):

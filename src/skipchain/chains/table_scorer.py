@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.scorer import feature_sums, sum_rows, turned, unit_sums
 from skipchain.features.matrix import Rows
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 
 class TableScorer:

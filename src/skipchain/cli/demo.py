@@ -78,9 +78,12 @@ def demo(
     model, page = target / "harbour.skip", target / "harbour.html"
     save(crf.model_, model, overwrite=True)
     found.corpus.write(
-        page, "html", title="Stories tagged by skipchain", confidences=found.confidences,
-        overwrite=True
-    )  # fmt: skip
+        page,
+        "html",
+        title="Stories tagged by skipchain",
+        confidences=found.confidences,
+        overwrite=True,
+    )
     console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)\n")
     tell_story(console, threads)
     console.print("\n[bold]Try next[/bold]")

@@ -28,8 +28,9 @@ def explain(
     token: Annotated[
         str,
         typer.Option(
-            metavar="TOKEN", help="Which token: its number, counted from 0, or a word that is there"
-            " once. Write =1984 for a word that is a number."
+            metavar="TOKEN",
+            help="Which token: its number, counted from 0, or a word that is there"
+            " once. Write =1984 for a word that is a number.",
         ),
     ],
     model: OneModel = None,
@@ -40,8 +41,9 @@ def explain(
     sentence: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Count tokens in this sentence, itself counted from 0; "
-            "else through the whole input."
+            metavar="N",
+            help="Count tokens in this sentence, itself counted from 0; "
+            "else through the whole input.",
         ),
     ] = None,
     labels: Annotated[
@@ -56,7 +58,7 @@ def explain(
     format: Format = None,
     columns: Columns = None,
     scheme: Scheme = None,
-) -> None:  # fmt: skip
+) -> None:
     """Show what decides between two labels at a token: active features, weights, totals.
 
     Of a model whose labels are linked across documents: which tokens the label comes from, and how
@@ -133,10 +135,12 @@ def _print(found: Explanation, model: ChainModel, top: int) -> None:
     console = Console(file=sys.stdout, highlight=False)
     console.print(
         Text.assemble(
-            f"token {found.token}, ", (found.word or "", "bold"), f": {found.predicted}, between ",
+            f"token {found.token}, ",
+            (found.word or "", "bold"),
+            f": {found.predicted}, between ",
             f"{found.previous or '<start>'} and {found.following or '<end>'}",
         )
-    )  # fmt: skip
+    )
     table = _contributions(found.contributions, found.labels, top)
     if model.probabilistic:
         table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
@@ -160,13 +164,23 @@ def _print_parents(found: Parentage, kind: str, top: int) -> None:
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
     for parent in found.parents[:top]:
         own = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
-        table.add_row(Text(_named(parent)), Text(parent.kind), Text(own), f"{parent.weight:.3f}",
-                      *(f"{share:.3f}" for share in parent.shares))  # fmt: skip
+        table.add_row(
+            Text(_named(parent)),
+            Text(parent.kind),
+            Text(own),
+            f"{parent.weight:.3f}",
+            *(f"{share:.3f}" for share in parent.shares),
+        )
     rest = found.parents[top:]
     if rest:
         sums = [sum(parent.shares[k] for parent in rest) for k in (0, 1)]
-        table.add_row(f"… {len(rest)} more", "", "", f"{sum(p.weight for p in rest):.3f}",
-                      *(f"{share:.3f}" for share in sums))  # fmt: skip
+        table.add_row(
+            f"… {len(rest)} more",
+            "",
+            "",
+            f"{sum(p.weight for p in rest):.3f}",
+            *(f"{share:.3f}" for share in sums),
+        )
     table.add_row(
         Text("probability", style="bold"), "", "", "", *(f"{p:.3f}" for p in found.probabilities)
     )

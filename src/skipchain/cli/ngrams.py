@@ -58,9 +58,17 @@ def count(
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
     with _bar("counting", texts, quiet) as watch:
         store = NgramStore.count(
-            texts, output, orders=orders, min_count=min_count, tags=tags or (), format=format,
-            columns=names, overwrite=overwrite, memory=memory, watch=watch,
-        )  # fmt: skip
+            texts,
+            output,
+            orders=orders,
+            min_count=min_count,
+            tags=tags or (),
+            format=format,
+            columns=names,
+            overwrite=overwrite,
+            memory=memory,
+            watch=watch,
+        )
     if not quiet:
         _tell(store, output)
 
@@ -151,9 +159,13 @@ def harvest(
     if output != "-":
         check_target(output, overwrite)
     found = gather(
-        NgramStore.open(store), read_seeds(members or ()), read_seeds(patterns or ()),
-        rounds=rounds, per_round=per_round, words=words,
-    )  # fmt: skip
+        NgramStore.open(store),
+        read_seeds(members or ()),
+        read_seeds(patterns or ()),
+        rounds=rounds,
+        per_round=per_round,
+        words=words,
+    )
     if json:
         print_json(
             {
@@ -172,9 +184,11 @@ def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, in
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
-        TextColumn(f"{what} {{task.description}}"), BarColumn(), TextColumn("{task.fields[told]}"),
+        TextColumn(f"{what} {{task.description}}"),
+        BarColumn(),
+        TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
-    )  # fmt: skip
+    )
     hidden = quiet or not sys.stderr.isatty()
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:

@@ -53,11 +53,12 @@ class TrainingDisplay:
         self._improvements, self._noun = [], ""
         self._part, self._running = problem.part, True
         sizes = (
-            plural(problem.sequences, "sequence"), plural(problem.tokens, "token"),
+            plural(problem.sequences, "sequence"),
+            plural(problem.tokens, "token"),
             plural(problem.labels, "label"),
             f"{plural(problem.features, 'feature')} ({problem.active:,} active)",
             plural(problem.parameters, "weight"),
-        )  # fmt: skip
+        )
         what = "" if self._part is None else f" {self._part}"
         say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
         if sys.stderr.isatty():

@@ -104,9 +104,11 @@ def _print(table: Table) -> None:
     for k in told:
         words = HEADINGS[k] in ("system", "metric", "verdict")
         grid.add_column(
-            HEADINGS[k], justify="left" if words else "right", no_wrap=not words,
+            HEADINGS[k],
+            justify="left" if words else "right",
+            no_wrap=not words,
             min_width=VERDICT_WIDTH if HEADINGS[k] == "verdict" else None,
-        )  # fmt: skip
+        )
     for row in rows:
         colour = "red" if row[-1].startswith(FAILS) else "green"
         cells = [Text(row[k], style=colour if HEADINGS[k] == "verdict" else "") for k in told]

@@ -116,10 +116,14 @@ def _print(found: list[StateChoice], measure: str) -> None:
     for row in _rows(found):
         best = row["states"] == found[0].states
         table.add_row(
-            str(row["states"]), f"{row['score']:.2f}", f"{row['spread']:.2f}",
-            f"{row['whole_sequences']:.2f}", f"{row['training']:.2f}", f"{row['seconds']:.1f}",
+            str(row["states"]),
+            f"{row['score']:.2f}",
+            f"{row['spread']:.2f}",
+            f"{row['whole_sequences']:.2f}",
+            f"{row['training']:.2f}",
+            f"{row['seconds']:.1f}",
             style="bold" if best else "",
-        )  # fmt: skip
+        )
     console = Console(file=sys.stdout, highlight=False)
     console.print(table)
     console.print(f"best: {found[0].states} states")

@@ -68,9 +68,9 @@ class Result:
             contender,
             outcome,
             evaluate(test, predicted, intervals=True, seed=seed),
-            None if first is None else significance(
-                test, predicted, _predicted(test, first), seed=seed
-            ),
+            None
+            if first is None
+            else significance(test, predicted, _predicted(test, first), seed=seed),
             tuple(
                 Decoding(
                     decoder,
@@ -80,7 +80,7 @@ class Result:
                 )
                 for decoder, seconds in outcome.decoding_seconds.items()
             ),
-        )  # fmt: skip
+        )
 
     @property
     def tokens_per_second(self) -> float:

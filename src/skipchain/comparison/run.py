@@ -74,12 +74,20 @@ def compare(
     wanted = _check_decoders(decoders, beam, chosen)
     store = None if folder is None else Folder(folder)
     entries = [
-        _entry(contender, Trial(
-            contender.estimator(settings), train, test, dev, wanted, beam,
-            None if store is None else store.model_file(contender),
-        ))
+        _entry(
+            contender,
+            Trial(
+                contender.estimator(settings),
+                train,
+                test,
+                dev,
+                wanted,
+                beam,
+                None if store is None else store.model_file(contender),
+            ),
+        )
         for contender in chosen
-    ]  # fmt: skip
+    ]
     data = {} if store is None else data_parts(train, test, dev)
     seed = settings.get("seed") or 0
     results: list[Result] = []

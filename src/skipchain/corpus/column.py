@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.errors import CorpusError
 
 
@@ -72,7 +73,7 @@ class Column:
         strings: list[str] = np.array([*self.values, ""], object)[self.codes].tolist()
         return strings
 
-    def take(self, tokens: NDArray[np.int64]) -> Column:
+    def take(self, tokens: Ints) -> Column:
         """The column of the chosen tokens, in the order given."""
         return Column(frozen(self.codes[tokens]), self.values)
 

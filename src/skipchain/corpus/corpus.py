@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.schemes.labels import UNKNOWN
 from skipchain.errors import CorpusError
@@ -50,15 +51,15 @@ class Corpus:
     """
 
     columns: Mapping[str, Column]
-    sentences: NDArray[np.int64]  # [M + 1]
-    documents: NDArray[np.int64]  # [D + 1]
+    sentences: Ints  # [M + 1]
+    documents: Ints  # [D + 1]
     scheme: str | None = None
     starts: NDArray[np.int32] | None = None  # [N]
     ends: NDArray[np.int32] | None = None  # [N]
     texts: tuple[str, ...] | None = None  # [D]
     names: tuple[str, ...] | None = None  # [D]
     notes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    links: NDArray[np.int64] | None = None  # [K, 2]
+    links: Ints | None = None  # [K, 2]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -93,7 +94,7 @@ class Corpus:
         if self.links is not None:
             object.__setattr__(self, "links", self._checked(self.links))
 
-    def _checked(self, links: Any) -> NDArray[np.int64] | None:
+    def _checked(self, links: Any) -> Ints | None:
         """The links sorted and each once, or None for none of them."""
         try:
             pairs = np.asarray(links)
@@ -123,7 +124,7 @@ class Corpus:
         *,
         scheme: str | None = None,
         documents: Sequence[int] | None = None,
-        links: Sequence[tuple[int, int]] | NDArray[np.int64] | None = None,
+        links: Sequence[tuple[int, int]] | Ints | None = None,
         **columns: Iterable[Sequence[str]],
     ) -> Corpus:
         """A corpus from lists of words (and labels, and further columns) per sentence.
@@ -213,7 +214,7 @@ class Corpus:
         parts = (getattr(self, name) for name in self.__slots__)
         return Corpus, tuple(dict(p) if isinstance(p, MappingProxyType) else p for p in parts)
 
-    def document_of(self, tokens: NDArray[np.int64]) -> NDArray[np.int64]:
+    def document_of(self, tokens: Ints) -> Ints:
         """The number of the document in which each token stands.
 
         >>> corpus = Corpus.of([["a", "b"], ["c"], ["d"]], documents=[2, 1])
@@ -319,7 +320,7 @@ class Corpus:
             self._links_among(np.arange(a, b)),
         )
 
-    def take(self, sentences: Sequence[int] | NDArray[np.int64]) -> Corpus:
+    def take(self, sentences: Sequence[int] | Ints) -> Corpus:
         """The chosen sentences in the order given; neighbours of one document stay together.
 
         A link stays where both its ends are in one document of the result; of a sentence that is
@@ -331,7 +332,7 @@ class Corpus:
         document = np.searchsorted(self.documents, chosen, side="right") - 1
         return self._take(chosen, np.flatnonzero(np.diff(document, prepend=-1) != 0))
 
-    def _take(self, chosen: NDArray[np.int64], new: NDArray[np.int64]) -> Corpus:
+    def _take(self, chosen: Ints, new: Ints) -> Corpus:
         """The chosen sentences, with a document beginning at each of the places ``new``."""
         lengths = np.diff(self.sentences)[chosen]
         offsets = offsets_of(lengths)
@@ -356,9 +357,7 @@ class Corpus:
             self._links_among(tokens, offsets[documents]),
         )
 
-    def _links_among(
-        self, tokens: NDArray[np.int64], bounds: NDArray[np.int64] | None = None
-    ) -> NDArray[np.int64] | None:
+    def _links_among(self, tokens: Ints, bounds: Ints | None = None) -> Ints | None:
         """The links between the chosen tokens, by their new numbers.
 
         With ``bounds``, offsets of documents into the chosen tokens, only those within a document.
@@ -375,7 +374,7 @@ class Corpus:
         pairs = np.stack(
             [first[k, 0] + place // copies[k, 1], first[k, 1] + place % copies[k, 1]], axis=1
         )
-        links: NDArray[np.int64] = order[pairs]
+        links: Ints = order[pairs]
         if bounds is not None:
             document = np.searchsorted(bounds, links, side="right")
             links = links[document[:, 0] == document[:, 1]]
@@ -388,7 +387,7 @@ class Corpus:
         index %= self.n_documents
         return self._slice(int(self.documents[index]), int(self.documents[index + 1]))
 
-    def take_documents(self, documents: Sequence[int] | NDArray[np.int64]) -> Corpus:
+    def take_documents(self, documents: Sequence[int] | Ints) -> Corpus:
         """The chosen documents, in the order given."""
         chosen = np.asarray(documents, np.int64)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.n_documents):
@@ -511,14 +510,6 @@ def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:
         if not isinstance(value, str):
             sets = "; sets of labels go to fit, as its second argument" if name == LABEL else ""
             raise CorpusError(f"{name}: sentence {number} has {value!r}, which is no string{sets}")
-
-
-def offsets_of(lengths: Iterable[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lengths [K] to offsets [K + 1]."""
-    counted = np.fromiter(lengths, np.int64)
-    offsets = np.zeros(len(counted) + 1, np.int64)
-    np.cumsum(counted, out=offsets[1:])
-    return offsets
 
 
 def plural(count: int, noun: str) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import ParameterError
 
 
-def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> NDArray[np.int64]:
+def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> Ints:
     """The fold of each document, ``int64 [D]``; all have about as many documents.
 
     Documents are dealt in a random order. One with the same words as a document before it goes

@@ -55,11 +55,14 @@ class Part:
         return [
             f"{found[name]:,} {name}, expected {wanted:,}"
             for name, wanted in (
-                ("documents", self.documents), ("sentences", self.sentences),
-                ("tokens", self.tokens), ("spans", self.spans), ("links", self.links),
+                ("documents", self.documents),
+                ("sentences", self.sentences),
+                ("tokens", self.tokens),
+                ("spans", self.spans),
+                ("links", self.links),
             )
             if wanted is not None and found[name] != wanted
-        ]  # fmt: skip
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,9 @@ PAIR = ("word", "label")
 
 DATA_SETS = (
     DataSet(
-        "conll2003", "English newswire names", "research only (Reuters)",
+        "conll2003",
+        "English newswire names",
+        "research only (Reuters)",
         {
             "train": Part("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
             "testa": Part("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
@@ -99,55 +104,93 @@ DATA_SETS = (
         },
     ),
     DataSet(
-        "conll2000", "English chunks", "research only (LDC)",
+        "conll2000",
+        "English chunks",
+        "research only (LDC)",
         {
-            "train": Part("conll2000/train.txt.gz", 211727, 8936, None, 106978,
-                          ("word", "pos", "label"), "iob2"),
-            "test": Part("conll2000/test.txt.gz", 47377, 2012, None, 23852,
-                         ("word", "pos", "label"), "iob2"),
+            "train": Part(
+                "conll2000/train.txt.gz",
+                211727,
+                8936,
+                None,
+                106978,
+                ("word", "pos", "label"),
+                "iob2",
+            ),
+            "test": Part(
+                "conll2000/test.txt.gz", 47377, 2012, None, 23852, ("word", "pos", "label"), "iob2"
+            ),
         },
     ),
     DataSet(
-        "wikigold", "Wikipedia names", "CC BY 4.0",
+        "wikigold",
+        "Wikipedia names",
+        "CC BY 4.0",
         {"all": Part("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")},
     ),
     DataSet(
-        "wnut17", "emerging names in user text", "CC BY 4.0",
+        "wnut17",
+        "emerging names in user text",
+        "CC BY 4.0",
         {
             "train": Part("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
             "dev": Part("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
-            "test": Part("wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR,
-                         "iob2"),
+            "test": Part(
+                "wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR, "iob2"
+            ),
         },
     ),
     DataSet(
-        "btc", "Twitter names", "CC BY 4.0",
+        "btc",
+        "Twitter names",
+        "CC BY 4.0",
         {
             section: Part(f"btc/{section}.conll.gz", tokens, tweets, None, spans, PAIR, "iob2")
             for section, tweets, tokens, spans in (
-                ("a", 1000, 16612, 521), ("b", 2000, 30825, 1610), ("e", 200, 3981, 325),
-                ("f", 2000, 35427, 4376), ("g", 2138, 34062, 4685), ("h", 2001, 29480, 3368),
+                ("a", 1000, 16612, 521),
+                ("b", 2000, 30825, 1610),
+                ("e", 200, 3981, 325),
+                ("f", 2000, 35427, 4376),
+                ("g", 2138, 34062, 4685),
+                ("h", 2001, 29480, 3368),
             )
         },
     ),
     DataSet(
-        "sec-filings", "names in loan agreements", "CC BY 3.0",
+        "sec-filings",
+        "names in loan agreements",
+        "CC BY 3.0",
         {
             "train": Part("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
             "test": Part("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
         },
     ),
     DataSet(
-        "gmb", "news with silver names", "unstated",
-        {"all": Part("gmb/gmb-ner.conll.xz", 1048575, 47959, None, 111891,
-                     ("word", "pos", "label"), "iob2")},
+        "gmb",
+        "news with silver names",
+        "unstated",
+        {
+            "all": Part(
+                "gmb/gmb-ner.conll.xz",
+                1048575,
+                47959,
+                None,
+                111891,
+                ("word", "pos", "label"),
+                "iob2",
+            )
+        },
     ),
     DataSet(
-        "ieer", "news with names, as in MUC", "research only",
+        "ieer",
+        "news with names, as in MUC",
+        "research only",
         {"all": Part("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
     ),
     DataSet(
-        "ud-ewt", "English web text, parts of speech", "CC BY-SA 4.0",
+        "ud-ewt",
+        "English web text, parts of speech",
+        "CC BY-SA 4.0",
         {
             "train": Part("ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"),
             "dev": Part("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
@@ -155,32 +198,50 @@ DATA_SETS = (
         },
     ),
     DataSet(
-        "ptb-sample", "Wall Street Journal sample, parts of speech", "non-commercial (LDC)",
+        "ptb-sample",
+        "Wall Street Journal sample, parts of speech",
+        "non-commercial (LDC)",
         {"all": Part("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
     ),
     DataSet(
-        "faq-usenet-substitute", "lines of Usenet FAQs", "unstated",
-        {"all": Part("faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21,
-                     reader=read_labelled_lines)},
+        "faq-usenet-substitute",
+        "lines of Usenet FAQs",
+        "unstated",
+        {
+            "all": Part(
+                "faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21, reader=read_labelled_lines
+            )
+        },
     ),
     DataSet(
-        "cmu-seminars", "fields of seminar announcements", "unstated (research)",
-        {"all": Part("cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811,
-                     reader=read_seminars)},
+        "cmu-seminars",
+        "fields of seminar announcements",
+        "unstated (research)",
+        {
+            "all": Part(
+                "cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811, reader=read_seminars
+            )
+        },
     ),
     DataSet(
-        "cora-refs", "fields of references to papers", "unstated",
+        "cora-refs",
+        "fields of references to papers",
+        "unstated",
         {"all": Part("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
     ),
     DataSet(
-        "webkb", "linked web pages of four universities", "unstated (research)",
+        "webkb",
+        "linked web pages of four universities",
+        "unstated (research)",
         {"all": Part("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
     ),
     DataSet(
-        "webkb-linqs", "linked web pages as sets of words", "unstated (research)",
+        "webkb-linqs",
+        "linked web pages as sets of words",
+        "unstated (research)",
         {"all": Part("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
     ),
-)  # fmt: skip
+)
 
 
 def data_set(name: str) -> DataSet:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.errors import SkipchainError
-
-Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,30 +25,34 @@ class Dag:
     [(0, 'edge'), (1, 'edge')]
     """
 
-    order: Numbers  # [N]
-    indptr: Numbers  # [N + 1]
-    parents: Numbers  # [E]
+    order: Ints  # [N]
+    indptr: Ints  # [N + 1]
+    parents: Ints  # [E]
     kinds: NDArray[np.int32]  # [E]
-    rows: Numbers  # [E]
+    rows: Ints  # [E]
     names: tuple[str, ...]
 
     @classmethod
     def sorted(
         cls,
-        order: Numbers,
-        children: Numbers,
-        parents: Numbers,
+        order: Ints,
+        children: Ints,
+        parents: Ints,
         kinds: NDArray[np.int32],
-        rows: Numbers,
+        rows: Ints,
         names: tuple[str, ...],
     ) -> Dag:
         """From edges in any order; those of one node stay in the order given."""
         by_child = np.argsort(children, kind="stable")
         counts = np.bincount(children, minlength=len(order))
         return cls(
-            order, np.append(0, np.cumsum(counts)).astype(np.int64), parents[by_child],
-            kinds[by_child], rows[by_child], names,
-        )  # fmt: skip
+            order,
+            offsets_of(counts),
+            parents[by_child],
+            kinds[by_child],
+            rows[by_child],
+            names,
+        )
 
     @classmethod
     def of_parents(
@@ -105,7 +108,7 @@ class Dag:
         return len(self.parents)
 
     @property
-    def children(self) -> Numbers:
+    def children(self) -> Ints:
         """The child of each edge. [E]"""
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
 
@@ -115,12 +118,12 @@ class Dag:
         names = [self.names[kind] for kind in self.kinds[edges].tolist()]
         return list(zip(self.parents[edges].tolist(), names, strict=True))
 
-    def uniform(self) -> NDArray[np.float64]:
+    def uniform(self) -> Floats:
         """Mixing weights that are the same for all parents of a node. [E]"""
         counts = np.diff(self.indptr)
         return np.repeat(1.0 / np.maximum(counts, 1), counts)
 
-    def check_weights(self, weights: NDArray[np.float64]) -> None:
+    def check_weights(self, weights: Floats) -> None:
         """Refuse mixing weights [E] that are negative or do not sum to one at a node.
 
         >>> dag = Dag.of_parents([[], [0], [0, 1]])
@@ -170,7 +173,7 @@ def _kinds(
     return np.array(found, np.int32)
 
 
-def _topological(size: int, child: Numbers, parent: Numbers) -> Numbers:
+def _topological(size: int, child: Ints, parent: Ints) -> Ints:
     """Nodes with parents first; those that could come next in the order of their numbers."""
     waiting = np.bincount(child[parent >= 0], minlength=size)
     after: list[list[int]] = [[] for _ in range(size)]
@@ -190,7 +193,7 @@ def _topological(size: int, child: Numbers, parent: Numbers) -> Numbers:
     return np.array(order, np.int64)
 
 
-def _cycle(child: Numbers, parent: Numbers, waiting: Numbers) -> str:
+def _cycle(child: Ints, parent: Ints, waiting: Ints) -> str:
     """One cycle among the nodes that wait for each other, written out."""
     before = {
         k: j

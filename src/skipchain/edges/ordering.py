@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus import Corpus
-from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import ParameterError
 
 FORWARD, BACKWARD, RANDOM = "forward", "backward", "random"
@@ -47,7 +46,7 @@ class Ordering:
     def __str__(self) -> str:
         return self.way if self.way != RANDOM else f"{RANDOM} {self.seed}"
 
-    def visit(self, corpus: Corpus) -> NDArray[np.int64]:
+    def visit(self, corpus: Corpus) -> Ints:
         """The tokens in the order in which they are visited, document by document. [N]"""
         tokens = np.arange(corpus.n_tokens)
         if self.way == FORWARD:

@@ -6,12 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import Ordering
-from skipchain.edges.rules import Alone, Pairs, Rule
+from skipchain.edges.rules import Alone, Rule
 from skipchain.errors import SkipchainError
 
 
@@ -20,10 +20,10 @@ class Relation:
     """One rule, the pairs [K, 2] it found, and where those of each document begin."""
 
     rule: Rule
-    pairs: Pairs  # [K, 2], sorted by document
-    offsets: NDArray[np.int64]  # [D + 1]
+    pairs: Ints  # [K, 2], sorted by document
+    offsets: Ints  # [D + 1]
 
-    def ends(self, *, along: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def ends(self, *, along: bool) -> tuple[Ints, Ints]:
         """Children and parents of the pairs: the second token is the child, or the first."""
         child, parent = (1, 0) if along else (0, 1)
         return self.pairs[:, child], self.pairs[:, parent]
@@ -62,7 +62,7 @@ class Relations:
         return tuple(kind for relation in self.relations for kind in relation.rule.kinds)
 
     @property
-    def documents(self) -> NDArray[np.int64]:
+    def documents(self) -> Ints:
         """Where documents begin, in tokens. [D + 1]"""
         return self.corpus.sentences[self.corpus.documents]
 
@@ -76,7 +76,7 @@ class Relations:
         rank[order] = np.arange(len(order))
         children, parents, kinds, rows = [], [], [], []
 
-        def add(child: Pairs, parent: Pairs, kind: int, row: Pairs) -> None:
+        def add(child: Ints, parent: Ints, kind: int, row: Ints) -> None:
             if known is not None and self.kinds[kind] not in known:
                 return
             children.append(child)
@@ -99,11 +99,15 @@ class Relations:
                 against = ordering.backward and rule.kinds[0] != rule.kinds[1]
                 add(heads, np.full(len(heads), -1), 2 * number + against, heads)
         return Dag.sorted(
-            order, np.concatenate(children), np.concatenate(parents), np.concatenate(kinds),
-            np.concatenate(rows), self.kinds,
-        )  # fmt: skip
+            order,
+            np.concatenate(children),
+            np.concatenate(parents),
+            np.concatenate(kinds),
+            np.concatenate(rows),
+            self.kinds,
+        )
 
-    def _heads(self, rule: Rule, ordering: Ordering, children: Sequence[Pairs]) -> Pairs:
+    def _heads(self, rule: Rule, ordering: Ordering, children: Sequence[Ints]) -> Ints:
         """The tokens that begin a chain of the rule."""
         if isinstance(rule, Alone):
             free = np.ones(self.corpus.n_tokens, np.bool_)

@@ -9,8 +9,8 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.keys import view_strings
@@ -18,7 +18,6 @@ from skipchain.features.strings import Strings
 from skipchain.features.template import View, chain_of
 from skipchain.features.views import UserView
 
-Pairs = NDArray[np.int64]
 UserRule = Callable[[Corpus], Any]
 
 BUILT_IN = ("previous", "alone", "same_word", "same", "links", "siblings")
@@ -52,7 +51,7 @@ class Rule(ABC):
         """The kinds of edges: with the pair's first token as the parent, with the second."""
 
     @abstractmethod
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """The pairs of a corpus. [K, 2]"""
 
     def fit(self, corpus: Corpus) -> Rule:
@@ -80,7 +79,7 @@ class Previous(Rule):
         """The token before, and the token after."""
         return "previous", "next"
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """All neighbours within sentences. [K, 2]"""
         follows = np.ones(corpus.n_tokens, np.bool_)
         follows[corpus.sentences[:-1][np.diff(corpus.sentences) > 0]] = False
@@ -106,7 +105,7 @@ class Alone(Rule):
         """The same whatever the order."""
         return "alone", "alone"
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """None."""
         return np.zeros((0, 2), np.int64)
 
@@ -174,7 +173,7 @@ class Same(Rule):
         often = np.flatnonzero(counts > self.max_documents).tolist()
         return replace(self, common=Strings.of([keys.values[k] for k in often if keys.values[k]]))
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """Each token with the nearest before it, by the later token. [K, 2]"""
         keys = self._keys(corpus)
         left_out = np.array([value == "" for value in keys.values], np.bool_)
@@ -261,7 +260,7 @@ class Links(Rule):
         _require_links(corpus)
         return self
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """The links, by the page linked. [K, 2]"""
         if corpus.links is None:
             return np.zeros((0, 2), np.int64)
@@ -305,7 +304,7 @@ class Siblings(Rule):
         _require_links(corpus)
         return self
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """Each pair both ways round, by the second page. [K, 2]"""
         if corpus.links is None:
             return np.zeros((0, 2), np.int64)
@@ -347,7 +346,7 @@ class Own(Rule):
         """The first of the pair as the parent, and the second."""
         return self.name, f"{self.name} later"
 
-    def pairs(self, corpus: Corpus) -> Pairs:
+    def pairs(self, corpus: Corpus) -> Ints:
         """What the function gives, checked. [K, 2]"""
         given = self.function(corpus)
         try:
@@ -369,6 +368,6 @@ def _require_links(corpus: Corpus) -> None:
         raise SkipchainError(NO_LINKS)
 
 
-def _by_later(pairs: Pairs) -> Pairs:
+def _by_later(pairs: Ints) -> Ints:
     """Sorted by the second token, and from near to far."""
     return np.ascontiguousarray(pairs[np.lexsort((-pairs[:, 0], pairs[:, 1]))])

@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
-from numpy.typing import NDArray
-
+from skipchain.arrays import Arrays
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import TemplateError
 from skipchain.parallel import Workers
 
-Arrays = dict[str, NDArray[Any]]
 Columns = Mapping[str, Column]
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.corpus.corpus import offsets_of
+from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.errors import FeatureError
 from skipchain.features.matrix import LARGEST, NO_VALUES, Rows, Sparse, remedy
 from skipchain.features.strings import Strings
@@ -33,9 +32,7 @@ class NamedFeatures:
     strings: Strings
 
     @classmethod
-    def fit(
-        cls, sequences: Sequence[Any], min_count: int = 1
-    ) -> tuple[NamedFeatures, Rows, NDArray[np.int64]]:
+    def fit(cls, sequences: Sequence[Any], min_count: int = 1) -> tuple[NamedFeatures, Rows, Ints]:
         """Number the features that occur at least ``min_count`` times, and encode the sequences."""
         numbers: dict[str, int] = {}
         parts = list(_tokens(sequences))
@@ -49,26 +46,29 @@ class NamedFeatures:
         rows, offsets = features._encode(parts, sequences)
         return features, rows, offsets
 
-    def encode(self, sequences: Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+    def encode(self, sequences: Sequence[Any]) -> tuple[Rows, Ints]:
         """Rows and chain offsets; unknown features are dropped and counted."""
         return self._encode(list(_tokens(sequences)), sequences)
 
     def _encode(
         self, parts: list[tuple[int, list[tuple[str, float]]]], sequences: Sequence[Any]
-    ) -> tuple[Rows, NDArray[np.int64]]:
+    ) -> tuple[Rows, Ints]:
         found = np.array(
             self.strings.find([name for _, items in parts for name, _ in items]), np.int32
         )
         weights = np.fromiter((weight for _, items in parts for _, weight in items), np.float64)
         indptr = offsets_of(len(items) for _, items in parts)
         known = found >= 0
-        indptr = np.append(0, np.cumsum(known))[indptr]
+        indptr = offsets_of(known)[indptr]
         values = weights[known]
         index = Sparse(indptr, found[known], NO_VALUES if (values == 1.0).all() else values)
         rows = Rows(
-            index, Sparse.empty(0), Sparse.empty(len(parts)), len(self.strings),
+            index,
+            Sparse.empty(0),
+            Sparse.empty(len(parts)),
+            len(self.strings),
             unknown=int((~known).sum()),
-        )  # fmt: skip
+        )
         return rows, offsets_of(map(len, sequences))
 
     @property
@@ -85,7 +85,7 @@ class NamedFeatures:
         """The features' names."""
         return [] if transition else self.strings.tolist()
 
-    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> NamedFeatures:
+    def keep(self, state: Bools, edge: Bools) -> NamedFeatures:
         """Only the chosen features."""
         return NamedFeatures(self.strings.keep(state))
 
@@ -150,13 +150,13 @@ class NumberedFeatures:
     (3, 9, [0, 3, 5])
     """
 
-    columns: NDArray[np.int64]
+    columns: Ints
     width: int
 
     @classmethod
     def fit(
         cls, matrices: Sequence[Any], min_count: int = 1
-    ) -> tuple[NumberedFeatures, Rows, NDArray[np.int64]]:
+    ) -> tuple[NumberedFeatures, Rows, Ints]:
         """Take the number of columns from the matrices, and encode them."""
         if not len(matrices):
             raise FeatureError("there is no matrix to take the number of features from")
@@ -169,7 +169,7 @@ class NumberedFeatures:
         rows, offsets = features.encode(matrices)
         return features, rows, offsets
 
-    def encode(self, matrices: Sequence[Any]) -> tuple[Rows, NDArray[np.int64]]:
+    def encode(self, matrices: Sequence[Any]) -> tuple[Rows, Ints]:
         """Rows and chain offsets; zeros are left out."""
         index, offsets = self._stacked(matrices)
         n = int(offsets[-1])
@@ -180,12 +180,12 @@ class NumberedFeatures:
             found = number[index.indices]
             known = found >= 0
             unknown = int((~known).sum())
-            indptr = np.append(0, np.cumsum(known))[index.indptr]
+            indptr = offsets_of(known)[index.indptr]
             index = Sparse(indptr, found[known], index.values[known])
         rows = Rows(index, Sparse.empty(0), Sparse.empty(n), len(self.columns), unknown=unknown)
         return rows, offsets
 
-    def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, NDArray[np.int64]]:
+    def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, Ints]:
         empty = Sparse.empty(0)
         indptr, indices, values = [empty.indptr], [empty.indices], [empty.values]
         filled = 0
@@ -220,7 +220,7 @@ class NumberedFeatures:
         """``column 0``, ``column 1`` …"""
         return [] if transition else [f"column {number}" for number in self.columns]
 
-    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> NumberedFeatures:
+    def keep(self, state: Bools, edge: Bools) -> NumberedFeatures:
         """Only the chosen columns."""
         return NumberedFeatures(self.columns[state], self.width)
 

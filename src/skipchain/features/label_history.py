@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.keys import token_keys
@@ -17,9 +17,6 @@ from skipchain.features.matrix import Rows
 from skipchain.features.template import Atom, Template, View, parse_template
 from skipchain.features.views import UserView
 from skipchain.kernels.label_history import shares
-
-Labels = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 WINDOW = 1000  # tokens that are looked back
 SCALE = 1000
@@ -30,8 +27,8 @@ BEGINS = re.compile(r"\s*history\s*\(")
 class Earlier(NamedTuple):
     """Where each token's key stood before it in its document, and where documents begin."""
 
-    previous: NDArray[np.int64]  # [N], −1 where it is new
-    documents: NDArray[np.int64]  # [D + 1], offsets into chains
+    previous: Ints  # [N], −1 where it is new
+    documents: Ints  # [D + 1], offsets into chains
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import Rows
-
-Labels = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 SHORTEST = 3  # two labels and fewer have tables of their own
 
@@ -35,13 +32,11 @@ class Histories:
     """
 
     order: int
-    contexts: NDArray[np.int64]  # [K]
+    contexts: Ints  # [K]
     weights: Floats  # [K, L]
 
     @classmethod
-    def fit(
-        cls, labels: Labels, offsets: NDArray[np.int64], n_labels: int, order: int
-    ) -> Histories:
+    def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> Histories:
         """The histories of given labels, with no weights yet."""
         if (n_labels + 2) ** order >= 1 << 62:
             raise ParameterError(
@@ -51,7 +46,7 @@ class Histories:
         contexts = np.unique(codes[codes >= 0])
         return cls(order, contexts, np.zeros((len(contexts), n_labels)))
 
-    def numbers(self, labels: Labels, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    def numbers(self, labels: Labels, offsets: Ints) -> Ints:
         """The histories of each token as numbers of ``contexts``; −1 where none. [N, order − 2]"""
         codes = _codes(labels, offsets, self.weights.shape[1], self.order)
         if not len(self.contexts):
@@ -59,7 +54,7 @@ class Histories:
         places = np.searchsorted(self.contexts, codes).clip(0, len(self.contexts) - 1)
         return np.where(self.contexts[places] == codes, places, -1)
 
-    def attached(self, rows: Rows, labels: Labels, offsets: NDArray[np.int64]) -> Rows:
+    def attached(self, rows: Rows, labels: Labels, offsets: Ints) -> Rows:
         """The rows with K further features, the last ones: the histories of the labels given."""
         return rows.with_features(self.numbers(labels, offsets), len(self.contexts))
 
@@ -69,9 +64,7 @@ class Histories:
         return Histories(self.order, self.contexts[kept], self.weights[kept])
 
 
-def _codes(
-    labels: Labels, offsets: NDArray[np.int64], n_labels: int, order: int
-) -> NDArray[np.int64]:
+def _codes(labels: Labels, offsets: Ints, n_labels: int, order: int) -> Ints:
     """The history of n labels before each token, n = 3 … order; −1 where it has fewer.
 
     The place before the chain counts as one label.

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.errors import FeatureError
 from skipchain.features.reader import Reading, Tuples, ViewValues, expand
 from skipchain.features.template import Atom, View
@@ -24,9 +25,9 @@ single precision."""
 class Sparse:
     """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or one."""
 
-    indptr: NDArray[np.int64]  # [R + 1]
+    indptr: Ints  # [R + 1]
     indices: NDArray[np.int32]  # [K]
-    values: NDArray[np.float64] = field(default_factory=lambda: NO_VALUES)  # [K] or [0]
+    values: Floats = field(default_factory=lambda: NO_VALUES)  # [K] or [0]
 
     @classmethod
     def empty(cls, rows: int) -> Sparse:
@@ -41,15 +42,15 @@ class Sparse:
         """The same entries, each with the square of its weight."""
         return Sparse(self.indptr, self.indices, self.values**2)
 
-    def take(self, rows: NDArray[np.int64]) -> Sparse:
+    def take(self, rows: Ints) -> Sparse:
         """The chosen rows, in the order given."""
         lengths = np.diff(self.indptr)[rows]
-        indptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        indptr = offsets_of(lengths)
         entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         values = self.values[entries] if len(self.values) else NO_VALUES
         return Sparse(indptr, self.indices[entries], values)
 
-    def distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def distinct(self) -> tuple[Ints, NDArray[np.int32]]:
         """The first of all rows with the same entries [U], and which of them each row is like [R].
 
         >>> rows, like = Sparse(np.array([0, 1, 2, 2]), np.array([7, 7], np.int32)).distinct()
@@ -77,7 +78,7 @@ class Sparse:
         return len(self.indptr) - 1
 
     @property
-    def owners(self) -> NDArray[np.int64]:
+    def owners(self) -> Ints:
         """The row of each entry. [K]"""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
 
@@ -135,11 +136,11 @@ class Rows:
         units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
         return len(self.tokens.indices) - len(units) + int(np.diff(self.units.indptr)[units].sum())
 
-    def take(self, tokens: NDArray[np.int64]) -> Rows:
+    def take(self, tokens: Ints) -> Rows:
         """The chosen tokens, in the order given."""
         return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
-    def compact(self) -> tuple[Rows, NDArray[np.int64]]:
+    def compact(self) -> tuple[Rows, Ints]:
         """The same with no other features and units than those that occur; and which features.
 
         >>> tokens = Sparse(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
@@ -165,7 +166,7 @@ class Rows:
         self,
         numbers: NDArray[np.integer],
         count: int,
-        weights: NDArray[np.float64] | None = None,
+        weights: Floats | None = None,
     ) -> Rows:
         """With ``count`` further features, the last ones.
 
@@ -184,7 +185,7 @@ class Rows:
             after = np.ones(len(tokens)) if weights is None else weights[tokens, places]
             values = np.concatenate([before, after])[order]
         sizes = np.bincount(owners, minlength=old.n_rows)
-        index = Sparse(np.append(0, np.cumsum(sizes)), entries[order], values)
+        index = Sparse(offsets_of(sizes), entries[order], values)
         return replace(self, tokens=index, n_features=first + count)
 
     def flat(self) -> Sparse:
@@ -192,10 +193,15 @@ class Rows:
         tokens, units = self.tokens, self.units
         return Sparse(
             *write_out(
-                tokens.indptr, tokens.indices, tokens.values, self.n_features,
-                units.indptr, units.indices, units.values,
+                tokens.indptr,
+                tokens.indices,
+                tokens.values,
+                self.n_features,
+                units.indptr,
+                units.indices,
+                units.values,
             )
-        )  # fmt: skip
+        )
 
 
 class RowsBuilder:
@@ -207,9 +213,9 @@ class RowsBuilder:
         self.unknown = 0
         self._groups: dict[tuple[str, int], list[tuple[View, ViewValues]]] = {}
         self._columns: dict[frozenset[View], list[NDArray[np.int32]]] = {}
-        self._tokens: list[NDArray[np.int64]] = []
+        self._tokens: list[Ints] = []
         self._ids: list[NDArray[np.int32]] = []
-        self._weights: list[NDArray[np.float64] | None] = []
+        self._weights: list[Floats | None] = []
 
     def add_values(self, atom: Atom, values: ViewValues, numbers: NDArray[np.int32]) -> None:
         """A template of one view at one offset; ``numbers`` turns its codes into features."""
@@ -288,9 +294,9 @@ class RowsBuilder:
 
 
 def _gathered(
-    owners: list[NDArray[np.int64]],
+    owners: list[Ints],
     ids: list[NDArray[np.int32]],
-    weights: list[NDArray[np.float64] | None],
+    weights: list[Floats | None],
     rows: int,
 ) -> Sparse:
     """An index of entries that come in several lists, each with the row of each entry."""
@@ -298,7 +304,7 @@ def _gathered(
         return Sparse.empty(rows)
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
-    indptr = np.append(0, np.cumsum(np.bincount(owner, minlength=rows))).astype(np.int64)
+    indptr = offsets_of(np.bincount(owner, minlength=rows))
     values = NO_VALUES
     if any(own is not None for own in weights):
         filled = [

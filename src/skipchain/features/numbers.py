@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import FeatureError
 from skipchain.kernels.parse_numbers import read_cells
-
-Floats = NDArray[np.float64]
 
 MISSING = ("", "_")  # cells that hold no number
 
@@ -30,7 +28,7 @@ class Scale:
         return cls(np.zeros(width), np.ones(width))
 
     @classmethod
-    def standard(cls, numbers: Floats, counts: NDArray[np.int64]) -> Scale:
+    def standard(cls, numbers: Floats, counts: Ints) -> Scale:
         """Mean 0 and variance 1 over ``numbers`` [V, W], row v occurring ``counts[v]`` times.
 
         A number that never changes tells nothing, and becomes 0.
@@ -67,7 +65,7 @@ class NotANumber(FeatureError):
 
 def read_numbers(
     cells: Sequence[str | None], *, several: bool, width: int | None = None
-) -> tuple[Floats, NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """The numbers of each cell [V, W], and which cells hold any [V]; the others have zeros.
 
     ``several`` numbers in a cell stand between spaces or commas. All cells have as many as the

@@ -10,8 +10,8 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.corpus import Column, Corpus
-from skipchain.corpus.corpus import offsets_of
 from skipchain.errors import FeatureError, TemplateError
 from skipchain.features.numbers import NotANumber, Scale, read_numbers
 from skipchain.features.strings import Slices, Strings, code_points
@@ -46,9 +46,9 @@ class ViewValues:
     """
 
     codes: NDArray[np.int32]
-    indptr: NDArray[np.int64] | None
+    indptr: Ints | None
     size: int
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     def mapped(self, numbers: NDArray[np.int32]) -> ViewValues:
         """The same with ``numbers[code]`` for each code; a number below 0 takes the entry away."""
@@ -56,7 +56,7 @@ class ViewValues:
         if self.indptr is None:
             return ViewValues(found, None, self.size)
         keep = found >= 0
-        indptr = np.append(0, np.cumsum(keep))[self.indptr]
+        indptr = offsets_of(keep)[self.indptr]
         weights = None if self.weights is None else self.weights[keep]
         return ViewValues(found[keep], indptr, self.size, weights)
 
@@ -66,7 +66,7 @@ class Tuples:
     """Tuples of view numbers [K, M]: one per token (``tokens`` None), or of those tokens [K]."""
 
     keys: NDArray[np.int32]
-    tokens: NDArray[np.int64] | None = None
+    tokens: Ints | None = None
 
 
 class Reading:
@@ -221,7 +221,7 @@ class Reading:
             raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
         return source  # type: ignore[return-value]
 
-    def _ngram_text(self, view: View) -> tuple[str, NDArray[np.int64], int, int]:
+    def _ngram_text(self, view: View) -> tuple[str, Ints, int, int]:
         """All strings with ``<`` and ``>`` around each, their offsets, the lengths of n-grams."""
         words = ["" if value is None else f"<{value}>" for value in self._source(view)]
         text = "".join(words)
@@ -246,10 +246,17 @@ class Reading:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
         indptr, numbers, size = intern.find_ngrams(
-            code_points(text), offsets, shortest, longest, total,
-            strings.points, strings.starts, strings.lengths, strings.slots,
+            code_points(text),
+            offsets,
+            shortest,
+            longest,
+            total,
+            strings.points,
+            strings.starts,
+            strings.lengths,
+            strings.slots,
             intern.empty_slots(total),
-        )  # fmt: skip
+        )
         return _several(indptr, numbers, size)
 
     # Columns of tokens -------------------------------------------------------------------------
@@ -279,7 +286,7 @@ class Reading:
             self._shifted[key] = codes
         return self._shifted[key]
 
-    def counts(self, atom: Atom) -> NDArray[np.int64]:
+    def counts(self, atom: Atom) -> Ints:
         """How many tokens have each number of the atom's view. [size]"""
         values = self.values[atom.view]
         column = atom.view.column
@@ -315,7 +322,7 @@ class Reading:
         distinct = np.unique(np.concatenate(keys)[inside]) if codes else np.zeros(0, np.int64)
         return [Tuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
 
-    def bag_counts(self, atom: Atom) -> NDArray[np.int64]:
+    def bag_counts(self, atom: Atom) -> Ints:
         """How many tokens have each number within the bag's window. [size]"""
         counts = np.zeros(self.values[atom.view].size, np.int64)
         for part in self.bag(atom):
@@ -344,9 +351,7 @@ class Reading:
         return Tuples(values.codes[entries][:, None], tokens)
 
 
-def expand(
-    indptr: NDArray[np.int64], chosen: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def expand(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
     """All entries of the chosen rows of an index: which choice [K], which entry [K]."""
     lengths = np.diff(indptr)[chosen]
     owner = np.repeat(np.arange(len(chosen)), lengths)
@@ -354,7 +359,7 @@ def expand(
     return owner, np.arange(len(owner)) + np.repeat(first, lengths)
 
 
-def _several(indptr: NDArray[np.int64], numbers: NDArray[np.int32], strings: int) -> ViewValues:
+def _several(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
     end = indptr[-1]
     both = np.array([BEFORE, AFTER], np.int32)
     codes = np.append(numbers + np.int32(RESERVED), both)
@@ -378,7 +383,7 @@ def _product(a: Tuples, b: Tuples, n_tokens: int) -> Tuples:
         if a.tokens is None:
             return Tuples(np.concatenate([a.keys, b.keys], axis=1))
         return Tuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
-    indptr = np.append(0, np.cumsum(np.bincount(b.tokens, minlength=n_tokens)))
+    indptr = offsets_of(np.bincount(b.tokens, minlength=n_tokens))
     tokens = np.arange(n_tokens) if a.tokens is None else a.tokens
     owner, entries = expand(indptr, tokens.astype(np.int32))
     return Tuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

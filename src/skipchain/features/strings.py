@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Arrays, Bools, Ints, offsets_of
 from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
 
 
@@ -16,8 +17,8 @@ class Slices(NamedTuple):
     """Pieces ``points[starts[k] : starts[k] + lengths[k]]`` of a text; absent at length −1."""
 
     points: NDArray[np.uint32]
-    starts: NDArray[np.int64]  # [K]
-    lengths: NDArray[np.int64]  # [K]
+    starts: Ints  # [K]
+    lengths: Ints  # [K]
 
     @classmethod
     def of(cls, strings: Sequence[str | None]) -> Slices:
@@ -116,11 +117,17 @@ class Strings:
         Strings that are not here get the numbers after those that are; absent slices get −1.
         """
         return find_slices(  # type: ignore[no-any-return]
-            slices.points, slices.starts, slices.lengths, self.points, self.starts, self.lengths,
-            self.slots, empty_slots(len(slices.starts)),
-        )  # fmt: skip
+            slices.points,
+            slices.starts,
+            slices.lengths,
+            self.points,
+            self.starts,
+            self.lengths,
+            self.slots,
+            empty_slots(len(slices.starts)),
+        )
 
-    def keep(self, kept: NDArray[np.bool_]) -> Strings:
+    def keep(self, kept: Bools) -> Strings:
         """Only the chosen strings, with a text that holds no more than they need."""
         if kept.all():
             return self
@@ -128,7 +135,7 @@ class Strings:
         np.add.at(spans, self.starts[kept], 1)
         np.add.at(spans, self.starts[kept] + self.lengths[kept], -1)
         used = np.cumsum(spans)[:-1] > 0
-        place = np.append(0, np.cumsum(used))  # where a used character moves to
+        place = offsets_of(used)  # where a used character moves to
         letters = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)[used]
         return Strings(
             letters.tobytes().decode("utf-32-le", "surrogatepass"),
@@ -137,7 +144,7 @@ class Strings:
         )
 
 
-def string_arrays(name: str, strings: Strings) -> dict[str, NDArray[Any]]:
+def string_arrays(name: str, strings: Strings) -> Arrays:
     """A list of strings: one text, and where each of them stands in it."""
     return {
         f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools
 from skipchain.corpus import Column
 from skipchain.features.strings import Strings
-
-Sets = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,32 +31,32 @@ class TagDictionary:
     """
 
     words: Strings  # W of them
-    labels: Sets  # [W, L]
+    labels: Bools  # [W, L]
     min_count: int
 
     @classmethod
-    def fit(cls, words: Column, seen: Sets, min_count: int) -> TagDictionary:
+    def fit(cls, words: Column, seen: Bools, min_count: int) -> TagDictionary:
         """From the words of tokens, and the labels that each token has or may have. seen [N, L]"""
         counts = np.bincount(words.codes, minlength=len(words.values))
         labels = _union(words.codes, seen, len(words.values))
         kept = np.flatnonzero((counts >= min_count) & ~labels.all(axis=1))
         return cls(Strings.of([words.values[k] for k in kept]), labels[kept], min_count)
 
-    def candidates(self, words: Column) -> Sets:
+    def candidates(self, words: Column) -> Bools:
         """Which labels each token may have. [N, L]"""
         size = self.labels.shape[1]
         known = np.array(self.words.find(words.values), np.int64)
         table = np.vstack([self.labels, np.ones((1, size), np.bool_)])
         return table[np.where(known < 0, -1, known)][words.codes]
 
-    def widened(self, words: Column, seen: Sets) -> TagDictionary:
+    def widened(self, words: Column, seen: Bools) -> TagDictionary:
         """With the labels that its words have in further tokens; it gains no words."""
         known = np.array(self.words.find(words.values), np.int64)[words.codes]
         labels = self.labels | _union(known[known >= 0], seen[known >= 0], len(self.words))
         return TagDictionary(self.words, labels, self.min_count)
 
 
-def _union(groups: NDArray[np.integer], sets: Sets, size: int) -> Sets:
+def _union(groups: NDArray[np.integer], sets: Bools, size: int) -> Bools:
     """The union of the sets of each group. [G, L]"""
     found = np.zeros((size, sets.shape[1]), np.bool_)
     for label in range(sets.shape[1]):

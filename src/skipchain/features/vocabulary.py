@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Arrays, Bools
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import add_columns
@@ -173,7 +174,7 @@ class Vocabulary:
 
     # Pruning and storage -----------------------------------------------------------------------
 
-    def keep(self, state: NDArray[np.bool_], edge: NDArray[np.bool_]) -> Vocabulary:
+    def keep(self, state: Bools, edge: Bools) -> Vocabulary:
         """Only the chosen features, and only the strings they need."""
         masks, base = [], {False: 0, True: 0}
         for template, rows in self._pairs():
@@ -198,9 +199,9 @@ class Vocabulary:
             rows_out.append(np.stack(columns, axis=1).astype(np.int32))
         return Vocabulary(self.templates, views, tuple(rows_out), self.scales)
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> Arrays:
         """Everything but the template text, as arrays for a model file."""
-        arrays: dict[str, NDArray[Any]] = {}
+        arrays: Arrays = {}
         for k, (view, strings) in enumerate(self.views.items()):
             text = strings.text.encode("utf-8", "surrogatepass")
             arrays[f"view.{k}.text"] = np.frombuffer(text, np.uint8)

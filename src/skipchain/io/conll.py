@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
@@ -336,13 +336,13 @@ def find_value(column: Column, pattern: re.Pattern[str]) -> int | None:
     return int(found.argmax()) if found.any() else None
 
 
-def matches(column: Column, pattern: re.Pattern[str]) -> NDArray[np.bool_]:
+def matches(column: Column, pattern: re.Pattern[str]) -> Bools:
     """The tokens ``bool [N]`` whose value the pattern matches at its start."""
     fit = np.array([pattern.match(value) is not None for value in column.values], bool)
     return fit[column.codes]
 
 
-def blank_rows(corpus: Corpus) -> NDArray[np.bool_]:
+def blank_rows(corpus: Corpus) -> Bools:
     """The tokens ``bool [N]`` with nothing but spaces in all columns."""
     blank = np.ones(corpus.n_tokens, bool)
     for column in corpus.columns.values():

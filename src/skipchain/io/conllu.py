@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
@@ -103,7 +103,7 @@ def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def check_width(counts: NDArray[np.int64], rows: NDArray[np.bool_], path: object) -> None:
+def check_width(counts: Ints, rows: Bools, path: object) -> None:
     """Refuse lines that do not have ten columns."""
     wrong = rows & (counts != len(COLUMNS))
     if wrong.any():
@@ -115,7 +115,7 @@ def check_width(counts: NDArray[np.int64], rows: NDArray[np.bool_], path: object
         )
 
 
-def extra_rows(ids: Column, lines: NDArray[np.int64], path: object) -> tuple[list[int], list[int]]:
+def extra_rows(ids: Column, lines: Ints, path: object) -> tuple[list[int], list[int]]:
     """The lines of multi-word ranges and of empty nodes, told by their id."""
     kinds = np.array([kind_of(value) for value in ids.values], np.int8)[ids.codes]
     if (kinds < 0).any():

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.files import check_text, read_text, write_text
 from skipchain.io.schemes import settle
@@ -176,7 +176,7 @@ class Table:
             links=self.numbered_links(sentences[documents], path),
         )
 
-    def numbered_links(self, bounds: NDArray[np.int64], path: object) -> NDArray[np.int64]:
+    def numbered_links(self, bounds: Ints, path: object) -> Ints:
         """The links by token numbers of the corpus; documents begin at ``bounds``. [K, 2]"""
         sizes = np.diff(bounds).tolist()
         for start, end, document, number in self.links:

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.io.slices import PADDING, encode_slices
 
 SPACE, TAB, NEWLINE = 32, 9, 10
-
-Integers = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +27,8 @@ class Lines:
 
     data: bytes  # with padding
     array: NDArray[np.uint8]  # without
-    starts: Integers
-    ends: Integers
+    starts: Ints
+    ends: Ints
 
     @classmethod
     def of(cls, text: str) -> Lines:
@@ -66,16 +64,16 @@ class Cells:
     A line without anything but spaces and tabs is blank and has none.
     """
 
-    starts: Integers
-    ends: Integers
-    counts: Integers
+    starts: Ints
+    ends: Ints
+    counts: Ints
 
     @classmethod
     def of(cls, lines: Lines, separator: str) -> Cells:
         """Cut at each tab, or at runs of spaces and tabs."""
         return cut_at_tabs(lines) if separator == "\t" else cut_at_spaces(lines)
 
-    def columns(self, data: bytes, token: Flags, width: int) -> list[Column]:
+    def columns(self, data: bytes, token: Bools, width: int) -> list[Column]:
         """The columns of the lines that are tokens; each of these has ``width`` cells."""
         starts, ends = self.starts, self.ends
         if not token[self.counts > 0].all():
@@ -105,9 +103,9 @@ def cut_at_tabs(lines: Lines) -> Cells:
     return Cells(starts[keep], ends[keep], np.where(blank, 0, counts))
 
 
-def gaps(array: NDArray[np.uint8]) -> Flags:
+def gaps(array: NDArray[np.uint8]) -> Bools:
     """Which bytes are spaces, tabs and line ends."""
-    gap: Flags = (array == SPACE) | (array == TAB) | (array == NEWLINE)
+    gap: Bools = (array == SPACE) | (array == TAB) | (array == NEWLINE)
     return gap
 
 
@@ -120,8 +118,8 @@ class Plan:
     """
 
     lines: Lines
-    token: Flags
-    blank: Flags
+    token: Bools
+    blank: Bools
     markers: Sequence[tuple[int, str | None]]
     kept: Sequence[int]
     tails: Sequence[int] = ()
@@ -133,7 +131,7 @@ class Plan:
         documents, names = self.documents(tokens, sentences)
         return Corpus(columns, sentences, documents, names=names, notes=self.notes(tokens))
 
-    def sentences(self, tokens: Integers) -> Integers:
+    def sentences(self, tokens: Ints) -> Ints:
         """Sentence offsets: blank lines and markers stand between sentences."""
         breaks = self.blank.copy()
         breaks[[line for line, _ in self.markers]] = True
@@ -141,9 +139,7 @@ class Plan:
         firsts = np.flatnonzero(np.diff(passed, prepend=-1))
         return np.append(firsts, len(tokens))
 
-    def documents(
-        self, tokens: Integers, sentences: Integers
-    ) -> tuple[Integers, tuple[str, ...] | None]:
+    def documents(self, tokens: Ints, sentences: Ints) -> tuple[Ints, tuple[str, ...] | None]:
         """Document offsets and names; markers without a token behind them make no document."""
         places = np.searchsorted(tokens, [line for line, _ in self.markers]).tolist()
         names: dict[int, str] = {0: ""}
@@ -153,7 +149,7 @@ class Plan:
         offsets = np.append(np.searchsorted(sentences, list(names)), len(sentences) - 1)
         return offsets, tuple(names.values()) if any(names.values()) else None
 
-    def notes(self, tokens: Integers) -> dict[int, tuple[str, ...]]:
+    def notes(self, tokens: Ints) -> dict[int, tuple[str, ...]]:
         """The raw lines to keep, by the token they stand before."""
         kept = np.union1d(np.array(self.kept, np.int64), self.spare_blanks())
         notes: dict[int, tuple[str, ...]] = {}
@@ -162,11 +158,11 @@ class Plan:
             notes[place] = (*notes.get(place, ()), text)
         return notes
 
-    def spare_blanks(self) -> Integers:
+    def spare_blanks(self) -> Ints:
         """The blank lines that do not come first behind a token."""
         ends = self.token | self.blank
         ends[list(self.tails)] = True
         places = np.flatnonzero(ends)
         after_token = np.append(False, self.token[places[:-1]])
-        spare: Integers = places[self.blank[places] & ~after_token]
+        spare: Ints = places[self.blank[places] & ~after_token]
         return spare

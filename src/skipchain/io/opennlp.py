@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 
+from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences

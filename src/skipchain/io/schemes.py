@@ -6,17 +6,15 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import UNKNOWN, Inference, check_scheme, decode, infer
 from skipchain.errors import ReadError, SchemeError
 
 
-def settle(
-    corpus: Corpus, scheme: str | None, path: object, lines: NDArray[np.int64] | None = None
-) -> Corpus:
+def settle(corpus: Corpus, scheme: str | None, path: object, lines: Ints | None = None) -> Corpus:
     """The corpus with the scheme given, which must fit, or else the one its labels show.
 
     Labels that are not known (``_``) fit every scheme and show none. ``lines`` are the line numbers

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column, frozen
 
 PADDING = b"\0" * 8  # a window of 8 bytes may begin at the last byte
@@ -20,11 +21,10 @@ ROUNDS = 32
 MIX, AGAIN, FOLD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(29)
 MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
-Array = NDArray[np.int64]
-Words = list[tuple[Array, NDArray[np.uint64]]]
+Words = list[tuple[Ints, NDArray[np.uint64]]]
 
 
-def encode_slices(data: bytes, starts: Array, ends: Array) -> Column:
+def encode_slices(data: bytes, starts: Ints, ends: Ints) -> Column:
     """The column of the UTF-8 strings ``data[starts[i]:ends[i]]``, numbered by first appearance.
 
     ``data`` must go on for at least `PADDING` behind the last end; ``starts`` and ``ends`` are
@@ -48,18 +48,18 @@ def encode_slices(data: bytes, starts: Array, ends: Array) -> Column:
     return Column(frozen(codes), strings(data, starts[where], ends[where]))
 
 
-def plain(data: bytes, starts: Array, ends: Array) -> Column:
+def plain(data: bytes, starts: Ints, ends: Ints) -> Column:
     """The same column by way of one string per token."""
     return Column.encode(strings(data, starts, ends))
 
 
-def strings(data: bytes, starts: Array, ends: Array) -> tuple[str, ...]:
+def strings(data: bytes, starts: Ints, ends: Ints) -> tuple[str, ...]:
     """The slices as strings."""
     pairs = zip(starts.tolist(), ends.tolist(), strict=True)
     return tuple([data[start:end].decode() for start, end in pairs])
 
 
-def hash_slices(data: bytes, starts: Array, lengths: Array) -> tuple[NDArray[np.uint64], Words]:
+def hash_slices(data: bytes, starts: Ints, lengths: Ints) -> tuple[NDArray[np.uint64], Words]:
     """A hash of each slice ``uint64 [N]``, and the 8-byte words it was made of.
 
     Word j is given for the slices that are longer than 8 j bytes: their indices, and the words.
@@ -101,7 +101,7 @@ def first_alike(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
     return None
 
 
-def identical(first: NDArray[np.int32], lengths: Array, words: Words) -> bool:
+def identical(first: NDArray[np.int32], lengths: Ints, words: Words) -> bool:
     """Whether every slice has the bytes of the first with its hash: equal hashes alone may lie."""
     if not np.array_equal(lengths, lengths[first]):
         return False

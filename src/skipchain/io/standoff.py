@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column, frozen
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.schemes import settle
@@ -99,9 +99,7 @@ def lay(passage: Passage, path: object) -> Laid:
     return Tokens(tokens.starts, tokens.ends, sentences), placed
 
 
-def whole_spans(
-    sentences: NDArray[np.int64], firsts: NDArray[np.int64], lasts: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def whole_spans(sentences: Ints, firsts: Ints, lasts: Ints) -> Ints:
     """The sentence offsets without those that fall inside a span."""
     before = np.searchsorted(firsts, sentences) - 1  # the last span that starts before
     inside = (before >= 0) & (np.append(lasts, 0)[before] > sentences)

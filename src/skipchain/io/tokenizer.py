@@ -16,6 +16,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import frozen
 
 Pairs = tuple[tuple[int, int], ...]
@@ -30,7 +31,7 @@ class Tokens:
 
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
-    sentences: NDArray[np.int64]
+    sentences: Ints
 
     def words(self, text: str) -> list[str]:
         """The tokens as strings."""

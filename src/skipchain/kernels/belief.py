@@ -31,9 +31,29 @@ SMALLEST_PART = 1e-300  # keeps the relative change of 0 from being 0 / 0
 
 
 def propagate(
-    node, tables, agree, kinds, offsets, order, indptr, middle, other, twin, table, row,
-    start, damping, tolerance, max_sweeps, marginals, pairs, agreements, log_z, sweeps, residual,
-):  # fmt: skip
+    node,
+    tables,
+    agree,
+    kinds,
+    offsets,
+    order,
+    indptr,
+    middle,
+    other,
+    twin,
+    table,
+    row,
+    start,
+    damping,
+    tolerance,
+    max_sweeps,
+    marginals,
+    pairs,
+    agreements,
+    log_z,
+    sweeps,
+    residual,
+):
     """Send messages until they rest; write what is then believed.
 
     node [N, S]; tables [M, S, S]; row a of agree [A, S] is added to the diagonal of the table of
@@ -73,10 +93,34 @@ def propagate(
     same = np.exp(log_same - shift[:, None])
     np.einsum("kii->ki", factors)[:] = 0.0
     _documents(
-        node, psi, peaks, _both_ways(tables), log_same, _both_ways(factors), same, scale, shift,
-        offsets, order, indptr, middle, other, twin, table, row, start, damping, tolerance,
-        max_sweeps, marginals, pairs, agreements, log_z, sweeps, residual,
-    )  # fmt: skip
+        node,
+        psi,
+        peaks,
+        _both_ways(tables),
+        log_same,
+        _both_ways(factors),
+        same,
+        scale,
+        shift,
+        offsets,
+        order,
+        indptr,
+        middle,
+        other,
+        twin,
+        table,
+        row,
+        start,
+        damping,
+        tolerance,
+        max_sweeps,
+        marginals,
+        pairs,
+        agreements,
+        log_z,
+        sweeps,
+        residual,
+    )
 
 
 def _both_ways(tables):
@@ -86,10 +130,34 @@ def _both_ways(tables):
 
 @njit(nogil=True, cache=True)
 def _documents(
-    node, psi, peaks, tables, log_same, factors, same, scale, shift, offsets, order, indptr, middle,
-    other, twin, table, row, start, damping, tolerance, max_sweeps, marginals, pairs, agreements,
-    log_z, sweeps, residual,
-):  # fmt: skip
+    node,
+    psi,
+    peaks,
+    tables,
+    log_same,
+    factors,
+    same,
+    scale,
+    shift,
+    offsets,
+    order,
+    indptr,
+    middle,
+    other,
+    twin,
+    table,
+    row,
+    start,
+    damping,
+    tolerance,
+    max_sweeps,
+    marginals,
+    pairs,
+    agreements,
+    log_z,
+    sweeps,
+    residual,
+):
     """One document after the other, in log space where need be."""
     states = node.shape[1]
     kinds = pairs.shape[0]
@@ -113,45 +181,212 @@ def _documents(
         for logged in (False, True):
             if good:
                 break
-            _begin(first, last, False, logged, tables, log_same, factors, same, scale, start,
-                   indptr, other, table, row, messages)  # fmt: skip
+            _begin(
+                first,
+                last,
+                False,
+                logged,
+                tables,
+                log_same,
+                factors,
+                same,
+                scale,
+                start,
+                indptr,
+                other,
+                table,
+                row,
+                messages,
+            )
             good = _settle(
-                d, first, last, logged, node, psi, tables, log_same, factors, same, scale, order,
-                indptr, middle, other, twin, table, row, damping, tolerance, max_sweeps, messages,
-                cavities, total, own, mark, sweeps, residual,
+                d,
+                first,
+                last,
+                logged,
+                node,
+                psi,
+                tables,
+                log_same,
+                factors,
+                same,
+                scale,
+                order,
+                indptr,
+                middle,
+                other,
+                twin,
+                table,
+                row,
+                damping,
+                tolerance,
+                max_sweeps,
+                messages,
+                cavities,
+                total,
+                own,
+                mark,
+                sweeps,
+                residual,
             ) and _beliefs(
-                d, first, last, logged, node, psi, peaks, tables, log_same, factors, same, scale,
-                shift, indptr, middle, twin, table, row, messages, cavities, weights, marginals,
+                d,
+                first,
+                last,
+                logged,
+                node,
+                psi,
+                peaks,
+                tables,
+                log_same,
+                factors,
+                same,
+                scale,
+                shift,
+                indptr,
+                middle,
+                twin,
+                table,
+                row,
+                messages,
+                cavities,
+                weights,
+                marginals,
                 log_z,
-            )  # fmt: skip
+            )
             # messages that rest at once have met no loop to speak of
             if good and start.shape[0] and sweeps[d] > 1:
                 best, rounds, waiting = log_z[d], sweeps[d], residual[d]
                 resting[:slots] = messages[:slots]
-                _begin(first, last, True, logged, tables, log_same, factors, same, scale, start,
-                       indptr, other, table, row, messages)  # fmt: skip
+                _begin(
+                    first,
+                    last,
+                    True,
+                    logged,
+                    tables,
+                    log_same,
+                    factors,
+                    same,
+                    scale,
+                    start,
+                    indptr,
+                    other,
+                    table,
+                    row,
+                    messages,
+                )
                 good = _settle(
-                    d, first, last, logged, node, psi, tables, log_same, factors, same, scale,
-                    order, indptr, middle, other, twin, table, row, damping, tolerance, max_sweeps,
-                    messages, cavities, total, own, mark, sweeps, residual,
+                    d,
+                    first,
+                    last,
+                    logged,
+                    node,
+                    psi,
+                    tables,
+                    log_same,
+                    factors,
+                    same,
+                    scale,
+                    order,
+                    indptr,
+                    middle,
+                    other,
+                    twin,
+                    table,
+                    row,
+                    damping,
+                    tolerance,
+                    max_sweeps,
+                    messages,
+                    cavities,
+                    total,
+                    own,
+                    mark,
+                    sweeps,
+                    residual,
                 ) and _beliefs(
-                    d, first, last, logged, node, psi, peaks, tables, log_same, factors, same,
-                    scale, shift, indptr, middle, twin, table, row, messages, cavities, weights,
-                    marginals, log_z,
-                )  # fmt: skip
+                    d,
+                    first,
+                    last,
+                    logged,
+                    node,
+                    psi,
+                    peaks,
+                    tables,
+                    log_same,
+                    factors,
+                    same,
+                    scale,
+                    shift,
+                    indptr,
+                    middle,
+                    twin,
+                    table,
+                    row,
+                    messages,
+                    cavities,
+                    weights,
+                    marginals,
+                    log_z,
+                )
                 if not (good and log_z[d] > best):
                     sweeps[d], residual[d] = rounds, waiting
                     good = _beliefs(
-                        d, first, last, logged, node, psi, peaks, tables, log_same, factors, same,
-                        scale, shift, indptr, middle, twin, table, row, resting, cavities, weights,
-                        marginals, log_z,
-                    )  # fmt: skip
+                        d,
+                        first,
+                        last,
+                        logged,
+                        node,
+                        psi,
+                        peaks,
+                        tables,
+                        log_same,
+                        factors,
+                        same,
+                        scale,
+                        shift,
+                        indptr,
+                        middle,
+                        twin,
+                        table,
+                        row,
+                        resting,
+                        cavities,
+                        weights,
+                        marginals,
+                        log_z,
+                    )
             if good and logged:
-                _log_pairs(first, last, cavities, weights, tables, log_same, indptr, middle, twin,
-                           table, row, pairs, agreements)  # fmt: skip
+                _log_pairs(
+                    first,
+                    last,
+                    cavities,
+                    weights,
+                    tables,
+                    log_same,
+                    indptr,
+                    middle,
+                    twin,
+                    table,
+                    row,
+                    pairs,
+                    agreements,
+                )
             elif good:
-                _pairs(first, last, cavities, weights, same, scale, indptr, middle, twin, table,
-                       row, outer, alike, agreements)  # fmt: skip
+                _pairs(
+                    first,
+                    last,
+                    cavities,
+                    weights,
+                    same,
+                    scale,
+                    indptr,
+                    middle,
+                    twin,
+                    table,
+                    row,
+                    outer,
+                    alike,
+                    agreements,
+                )
         if not good:
             log_z[d] = -np.inf
             marginals[first:last] = 0.0
@@ -169,9 +404,22 @@ def _documents(
 
 @njit(nogil=True, cache=True)
 def _begin(
-    first, last, known, logged, tables, log_same, factors, same, scale, start, indptr, other, table,
-    row, messages,
-):  # fmt: skip
+    first,
+    last,
+    known,
+    logged,
+    tables,
+    log_same,
+    factors,
+    same,
+    scale,
+    start,
+    indptr,
+    other,
+    table,
+    row,
+    messages,
+):
     """The first messages of a document: equal for all states, or from ``known`` states."""
     base = indptr[first]
     slots = indptr[last] - base
@@ -197,10 +445,35 @@ def _begin(
 
 @njit(nogil=True, cache=True)
 def _settle(
-    d, first, last, logged, node, psi, tables, log_same, factors, same, scale, order, indptr,
-    middle, other, twin, table, row, damping, tolerance, max_sweeps, messages, cavities, total,
-    own, mark, sweeps, residual,
-):  # fmt: skip
+    d,
+    first,
+    last,
+    logged,
+    node,
+    psi,
+    tables,
+    log_same,
+    factors,
+    same,
+    scale,
+    order,
+    indptr,
+    middle,
+    other,
+    twin,
+    table,
+    row,
+    damping,
+    tolerance,
+    max_sweeps,
+    messages,
+    cavities,
+    total,
+    own,
+    mark,
+    sweeps,
+    residual,
+):
     """Sweep over one document until its messages rest; whether all could be told from nothing."""
     slots = indptr[last] - indptr[first]
     total[: last - first] = 0.0
@@ -212,10 +485,32 @@ def _settle(
     while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
         for forward in (True, False):
             good = good and _pass(
-                first, last, forward, logged, node, psi, tables, log_same, factors, same, scale,
-                order, indptr, middle, other, twin, table, row, damping, tolerance, messages,
-                cavities, total, own, mark,
-            )  # fmt: skip
+                first,
+                last,
+                forward,
+                logged,
+                node,
+                psi,
+                tables,
+                log_same,
+                factors,
+                same,
+                scale,
+                order,
+                indptr,
+                middle,
+                other,
+                twin,
+                table,
+                row,
+                damping,
+                tolerance,
+                messages,
+                cavities,
+                total,
+                own,
+                mark,
+            )
         sweeps[d] += 1
         residual[d] = _waiting(first, last, indptr, total, own, mark)
     return good
@@ -234,9 +529,32 @@ def _waiting(first, last, indptr, total, own, mark):
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _pass(
-    first, last, forward, logged, node, psi, tables, log_same, factors, same, scale, order, indptr,
-    middle, other, twin, table, row, damping, tolerance, messages, cavities, total, own, mark,
-):  # fmt: skip
+    first,
+    last,
+    forward,
+    logged,
+    node,
+    psi,
+    tables,
+    log_same,
+    factors,
+    same,
+    scale,
+    order,
+    indptr,
+    middle,
+    other,
+    twin,
+    table,
+    row,
+    damping,
+    tolerance,
+    messages,
+    cavities,
+    total,
+    own,
+    mark,
+):
     """Half a sweep over one document; returns whether all sums could be told from nothing."""
     base = indptr[first]
     rest = np.empty(node.shape[1])
@@ -341,29 +659,98 @@ def _receive(messages, to, out, keep):
 
 @njit(nogil=True, cache=True)
 def _beliefs(
-    d, first, last, logged, node, psi, peaks, tables, log_same, factors, same, scale, shift, indptr,
-    middle, twin, table, row, messages, cavities, weights, marginals, log_z,
-):  # fmt: skip
+    d,
+    first,
+    last,
+    logged,
+    node,
+    psi,
+    peaks,
+    tables,
+    log_same,
+    factors,
+    same,
+    scale,
+    shift,
+    indptr,
+    middle,
+    twin,
+    table,
+    row,
+    messages,
+    cavities,
+    weights,
+    marginals,
+    log_z,
+):
     """What the messages of one document say of nodes, and log Z; False if that is too little.
 
     Left for the pairs are all cavities and, as weights, 1 / Z_uv (logged: log Z_uv).
     """
     if logged:
         return _log_sums(
-            d, first, last, node, tables, log_same, indptr, middle, twin, table, row, messages,
-            cavities, weights, marginals, log_z,
-        )  # fmt: skip
+            d,
+            first,
+            last,
+            node,
+            tables,
+            log_same,
+            indptr,
+            middle,
+            twin,
+            table,
+            row,
+            messages,
+            cavities,
+            weights,
+            marginals,
+            log_z,
+        )
     return _sums(
-        d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin, table, row,
-        messages, cavities, weights, marginals, log_z,
-    )  # fmt: skip
+        d,
+        first,
+        last,
+        psi,
+        peaks,
+        factors,
+        same,
+        scale,
+        shift,
+        indptr,
+        middle,
+        twin,
+        table,
+        row,
+        messages,
+        cavities,
+        weights,
+        marginals,
+        log_z,
+    )
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _sums(
-    d, first, last, psi, peaks, factors, same, scale, shift, indptr, middle, twin, table, row,
-    messages, cavities, weights, marginals, log_z,
-):  # fmt: skip
+    d,
+    first,
+    last,
+    psi,
+    peaks,
+    factors,
+    same,
+    scale,
+    shift,
+    indptr,
+    middle,
+    twin,
+    table,
+    row,
+    messages,
+    cavities,
+    weights,
+    marginals,
+    log_z,
+):
     """`_beliefs` as plain numbers."""
     states = psi.shape[1]
     base = indptr[first]
@@ -417,9 +804,21 @@ def _sums(
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _pairs(
-    first, last, cavities, weights, same, scale, indptr, middle, twin, table, row, outer, alike,
+    first,
+    last,
+    cavities,
+    weights,
+    same,
+    scale,
+    indptr,
+    middle,
+    twin,
+    table,
+    row,
+    outer,
+    alike,
     agreements,
-):  # fmt: skip
+):
     """Add the b_uv of one document.
 
     Off the diagonal they come as c_u c_v / Z_uv, to be multiplied by the factors at the end.
@@ -494,9 +893,23 @@ def _log_receive(messages, to, out, keep):
 
 @njit(nogil=True, cache=True)
 def _log_sums(
-    d, first, last, node, tables, log_same, indptr, middle, twin, table, row, messages, cavities,
-    weights, marginals, log_z,
-):  # fmt: skip
+    d,
+    first,
+    last,
+    node,
+    tables,
+    log_same,
+    indptr,
+    middle,
+    twin,
+    table,
+    row,
+    messages,
+    cavities,
+    weights,
+    marginals,
+    log_z,
+):
     """`_beliefs` by logarithms of sums: slow, safe; False where nothing is possible."""
     states = node.shape[1]
     base = indptr[first]
@@ -528,9 +941,20 @@ def _log_sums(
 
 @njit(nogil=True, cache=True)
 def _log_pairs(
-    first, last, cavities, weights, tables, log_same, indptr, middle, twin, table, row, pairs,
+    first,
+    last,
+    cavities,
+    weights,
+    tables,
+    log_same,
+    indptr,
+    middle,
+    twin,
+    table,
+    row,
+    pairs,
     agreements,
-):  # fmt: skip
+):
     """Add the b_uv of one document, from logarithms."""
     kinds, states = pairs.shape[:2]
     base = indptr[first]

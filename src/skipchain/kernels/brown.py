@@ -54,13 +54,24 @@ class Slots(NamedTuple):
     def empty(cls, slots: int, words: int) -> Slots:
         """No cluster yet."""
         return cls(
-            np.zeros((slots, slots), np.int64), np.zeros((slots, slots), np.int64),
-            np.full((slots, slots), np.inf), np.zeros((slots, slots)), np.zeros((slots, slots)),
-            np.zeros(slots, np.int64), np.zeros(slots, np.int64), np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64), np.zeros(slots, np.bool_), np.zeros(slots, np.bool_),
-            np.full(slots, np.inf), np.arange(slots), np.full(slots, -1),
-            np.arange(words), np.full(words, -1), known_values(),
-        )  # fmt: skip
+            np.zeros((slots, slots), np.int64),
+            np.zeros((slots, slots), np.int64),
+            np.full((slots, slots), np.inf),
+            np.zeros((slots, slots)),
+            np.zeros((slots, slots)),
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.int64),
+            np.zeros(slots, np.bool_),
+            np.zeros(slots, np.bool_),
+            np.full(slots, np.inf),
+            np.arange(slots),
+            np.full(slots, -1),
+            np.arange(words),
+            np.full(words, -1),
+            known_values(),
+        )
 
 
 def known_values() -> NDArray[np.float64]:
@@ -318,10 +329,16 @@ def _block(slots, a, b):
     n, known = slots.pairs, slots.known
     aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
     return (
-        _f(known, aa + ab) + _f(known, ba + bb) + _f(known, aa + ba) + _f(known, ab + bb)
-        - _f(known, aa) - _f(known, ab) - _f(known, ba) - _f(known, bb)
+        _f(known, aa + ab)
+        + _f(known, ba + bb)
+        + _f(known, aa + ba)
+        + _f(known, ab + bb)
+        - _f(known, aa)
+        - _f(known, ab)
+        - _f(known, ba)
+        - _f(known, bb)
         - _f(known, aa + ab + ba + bb)
-    )  # fmt: skip
+    )
 
 
 @njit(nogil=True, cache=True)

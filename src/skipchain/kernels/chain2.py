@@ -151,8 +151,9 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
 
 
 @njit(nogil=True, cache=True)
-def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
-                     marginals, pairs, triples, log_z):  # fmt: skip
+def forward_backward(
+    node, edge, open_node, open_edge, second, offsets, local, marginals, pairs, triples, log_z
+):
     """Log-partition and marginals of every chain.
 
     marginals [N, S] and log_z [C] are written; pairs [N, S, S] are written, [1, S, S] added to;
@@ -194,19 +195,58 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
         good, total = False, 0.0
         if top[0] + highest <= LARGEST_SCORE:
             good, total = _forward(
-                node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
-                end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass,
-            )  # fmt: skip
+                node,
+                edge,
+                open_node,
+                open_edge,
+                weight,
+                first,
+                length,
+                local,
+                rows,
+                counts,
+                ends,
+                end_counts,
+                factor,
+                open_factor,
+                alpha,
+                share,
+                scale,
+                psi,
+                cells,
+                mass,
+            )
         if good:
             good = _backward(
-                edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
-                beta, marginals,
-            )  # fmt: skip
+                edge,
+                weight,
+                first,
+                length,
+                local,
+                rows,
+                counts,
+                factor,
+                alpha,
+                share,
+                scale,
+                psi,
+                beta,
+                marginals,
+            )
         if not good:
             log_z[c] = _log_space(
-                node, edge, open_node, open_edge, second, first, length, local, marginals, pairs,
+                node,
+                edge,
+                open_node,
+                open_edge,
+                second,
+                first,
+                length,
+                local,
+                marginals,
+                pairs,
                 triples,
-            )  # fmt: skip
+            )
             continue
         log_z[c] = total
         if listed:
@@ -231,8 +271,22 @@ def forward_backward(node, edge, open_node, open_edge, second, offsets, local,
 
 
 @njit(nogil=True, cache=True)
-def _backward(edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
-              beta, marginals):  # fmt: skip
+def _backward(
+    edge,
+    weight,
+    first,
+    length,
+    local,
+    rows,
+    counts,
+    factor,
+    alpha,
+    share,
+    scale,
+    psi,
+    beta,
+    marginals,
+):
     """The backward pass of one chain, and its marginals; whether it went well.
 
     Scores far apart can under- or overflow in one pass and not in the other: then the marginals do
@@ -345,8 +399,28 @@ def _add_triples(mass, weight, i, cells, rows, counts, t, triples):
 
 
 @njit(nogil=True, cache=True)
-def _forward(node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
-             end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass):  # fmt: skip
+def _forward(
+    node,
+    edge,
+    open_node,
+    open_edge,
+    weight,
+    first,
+    length,
+    local,
+    rows,
+    counts,
+    ends,
+    end_counts,
+    factor,
+    open_factor,
+    alpha,
+    share,
+    scale,
+    psi,
+    cells,
+    mass,
+):
     """The scaled forward pass of one chain: whether it went well, and log Z."""
     states = node.shape[1]
     varying = edge.shape[0] > 1
@@ -418,8 +492,9 @@ def _forward(node, edge, open_node, open_edge, weight, first, length, local, row
 
 
 @njit(nogil=True, cache=True)
-def _log_space(node, edge, open_node, open_edge, second, first, length, local,
-               marginals, pairs, triples):  # fmt: skip
+def _log_space(
+    node, edge, open_node, open_edge, second, first, length, local, marginals, pairs, triples
+):
     """One chain by logarithms of sums: slow, safe; returns log Z."""
     states = node.shape[1]
     arcs = np.full((length, states + 1, states, states), -np.inf)

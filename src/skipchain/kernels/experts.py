@@ -81,9 +81,11 @@ def add_states(experts, labels, begin, length, base, heat, turn, states, c, scor
         chain = _chain(experts, e, begin - base, length, n_labels)
         if heat != 1.0:
             chain = Chain(
-                heat * chain.transitions, heat * chain.emissions, chain.moves**heat,
+                heat * chain.transitions,
+                heat * chain.emissions,
+                chain.moves**heat,
                 chain.emits**heat,
-            )  # fmt: skip
+            )
         alpha = np.empty((length, experts.sizes[e]))
         if k < count:
             logs = _forward(chain, labels, begin, alpha)

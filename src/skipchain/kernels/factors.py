@@ -115,9 +115,21 @@ def tally(lists, links, weights, pairs, field, variables, chosen):
 
 @njit(nogil=True, cache=True)
 def sample(
-    lists, links, weights, pairs, field, users, slots, every, variables, chosen, heats, state,
-    visits, best,
-):  # fmt: skip
+    lists,
+    links,
+    weights,
+    pairs,
+    field,
+    users,
+    slots,
+    every,
+    variables,
+    chosen,
+    heats,
+    state,
+    visits,
+    best,
+):
     """Sweeps of Gibbs sampling over some variables.
 
     Sweep s draws each variable in turn from p ∝ exp(score / heats[s]), and takes the best where the
@@ -160,9 +172,7 @@ def sample(
             chosen[v] = a + pick
             put(lists, links, weights, field, chosen[v], 1.0)
         if every > 0 and s % every == every - 1:
-            total += retype(
-                lists, links, weights, pairs, field, users, slots, chosen, heat, state
-            )  # fmt: skip
+            total += retype(lists, links, weights, pairs, field, users, slots, chosen, heat, state)
         if total > top + SMALLEST_GAIN:
             top = total
             for v in variables:
@@ -256,9 +266,7 @@ def climb(lists, links, weights, pairs, field, users, slots, variables, chosen, 
                 chosen[v] = pick
             put(lists, links, weights, field, chosen[v], 1.0)
         if not moved:
-            further = retype(
-                lists, links, weights, pairs, field, users, slots, chosen, 0.0, state
-            )  # fmt: skip
+            further = retype(lists, links, weights, pairs, field, users, slots, chosen, 0.0, state)
             gain += further
             if further <= SMALLEST_GAIN:
                 break

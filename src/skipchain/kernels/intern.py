@@ -180,9 +180,7 @@ def _word_ngrams(
                     numbers[filled] = number
                     filled += 1
         indptr[w + 1] = filled
-    return (
-        new_starts[:count].copy(), new_lengths[:count].copy(), indptr, numbers[:filled].copy()
-    )  # fmt: skip
+    return (new_starts[:count].copy(), new_lengths[:count].copy(), indptr, numbers[:filled].copy())
 
 
 @njit(nogil=True, cache=True)

@@ -37,8 +37,9 @@ def shares(previous, labels, decay, out):
 
 
 @njit(nogil=True, cache=True)
-def beam(node, edge, open_node, open_edge, second, previous, decay, table, offsets, width, path,
-         score):  # fmt: skip
+def beam(
+    node, edge, open_node, open_edge, second, previous, decay, table, offsets, width, path, score
+):
     """The best path of each chain among those whose every prefix is one of the ``width`` best.
 
     Chains are gone through in order. A hypothesis sees its own labels of the chain, and of the

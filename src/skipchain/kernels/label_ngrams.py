@@ -19,8 +19,9 @@ from skipchain.kernels.search import _find_alive, _keep
 
 
 @njit(nogil=True, cache=True)
-def beam(node, edge, open_node, open_edge, second, contexts, table, order, offsets, width, path,
-         score):  # fmt: skip
+def beam(
+    node, edge, open_node, open_edge, second, contexts, table, order, offsets, width, path, score
+):
     """The best path among those whose every prefix is one of the ``width`` most probable kept.
 
     Every label is drawn given the ``order`` labels before it: its probability is normalised over
@@ -63,9 +64,17 @@ def beam(node, edge, open_node, open_edge, second, contexts, table, order, offse
             for a in range(count):
                 i = codes[a] % base - 1
                 leave = _label_scores(
-                    open_node[here], open_edge[here if varying else 0], second, contexts, table,
-                    order, powers, t, codes[a], row,
-                )  # fmt: skip
+                    open_node[here],
+                    open_edge[here if varying else 0],
+                    second,
+                    contexts,
+                    table,
+                    order,
+                    powers,
+                    t,
+                    codes[a],
+                    row,
+                )
                 leader = 0
                 while codes[leader] % powers[order - 1] != codes[a] % powers[order - 1]:
                     leader += 1

@@ -12,8 +12,8 @@ from numba import njit
 from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _grown
 
-# Compiled with intern 54f067071c2d
-# Compiled with token_sets f266453bd79c
+# Compiled with intern 8c8c611e9ff0
+# Compiled with token_sets f4bd888dcaaa
 
 
 @njit(nogil=True, cache=True)

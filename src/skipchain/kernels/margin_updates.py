@@ -10,8 +10,8 @@ from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_links
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with chain2 ef55b794f1bc
-# Compiled with sgd 38b8508b09a3
+# Compiled with chain2 4b2c66cb3a18
+# Compiled with sgd e32640ff0ed4
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
 
@@ -136,9 +136,23 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
-    gold, update, limit, seen, room,
-):  # fmt: skip
+    features,
+    tables,
+    vector,
+    total,
+    spread,
+    scratch,
+    fixed,
+    barriers,
+    candidates,
+    offsets,
+    order,
+    gold,
+    update,
+    limit,
+    seen,
+    room,
+):
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
     The vector, of which the tables are views, moves by τ δ, δ = features of the gold path minus
@@ -171,9 +185,19 @@ def margin_epoch(
         many = length if paired else 1
         _score_flat(features, tables.state, first, length, node)
         _score_links(
-            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
-            node, edge[:many],
-        )  # fmt: skip
+            features,
+            tables,
+            barriers,
+            candidates,
+            1.0,
+            first,
+            length,
+            (1.0, 1.0),
+            random,
+            kept,
+            node,
+            edge[:many],
+        )
         bounds[1] = length
         if tables.second.shape[0]:
             own, own_edge = node[:length], edge[:many]

@@ -158,9 +158,22 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
 
 @njit(nogil=True, cache=True)
 def adjoint_sweep(
-    first, last, edges, bases, scores, psi, tables, norms, marginals, labels, share, adjoint,
-    residuals, pairs, mixing,
-):  # fmt: skip
+    first,
+    last,
+    edges,
+    bases,
+    scores,
+    psi,
+    tables,
+    norms,
+    marginals,
+    labels,
+    share,
+    adjoint,
+    residuals,
+    pairs,
+    mixing,
+):
     """The loss −share · Σ_k log p_k(y_k), and its gradient, after `sweep`.
 
     From the last node to the first: g_k = −share · [j = y_k] / p_k(y_k) + what its children have
@@ -234,7 +247,7 @@ def adjoint_sweep(
 @njit(nogil=True, cache=True)
 def clamped_likelihood(
     first, last, edges, bases, scores, psi, tables, labels, mixed, share, residuals, pairs
-):  # fmt: skip
+):
     """The loss where all parents have their known labels, and its gradient, added as above.
 
     With ``mixed`` −share · Σ_k log Σ_u α_ku p(y_k | y_u) (equation 3); else each edge by itself,

@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.token_sets import _grown
 
-# Compiled with token_sets f266453bd79c
+# Compiled with token_sets f4bd888dcaaa
 
 
 @njit(nogil=True, cache=True)

@@ -32,7 +32,7 @@ from numba import njit
 from skipchain.kernels.experts import add_states, count_states, draw
 from skipchain.kernels.random import uniform
 
-# Compiled with experts aede93c8db43
+# Compiled with experts 07554435c2c3
 # Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
@@ -71,9 +71,24 @@ class Tables(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def contrast(
-    node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
-    gradient, bias_gradient, residuals, hidden, moved, emitted,
-):  # fmt: skip
+    node,
+    inputs,
+    offsets,
+    chains,
+    layout,
+    tables,
+    experts,
+    labels,
+    steps,
+    states,
+    current,
+    gradient,
+    bias_gradient,
+    residuals,
+    hidden,
+    moved,
+    emitted,
+):
     """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
 
     For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
@@ -93,9 +108,19 @@ def contrast(
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         _statistics(
-            labels, first, length, size, inputs, layout, tables, 1.0, active, gradient,
-            bias_gradient, hidden,
-        )  # fmt: skip
+            labels,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            1.0,
+            active,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         count_states(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
             _score(
@@ -113,9 +138,19 @@ def contrast(
                         residuals[first + t, j] = -chance[j]
                     residuals[first + t, gold] += 1.0
         _statistics(
-            current, first, length, size, inputs, layout, tables, -1.0, active, gradient,
-            bias_gradient, hidden,
-        )  # fmt: skip
+            current,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            -1.0,
+            active,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         count_states(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
@@ -123,7 +158,7 @@ def contrast(
 @njit(nogil=True, cache=True)
 def sample(
     node, inputs, offsets, chains, layout, tables, experts, heats, kept, states, current, marginals
-):  # fmt: skip
+):
     """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
 
     In step s all scores are multiplied by heats[s]; over the last ``kept`` steps p(y | h) is
@@ -141,9 +176,19 @@ def sample(
         for s in range(len(heats)):
             keep = s >= len(heats) - kept
             _score(
-                current, first, length, node, inputs, heats[s], layout, tables, states, c, active,
+                current,
+                first,
+                length,
+                node,
+                inputs,
+                heats[s],
+                layout,
+                tables,
+                states,
+                c,
+                active,
                 scores,
-            )  # fmt: skip
+            )
             add_states(experts, current, first, length, base, heats[s], s, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, chance)
@@ -173,9 +218,7 @@ def _longest(offsets, chains):
 
 
 @njit(nogil=True, cache=True)
-def _score(
-    labels, begin, length, node, inputs, heat, layout, tables, states, c, active, scores
-):  # fmt: skip
+def _score(labels, begin, length, node, inputs, heat, layout, tables, states, c, active, scores):
     """Draw all units given the labels, and write the scores of labels given the units. [T, L + 1]
 
     Rows have a place for the weights of what lies outside, which says nothing here: so the weights
@@ -218,9 +261,19 @@ def _run(offsets):
 
 @njit(nogil=True, cache=True)
 def _statistics(
-    labels, begin, length, size, inputs, layout, tables, sign, active, gradient, bias_gradient,
+    labels,
+    begin,
+    length,
+    size,
+    inputs,
+    layout,
+    tables,
+    sign,
+    active,
+    gradient,
+    bias_gradient,
     hidden,
-):  # fmt: skip
+):
     """Add σ(a), times the sign, to the gradients of what each unit looks at."""
     for g in range(len(layout.first)):
         first = layout.units[g]

@@ -22,7 +22,7 @@ from skipchain.kernels.chain import (
 )
 
 # Compiled with chain e9e1ff8aafab
-# Compiled with chain2 ef55b794f1bc
+# Compiled with chain2 4b2c66cb3a18
 
 LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 OFTEN = 32  # occurrences of a feature in a long chain that count in full
@@ -89,7 +89,7 @@ def _draw(random, keep):
 @njit(nogil=True, cache=True)
 def _score_chain(
     features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
-):  # fmt: skip
+):
     """Potentials of one chain, leaving out features at random.
 
     Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
@@ -126,15 +126,25 @@ def _score_chain(
         for j in range(labels):
             node[t, j] *= factor
     _score_links(
-        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        features,
+        tables,
+        barriers,
+        candidates,
+        factor,
+        first,
+        length,
+        keep,
+        random,
+        kept[n:],
+        node,
         edge,
-    )  # fmt: skip
+    )
 
 
 @njit(nogil=True, cache=True)
 def _score_links(
     features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
-):  # fmt: skip
+):
     """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
     labels = tables.state.shape[1]
     n = 0
@@ -223,7 +233,7 @@ def _pair_rates(rate, tally, labels):
 @njit(nogil=True, cache=True)
 def _descend(
     features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
-):  # fmt: skip
+):
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
     rates = (for the small tables, for the tables of features, the factor by which kept features
@@ -373,9 +383,18 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
         known, known_pairs = np.zeros(node.shape), np.zeros(pairs.shape)
         known_triples = np.zeros(triples.shape)
         order2.forward_backward(
-            limits, edge, limits, edge, second, bounds, False, known, known_pairs, known_triples,
+            limits,
+            edge,
+            limits,
+            edge,
+            second,
+            bounds,
+            False,
+            known,
+            known_pairs,
+            known_triples,
             log_z,
-        )  # fmt: skip
+        )
         own -= known
         pairs -= known_pairs
         triples -= known_triples
@@ -388,9 +407,24 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
-    bounded, rate, shrink, keep, random, room,
-):  # fmt: skip
+    features,
+    tables,
+    squares,
+    support,
+    barriers,
+    candidates,
+    offsets,
+    order,
+    gold,
+    allowed,
+    local,
+    bounded,
+    rate,
+    shrink,
+    keep,
+    random,
+    room,
+):
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
     The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
@@ -432,17 +466,34 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            features,
+            tables,
+            barriers,
+            candidates,
+            scale,
+            first,
+            length,
+            keep,
+            random,
+            kept,
+            node,
             edge[:many],
-        )  # fmt: skip
+        )
         own, own_pairs = marginals[:length], pairs[:many]
         if tables.second.shape[0]:
             bounds[1] = length
             loss += _second_order(
-                node[:length], edge[:many], tables.second, bounds, gold[first : first + length],
-                allowed[first : first + length] if limited else allowed, local, own, own_pairs,
+                node[:length],
+                edge[:many],
+                tables.second,
+                bounds,
+                gold[first : first + length],
+                allowed[first : first + length] if limited else allowed,
+                local,
+                own,
+                own_pairs,
                 triples,
-            )  # fmt: skip
+            )
             if local:  # only what follows the gold labels has moved
                 rows[0, 0] = labels
                 rows[1 : length + 1, 0] = gold[first : first + length]
@@ -455,18 +506,30 @@ def likelihood_epoch(
             loss += local_path(node[:length], edge[:many], bounds, path, own, own_pairs)
         else:
             loss += _one_chain(
-                node[:length], edge[:many], psi[:length], peaks[:length], bounds, own, own_pairs,
+                node[:length],
+                edge[:many],
+                psi[:length],
+                peaks[:length],
+                bounds,
+                own,
+                own_pairs,
                 log_z,
-            )  # fmt: skip
+            )
             if limited:
                 for t in range(length):
                     for j in range(labels):
                         if not allowed[first + t, j]:
                             node[t, j] = -np.inf
                 loss -= _one_chain(
-                    node[:length], edge[:many], psi[:length], peaks[:length], bounds,
-                    clamped[:length], clamped_pairs[:many], log_z,
-                )  # fmt: skip
+                    node[:length],
+                    edge[:many],
+                    psi[:length],
+                    peaks[:length],
+                    bounds,
+                    clamped[:length],
+                    clamped_pairs[:many],
+                    log_z,
+                )
                 own -= clamped[:length]
                 own_pairs -= clamped_pairs[:many]
             else:
@@ -492,9 +555,19 @@ def likelihood_epoch(
         seen = tally if long else none
         pair_rates = _pair_rates(rate, seen, labels)
         _descend(
-            features, tables, support, squares, first, length, rates, pair_rates, kept, seen, own,
+            features,
+            tables,
+            support,
+            squares,
+            first,
+            length,
+            rates,
+            pair_rates,
+            kept,
+            seen,
+            own,
             own_pairs,
-        )  # fmt: skip
+        )
         if tables.second.shape[0]:
             _descend_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:

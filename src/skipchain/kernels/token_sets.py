@@ -7,7 +7,7 @@ from numba import njit
 
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
-# Compiled with intern 54f067071c2d
+# Compiled with intern 8c8c611e9ff0
 
 
 @njit(nogil=True, cache=True)

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from skipchain.arrays import Floats
 from skipchain.learn.lbfgs import Function, minimize
 from skipchain.learn.step import INTERRUPTED
-
-Floats = NDArray[np.float64]
 
 
 def expectation_maximisation(

@@ -8,9 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.learn.step import INTERRUPTED, Minimum, Step
-
-Floats = NDArray[np.float64]
 
 
 def run_epochs(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.learn.step import INTERRUPTED, Minimum, Step
 from skipchain.learn.vectors import add_dot, dot, norm
 
-Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats]]
 
 ARMIJO, WOLFE = 1e-4, 0.9

@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from skipchain.arrays import Floats
+
 Rows = NDArray[np.integer]
 
 
@@ -84,19 +85,32 @@ class Moving:
         if rows is None:
             return bool(
                 _push(
-                    self.place.reshape(-1), self._speed.reshape(-1), gradient.reshape(-1), count,
-                    self._kept, ascent.rate, ascent.decay, self._largest,
+                    self.place.reshape(-1),
+                    self._speed.reshape(-1),
+                    gradient.reshape(-1),
+                    count,
+                    self._kept,
+                    ascent.rate,
+                    ascent.decay,
+                    self._largest,
                 )
-            )  # fmt: skip
+            )
         self._follow(rows)
         self._now += 1
         self._moved[rows] = self._now
         return bool(
             _push_rows(
-                self.place, self._speed, rows, gradient, count, self._kept, ascent.rate,
-                ascent.decay, self._largest,
+                self.place,
+                self._speed,
+                rows,
+                gradient,
+                count,
+                self._kept,
+                ascent.rate,
+                ascent.decay,
+                self._largest,
             )
-        )  # fmt: skip
+        )
 
     def settle(self) -> None:
         """Move all rows to where they are now."""

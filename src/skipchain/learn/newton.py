@@ -6,13 +6,11 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.learn.lbfgs import ARMIJO, MAX_TRIALS, STUCK, Function
 from skipchain.learn.step import INTERRUPTED, Minimum, Step
 from skipchain.learn.vectors import dot, norm
-
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-14  # of the loss: what the next step promises, where it is too little to go on
 DAMPING = (0.0, 1e-10, 1e-7, 1e-4, 1e-1)  # what is added to the diagonal, as shares of its mean

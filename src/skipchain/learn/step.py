@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from skipchain.arrays import Floats
 
 INTERRUPTED = "interrupted"
 
@@ -15,7 +14,7 @@ class Step:
     """The state of a minimisation after one iteration, or one epoch."""
 
     iteration: int
-    vector: NDArray[np.float64]
+    vector: Floats
     loss: float
     seconds: float
     gradient_norm: float | None = None
@@ -29,7 +28,7 @@ class Step:
 class Minimum:
     """Where a minimisation ended, and why."""
 
-    vector: NDArray[np.float64]
+    vector: Floats
     loss: float
     iterations: int
     evaluations: int

@@ -8,6 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
+
 
 def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     """Σ a · b, without BLAS.
@@ -21,7 +23,7 @@ def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     return float(np.einsum("i,i->", a, b, dtype=np.float64))
 
 
-def norm(a: NDArray[np.float64]) -> float:
+def norm(a: Floats) -> float:
     """The length of a vector."""
     return math.sqrt(dot(a, a))
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.errors import CorpusError
@@ -32,7 +32,7 @@ class Significance:
 
 
 def f1_interval(
-    counts: NDArray[np.int64], *, level: float = 0.95, samples: int = 2000, seed: int = 0
+    counts: Ints, *, level: float = 0.95, samples: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of the micro F1, in percent.
 
@@ -54,7 +54,7 @@ def paired_significance(
     gold: Spans,
     first: Spans,
     second: Spans,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     *,
     method: str = "randomisation",
     samples: int = 10_000,
@@ -80,8 +80,8 @@ def paired_significance(
 
 
 def counted_significance(
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
+    first: Ints,
+    second: Ints,
     *,
     method: str = "randomisation",
     samples: int = 10_000,
@@ -102,7 +102,7 @@ def counted_significance(
     return Significance(float(observed), p_value, method, samples)
 
 
-def units(corpus: Corpus) -> NDArray[np.int64]:
+def units(corpus: Corpus) -> Ints:
     """Token offsets ``int64 [U + 1]`` of the documents, or of the sentences of a lone document.
 
     >>> units(Corpus.of([["a", "b"], ["c"]])).tolist()
@@ -113,7 +113,7 @@ def units(corpus: Corpus) -> NDArray[np.int64]:
     return corpus.sentences[corpus.documents] if corpus.n_documents > 1 else corpus.sentences
 
 
-def span_counts(gold: Spans, predicted: Spans, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def span_counts(gold: Spans, predicted: Spans, offsets: Ints) -> Ints:
     """Gold, predicted and correct spans of each unit, ``int64 [U, 3]``.
 
     >>> gold = Spans.of([(0, 1, "PER"), (2, 3, "LOC")])
@@ -133,7 +133,7 @@ def span_counts(gold: Spans, predicted: Spans, offsets: NDArray[np.int64]) -> ND
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def resamples(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def resamples(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
     """Sums of the counts over as many units drawn with replacement, in blocks ``[B, C]``."""
     rows, times, blocks, random = prepare(counts, samples, seed)
     total = int(times.sum())
@@ -141,7 +141,7 @@ def resamples(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[ND
         yield random.multinomial(total, times / total, size=size) @ rows
 
 
-def swaps(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+def swaps(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
     """Sums of the counts ``[B, 6]`` after swapping each unit's two predictions by a fair coin."""
     rows, times, blocks, random = prepare(counts, samples, seed)
     swapped = np.hstack([rows[:, 3:], rows[:, :3]])
@@ -151,8 +151,8 @@ def swaps(counts: NDArray[np.int64], samples: int, seed: int) -> Iterator[NDArra
 
 
 def prepare(
-    counts: NDArray[np.int64], samples: int, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int], np.random.Generator]:
+    counts: Ints, samples: int, seed: int
+) -> tuple[Ints, Ints, list[int], np.random.Generator]:
     """The distinct rows, how often each occurs, the sizes of blocks, and the generator."""
     if samples < 1:
         raise CorpusError(f"samples must be at least 1, got {samples}; 2000 is usual")
@@ -164,12 +164,12 @@ def prepare(
     return rows, times.astype(np.int64), blocks, np.random.default_rng(seed)
 
 
-def f1(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+def f1(sums: Ints) -> Floats:
     """F1 in percent from ``[…, 3]`` gold, predicted and correct."""
-    scores: NDArray[np.float64] = 200.0 * sums[..., 2] / np.maximum(sums[..., 0] + sums[..., 1], 1)
+    scores: Floats = 200.0 * sums[..., 2] / np.maximum(sums[..., 0] + sums[..., 1], 1)
     return scores
 
 
-def difference(sums: NDArray[np.int64]) -> NDArray[np.float64]:
+def difference(sums: Ints) -> Floats:
     """F1 of the first three columns minus F1 of the last three."""
     return np.subtract(f1(sums[..., :3]), f1(sums[..., 3:]))

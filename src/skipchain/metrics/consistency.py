@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.metrics.score import percent
@@ -55,9 +56,7 @@ def label_consistency(corpus: Corpus, spans: Spans) -> Consistency:
     return Consistency(int((last > first).sum()), int((kinds[first] != kinds[last]).sum()))
 
 
-def string_numbers(
-    codes: NDArray[np.int32], starts: NDArray[np.int64], stops: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def string_numbers(codes: NDArray[np.int32], starts: Ints, stops: Ints) -> Ints:
     """A number ``int64 [K]`` for each span, equal for equal words.
 
     Word by word: the number of a string of n words comes from the pair (number of the first n - 1
@@ -72,7 +71,7 @@ def string_numbers(
     return numbers
 
 
-def numbered(a: NDArray[np.integer], b: NDArray[np.integer]) -> NDArray[np.int64]:
+def numbered(a: NDArray[np.integer], b: NDArray[np.integer]) -> Ints:
     """Number the distinct pairs from 0, ``int64 [K]``."""
     width = int(b.max()) + 1
     return np.unique(a.astype(np.int64) * width + b, return_inverse=True)[1].astype(np.int64)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.metrics.score import Score, rounded
 
@@ -76,7 +76,7 @@ def entity_scores(gold: Spans, predicted: Spans) -> EntityScores:
     return EntityScores({name: s for name, s in scores.items() if s.gold or s.predicted})
 
 
-def span_keys(names: tuple[str, ...], *groups: Spans) -> list[NDArray[np.int64]]:
+def span_keys(names: tuple[str, ...], *groups: Spans) -> list[Ints]:
     """One integer per span, equal for equal spans; modulo the number of names it is the type."""
     width = max((int(spans.stops.max()) for spans in groups if len(spans)), default=0) + 1
     number = {name: code for code, name in enumerate(names)}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import decode, encode, repair
@@ -145,7 +145,7 @@ def significance(
     return counted_significance(*pair, samples=samples, seed=seed)
 
 
-def unit_counts(gold: Corpus, predicted: Corpus) -> NDArray[np.int64]:
+def unit_counts(gold: Corpus, predicted: Corpus) -> Ints:
     """Gold, predicted and correct spans of each unit, or tokens without a scheme. [U, 3]"""
     check_alike(gold, predicted)
     if gold.scheme is None:
@@ -205,14 +205,14 @@ def comparable_labels(gold: Corpus, predicted: Corpus) -> tuple[Column, Column]:
     return labels, encode(spans, gold.sentences, gold.scheme, lossy=True)
 
 
-def token_counts(gold: Column, predicted: Column, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+def token_counts(gold: Column, predicted: Column, offsets: Ints) -> Ints:
     """Tokens, tokens again and correct tokens of each unit ``int64 [U, 3]``: F1 is accuracy."""
     right = gold.codes == renumbered(predicted, gold.values)
-    correct = np.diff(np.concatenate([[0], np.cumsum(right)])[offsets])
+    correct = np.diff(offsets_of(right)[offsets])
     lengths = np.diff(offsets)
     return np.stack([lengths, lengths, correct], axis=1)
 
 
-def interval_of(counts: NDArray[np.int64] | None, seed: int) -> tuple[float, float] | None:
+def interval_of(counts: Ints | None, seed: int) -> tuple[float, float] | None:
     """The interval, where the counts for it were gathered."""
     return None if counts is None else f1_interval(counts, seed=seed)

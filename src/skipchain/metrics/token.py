@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes import UNKNOWN
 from skipchain.corpus.schemes.labels import PREFIXES, parse
@@ -25,7 +25,7 @@ class TokenScores:
     """
 
     labels: tuple[str, ...]
-    confusion: NDArray[np.int64]  # [L, L]
+    confusion: Ints  # [L, L]
     sequences: int
     correct_sequences: int
 
@@ -59,7 +59,7 @@ class TokenScores:
         return {label: Score(g, p, c) for label, g, p, c in rows}
 
 
-def token_scores(gold: Column, predicted: Column, offsets: NDArray[np.int64]) -> TokenScores:
+def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
     """Compare labels one by one; ``offsets int64 [M + 1]`` are the sentences.
 
     >>> gold = Column.encode(["D", "N", "V", "N"])
@@ -80,7 +80,7 @@ def token_scores(gold: Column, predicted: Column, offsets: NDArray[np.int64]) ->
     size = len(labels)
     rows, columns = renumbered(gold, labels), renumbered(predicted, labels)
     confusion = np.bincount(rows * size + columns, minlength=size * size).reshape(size, size)
-    wrong = np.concatenate([[0], np.cumsum(rows != columns)])[offsets]  # [M + 1]
+    wrong = offsets_of(rows != columns)[offsets]  # [M + 1]
     filled = np.diff(offsets) > 0
     right = filled & (np.diff(wrong) == 0)
     return TokenScores(labels, confusion.astype(np.int64), int(filled.sum()), int(right.sum()))
@@ -115,7 +115,7 @@ def used_values(column: Column) -> list[str]:
     return [column.values[code] for code in used.tolist()]
 
 
-def renumbered(column: Column, values: tuple[str, ...]) -> NDArray[np.int64]:
+def renumbered(column: Column, values: tuple[str, ...]) -> Ints:
     """The column's codes ``int64 [N]`` into other values; -1 for a string that is not there."""
     number = {value: code for code, value in enumerate(values)}
     renumber = np.fromiter(

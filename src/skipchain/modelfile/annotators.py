@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
-from skipchain.features.annotator import Arrays, Source
+from skipchain.features.annotator import Source
 from skipchain.models.base.model import Model
 
 KINDS = {

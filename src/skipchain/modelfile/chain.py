@@ -6,23 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Arrays, Floats
 from skipchain.features.label_ngrams import Histories
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.tables import (
-    Arrays,
-    dense,
-    read_weights,
-    sparse,
-    weight_arrays,
-)
+from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays
 from skipchain.models.base.inputs import Features
 from skipchain.models.chain.model import ChainModel
-
-Floats = NDArray[np.float64]
 
 
 def parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
@@ -56,11 +48,19 @@ def read(
     order = int(header["order"])
     sizes = (features.n_features, features.n_edge_features, len(labels), order)
     return ChainModel(
-        str(header["kind"]), labels, features, read_weights("weights", arrays, *sizes),
-        header["scheme"], header["encoding"], bool(header["constrained"]), bool(header["local"]),
-        header["summary"], _dictionary(header["dictionary"], arrays, len(labels)),
-        _histories(order, arrays, len(labels)), _recalled(features, arrays, len(labels)),
-    )  # fmt: skip
+        str(header["kind"]),
+        labels,
+        features,
+        read_weights("weights", arrays, *sizes),
+        header["scheme"],
+        header["encoding"],
+        bool(header["constrained"]),
+        bool(header["local"]),
+        header["summary"],
+        _dictionary(header["dictionary"], arrays, len(labels)),
+        _histories(order, arrays, len(labels)),
+        _recalled(features, arrays, len(labels)),
+    )
 
 
 def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:

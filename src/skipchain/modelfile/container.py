@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain import __version__
+from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError, SkipchainError
 from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
-from skipchain.modelfile.tables import Arrays
 
 FORMAT = 3
 HEADER = "skipchain"

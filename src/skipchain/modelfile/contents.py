@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from skipchain.arrays import Arrays
 from skipchain.corpus.schemes import check_scheme
 from skipchain.modelfile.features import read_features, recipe_of
-from skipchain.modelfile.tables import Arrays
 from skipchain.models.base.model import Model
 
 MARKS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}

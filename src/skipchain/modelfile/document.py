@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.modelfile import chain as chains
-from skipchain.modelfile.tables import Arrays
 from skipchain.models.base.inputs import Features
 from skipchain.models.document.annealing import Annealing
 from skipchain.models.document.candidates import Doubts
@@ -78,14 +78,15 @@ def read(
 def _described(factor: SpanFactor) -> dict[str, Any]:
     if isinstance(factor, Consistency):
         return {
-            "factor": "consistency", "types": list(factor.types), "strength": factor.strength,
-            "by_length": factor.by_length, "shared": factor.shared,
-        }  # fmt: skip
+            "factor": "consistency",
+            "types": list(factor.types),
+            "strength": factor.strength,
+            "by_length": factor.by_length,
+            "shared": factor.shared,
+        }
     if isinstance(factor, Agreement):
         key = factor.key if isinstance(factor.key, str) else _named(factor.key)
-        return {
-            "factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty
-        }  # fmt: skip
+        return {"factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty}
     if isinstance(factor, LastWord):
         return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
     if isinstance(factor, Forbidden):
@@ -111,9 +112,13 @@ def _factor(
     if kind == "consistency":
         same, inside = (arrays[f"factors.{number}.{name}"].astype(np.float64) for name in TABLES)
         return Consistency(
-            tuple(own["types"]), same, inside, float(own["strength"]), bool(own["by_length"]),
+            tuple(own["types"]),
+            same,
+            inside,
+            float(own["strength"]),
+            bool(own["by_length"]),
             bool(own["shared"]),
-        )  # fmt: skip
+        )
     if kind == "agreement":
         key = str(own["key"])
         if key not in KEYS and key not in functions:

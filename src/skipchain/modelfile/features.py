@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
 from skipchain.features.strings import read_strings, string_arrays
@@ -12,7 +13,6 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.annotators import read_sources, source_parts
-from skipchain.modelfile.tables import Arrays
 from skipchain.models.base.inputs import Features
 
 

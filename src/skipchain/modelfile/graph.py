@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from skipchain.arrays import Arrays
 from skipchain.edges.ordering import Ordering
 from skipchain.edges.rule_text import parse_rules
 from skipchain.edges.rules import Alone, Own, Same
 from skipchain.errors import ModelFileError
 from skipchain.features.strings import read_strings, string_arrays
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.tables import (
-    Arrays,
-    read_weights,
-    weight_arrays,
-)
+from skipchain.modelfile.tables import read_weights, weight_arrays
 from skipchain.models.base.inputs import Features
 from skipchain.models.graph.belief import Sending
 from skipchain.models.graph.edge_features import Ends
@@ -102,11 +99,19 @@ def read(
     if not orderings:
         raise ValueError("there are no orderings")
     return GraphModel(
-        str(header["kind"]), labels, features, tuple(rules), conditionals, orderings,
-        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+        str(header["kind"]),
+        labels,
+        features,
+        tuple(rules),
+        conditionals,
+        orderings,
+        header["scheme"],
+        header["encoding"],
+        bool(header["constrained"]),
+        header["summary"],
         _gate(conditionals, arrays) if header["gate"] else None,
         Sending(**header["sending"]),
-    )  # fmt: skip
+    )
 
 
 def _gate(kinds: Iterable[str], arrays: Arrays) -> Gate:

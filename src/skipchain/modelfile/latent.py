@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.modelfile.tables import Arrays, dense, sparse
+from skipchain.arrays import Arrays
+from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.inputs import Features
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights, state_shapes
@@ -40,6 +41,13 @@ def read(
         if not np.isfinite(table).all():
             raise ValueError(f"{name} are not all finite")
     return StateModel(
-        str(header["kind"]), labels, features, StateWeights(*tables), bool(header["local"]),
-        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
-    )  # fmt: skip
+        str(header["kind"]),
+        labels,
+        features,
+        StateWeights(*tables),
+        bool(header["local"]),
+        header["scheme"],
+        header["encoding"],
+        bool(header["constrained"]),
+        header["summary"],
+    )

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from skipchain.arrays import Arrays
 from skipchain.modelfile.contents import contents, model_of
-from skipchain.modelfile.tables import Arrays, dense, sparse
+from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.inputs import Features
 from skipchain.models.base.model import Model
 from skipchain.models.latent.model import StateModel
@@ -85,10 +86,20 @@ def read(
             raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
         experts.append(expert)
     return RBMModel(
-        str(header["kind"]), labels, features, weights, units, sampling, base, gamma,
-        header["scheme"], header["encoding"], bool(header["constrained"]), header["summary"],
+        str(header["kind"]),
+        labels,
+        features,
+        weights,
+        units,
+        sampling,
+        base,
+        gamma,
+        header["scheme"],
+        header["encoding"],
+        bool(header["constrained"]),
+        header["summary"],
         tuple(experts),
-    )  # fmt: skip
+    )
 
 
 def _put_inside(model: Model, prefix: str) -> tuple[dict[str, Any], Arrays]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Arrays, Floats
 from skipchain.chains.scorer import Weights, weight_shapes
-
-Arrays = dict[str, NDArray[Any]]
 
 
 def weight_arrays(name: str, weights: Weights) -> Arrays:
@@ -41,14 +37,14 @@ def read_weights(
     return weights
 
 
-def sparse(name: str, table: NDArray[np.float64]) -> Arrays:
+def sparse(name: str, table: Floats) -> Arrays:
     """A table by its numbers that are not zero: most (feature, label) pairs have no weight."""
     flat = table.ravel()
     at = np.flatnonzero(flat)
     return {f"{name}.at": at, f"{name}.values": flat[at]}
 
 
-def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> Floats:
     """The inverse of `_sparse`."""
     at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
     table = np.zeros(shape)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.annotators.predictions import GIVEN, prediction_columns
+from skipchain.arrays import Arrays, Floats, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.corpus.schemes import decode
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.features.annotator import Arrays, Columns
+from skipchain.features.annotator import Columns
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.base.estimator import Labeller
 from skipchain.models.base.model import Model
@@ -122,7 +122,7 @@ class FirstStage:
 
 def _predicted(
     model: Model, corpus: Corpus, names: tuple[str, ...], workers: Workers | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Floats, Ints]:
     """Probabilities [N, L] and decoded labels [N], as numbers of ``names``."""
     workers = workers or Workers(1)
     scores = model.scores(corpus.without_labels(), workers)
@@ -134,9 +134,7 @@ def _predicted(
     return chances, np.array([number[name] for name in column.values], np.int64)[column.codes]
 
 
-def _columns(
-    model: Model, corpus: Corpus, chances: NDArray[np.float64], labels: NDArray[np.int64]
-) -> Columns:
+def _columns(model: Model, corpus: Corpus, chances: Floats, labels: Ints) -> Columns:
     written = Column(labels.astype(np.int32), model.labels)
     if model.encoding is None:
         raise CorpusError(NO_SPANS)
@@ -144,7 +142,7 @@ def _columns(
     return prediction_columns(corpus, model.labels, chances, labels, spans)
 
 
-def _tokens(corpus: Corpus, documents: NDArray[np.int64]) -> NDArray[np.int64]:
+def _tokens(corpus: Corpus, documents: Ints) -> Ints:
     """The tokens of some documents, in their order."""
     bounds = corpus.sentences[corpus.documents]
     return np.concatenate([np.arange(bounds[d], bounds[d + 1]) for d in documents.tolist()])

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.model import Model
 from skipchain.models.chain.model import ChainModel
@@ -180,17 +180,17 @@ def _states(model: StateModel, top: int, labels: Sequence[str]) -> dict[str, Any
     return {"restarts": model.summary.get("restarts", []), "states": found}
 
 
-def _percent(counts: NDArray[np.float64]) -> list[float]:
+def _percent(counts: Floats) -> list[float]:
     """Counts as shares of their sum."""
     return [float(100.0 * count / max(counts.sum(), 1e-12)) for count in counts]
 
 
-def _centred(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centred(weights: Floats) -> Floats:
     """Rows minus their means: what all labels of a state share says nothing. [F, K]"""
     return np.asarray(weights - weights.mean(axis=1, keepdims=True))
 
 
-def _strongest(weights: NDArray[np.float64], top: int) -> list[tuple[int, int, float]]:
+def _strongest(weights: Floats, top: int) -> list[tuple[int, int, float]]:
     """The rows, the columns and the values of the largest numbers of a table, by size."""
     flat = weights.ravel()
     order = np.argsort(-np.abs(flat), kind="stable")[:top].tolist()
@@ -232,7 +232,7 @@ def _conditional(
 
 
 def _features(
-    column: NDArray[np.float64], names: Sequence[str], top: int, cut: int | None = None
+    column: Floats, names: Sequence[str], top: int, cut: int | None = None
 ) -> list[dict[str, Any]]:
     """The strongest weights of a label; those from ``cut`` on are of parents."""
     order = np.argsort(-np.abs(column), kind="stable")[:top].tolist()
@@ -245,11 +245,11 @@ def _features(
     return found
 
 
-def _table(labels: Sequence[str], scores: NDArray[np.float64]) -> dict[str, dict[str, float]]:
+def _table(labels: Sequence[str], scores: Floats) -> dict[str, dict[str, float]]:
     return {source: _row(labels, row) for source, row in zip(labels, scores, strict=True)}
 
 
-def _row(labels: Sequence[str], scores: NDArray[np.float64]) -> dict[str, float]:
+def _row(labels: Sequence[str], scores: Floats) -> dict[str, float]:
     return dict(zip(labels, scores.tolist(), strict=True))
 
 

@@ -60,8 +60,9 @@ def nominal_candidates(words: Sequence[str]) -> list[Span]:
     >>> nominal_candidates("The young writer slept".split())
     [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
     """
-    fit = [WORD.fullmatch(word) is not None and word.islower() and word not in STOPS
-           for word in words]  # fmt: skip
+    fit = [
+        WORD.fullmatch(word) is not None and word.islower() and word not in STOPS for word in words
+    ]
     return [
         (start, stop)
         for start in range(len(words))

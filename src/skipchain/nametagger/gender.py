@@ -158,8 +158,9 @@ def read_gender_counts(path: str | Path) -> PropertyCounts:
             raise ReadError(
                 "expected a word, a tab and four counts (masculine, feminine, neutral, plural), "
                 f"got {line[:60]!r}",
-                path=path, line=number,
-            )  # fmt: skip
+                path=path,
+                line=number,
+            )
         table[word.lower()] = (*map(int, cells), 0, 0)
     return PropertyCounts(Path(path).name, table, folded=True)
 

@@ -139,9 +139,16 @@ class Results:
                 if not own:  # a label that no data set has
                     continue
                 rows.append(
-                    Row(table, system, f"{number}: {metric}", told.get(system), *spread(own),
-                        sum(self.seconds(system)), verdict(system, metric))
-                )  # fmt: skip
+                    Row(
+                        table,
+                        system,
+                        f"{number}: {metric}",
+                        told.get(system),
+                        *spread(own),
+                        sum(self.seconds(system)),
+                        verdict(system, metric),
+                    )
+                )
         return rows
 
     def time_rows(
@@ -158,9 +165,18 @@ class Results:
             mean, low, high = spread(own)
             told = published.get(system)
             rows.append(
-                Row(table, system, f"{number}: {TRAINING}", told, mean, low, high, sum(own),
-                    "" if told is None or not mean else faster(told / mean))
-            )  # fmt: skip
+                Row(
+                    table,
+                    system,
+                    f"{number}: {TRAINING}",
+                    told,
+                    mean,
+                    low,
+                    high,
+                    sum(own),
+                    "" if told is None or not mean else faster(told / mean),
+                )
+            )
         return rows
 
 

@@ -26,8 +26,14 @@ def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
             low = np.array([row.measured if row.low is None else row.low for row in own])
             high = np.array([row.measured if row.high is None else row.high for row in own])
             panel.bar(places - 0.2, published, 0.4, label="published", color="0.75")
-            panel.bar(places + 0.2, measured, 0.4, label="measured", color="tab:blue",
-                      yerr=np.clip([measured - low, high - measured], 0.0, None))  # fmt: skip
+            panel.bar(
+                places + 0.2,
+                measured,
+                0.4,
+                label="measured",
+                color="tab:blue",
+                yerr=np.clip([measured - low, high - measured], 0.0, None),
+            )
             panel.set_xticks(places, [row.system for row in own], rotation=30, ha="right")
             panel.set_title(metric)
         panels[0].legend()
@@ -44,8 +50,15 @@ def points(rows: Sequence[Row], caption: str) -> Picture:
         measured = np.array([row.measured for row in rows])
         ends = [(row.low, row.high) if row.low is not None else (row.measured,) * 2 for row in rows]
         low, high = np.array(ends, np.float64).T
-        panel.errorbar(measured, places, xerr=np.clip([measured - low, high - measured], 0, None),
-                       fmt="o", capsize=3, color="tab:blue", label="measured")  # fmt: skip
+        panel.errorbar(
+            measured,
+            places,
+            xerr=np.clip([measured - low, high - measured], 0, None),
+            fmt="o",
+            capsize=3,
+            color="tab:blue",
+            label="measured",
+        )
         told = [(row.published, y) for row, y in zip(rows, places, strict=True)]
         told = [(x, y) for x, y in told if x is not None]
         if told:
@@ -91,8 +104,15 @@ def confusions(
             panel.imshow(shares, cmap="Blues", vmin=0.0, vmax=100.0)
             for (y, x), share in np.ndenumerate(shares):
                 if share >= 0.5:
-                    panel.text(x, y, f"{share:.0f}", ha="center", va="center", fontsize="small",
-                               color="white" if share > 50.0 else "0.3")  # fmt: skip
+                    panel.text(
+                        x,
+                        y,
+                        f"{share:.0f}",
+                        ha="center",
+                        va="center",
+                        fontsize="small",
+                        color="white" if share > 50.0 else "0.3",
+                    )
             panel.set_xticks(range(len(own.labels)), own.labels, rotation=90)
             panel.set_yticks(range(len(own.labels)), own.labels)
             panel.set_title(system, fontsize="medium")

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.corpus.corpus import Corpus, offsets_of
+from skipchain.arrays import Ints, offsets_of
+from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError
 
 Text = Corpus | Iterable[Corpus | Sequence[str]]
-Counts = NDArray[np.int64]
 
 BATCH = 50_000  # sentences that are counted at once
 
@@ -34,10 +33,10 @@ class Bigrams:
     """
 
     words: list[str]
-    counts: Counts  # [V]
-    firsts: Counts  # [K]
-    seconds: Counts  # [K]
-    times: Counts  # [K]
+    counts: Ints  # [V]
+    firsts: Ints  # [K]
+    seconds: Ints  # [K]
+    times: Ints  # [K]
     tokens: int
     """of the whole text, rare words too"""
 
@@ -66,18 +65,22 @@ class Bigrams:
         firsts, seconds = rank[keys >> 32], rank[keys & 0xFFFFFFFF]
         both = (firsts >= 0) & (seconds >= 0)
         return cls(
-            [words[code] for code in kept], counts[kept], firsts[both], seconds[both], times[both],
+            [words[code] for code in kept],
+            counts[kept],
+            firsts[both],
+            seconds[both],
+            times[both],
             int(counts.sum()),
-        )  # fmt: skip
+        )
 
-    def beside(self, *, after: bool) -> tuple[Counts, Counts, Counts]:
+    def beside(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
         """What follows each word, or what it follows: indptr [V + 1], words [K], counts [K]."""
         one, other = (self.firsts, self.seconds) if after else (self.seconds, self.firsts)
         order = np.lexsort((other, one))
         indptr = np.searchsorted(one[order], np.arange(len(self.words) + 1))
         return indptr, other[order], self.times[order]
 
-    def margins(self) -> tuple[Counts, Counts]:
+    def margins(self) -> tuple[Ints, Ints]:
         """How often each word comes first and second in a pair. [V] each"""
         size = len(self.words)
         found = (np.bincount(side, self.times, size) for side in (self.firsts, self.seconds))
@@ -85,7 +88,7 @@ class Bigrams:
         return left, right
 
 
-def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Counts, Counts]]:
+def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Ints, Ints]]:
     """Codes [N] and offsets of sentences [M + 1], a batch at a time; ``numbers`` grows."""
     parts = iter([text] if isinstance(text, Corpus) else text)
     for part in parts:
@@ -110,7 +113,7 @@ def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Counts, Coun
         yield codes, offsets_of(map(len, batch))
 
 
-def _neighbours(codes: Counts, sentences: Counts) -> Counts:
+def _neighbours(codes: Ints, sentences: Ints) -> Ints:
     """The pairs of words that stand side by side in a sentence, each as one number."""
     inside = np.ones(len(codes), np.bool_)
     inside[sentences[:-1][np.diff(sentences) > 0]] = False

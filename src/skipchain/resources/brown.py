@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from skipchain.arrays import Ints
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.strings import Strings
 from skipchain.kernels import brown as kernel
-from skipchain.resources.bigrams import Bigrams, Counts, Text
+from skipchain.resources.bigrams import Bigrams, Text
 from skipchain.resources.clusters import Clusters
 
 STEPS = 200  # times that progress is told
@@ -46,8 +47,10 @@ def induce(
     1 cat dog
     """
     for name, value, least in (
-        ("clusters", clusters, 1), ("min_count", min_count, 1), ("exchange", exchange, 0),
-    ):  # fmt: skip
+        ("clusters", clusters, 1),
+        ("min_count", min_count, 1),
+        ("exchange", exchange, 0),
+    ):
         if not isinstance(value, int | np.integer) or value < least:
             raise ParameterError(f"{name} must be a whole number from {least} up, got {value!r}")
     bigrams = text if isinstance(text, Bigrams) else Bigrams.count(text, min_count)
@@ -107,7 +110,7 @@ def _absorbed(
     return slots
 
 
-def _table(bigrams: Bigrams, cluster: Counts) -> Counts:
+def _table(bigrams: Bigrams, cluster: Ints) -> Ints:
     """How often one cluster follows another, by the cluster of each word (−1: none). [C, C]"""
     size = int(cluster.max(initial=-1)) + 1
     firsts, seconds = cluster[bigrams.firsts], cluster[bigrams.seconds]
@@ -117,7 +120,7 @@ def _table(bigrams: Bigrams, cluster: Counts) -> Counts:
     return sums.astype(np.int64).reshape(size, size)
 
 
-def _exchange(bigrams: Bigrams, member: Counts, table: Counts, rounds: int) -> None:
+def _exchange(bigrams: Bigrams, member: Ints, table: Ints, rounds: int) -> None:
     """Let words move between clusters until none does; ``member`` and ``table`` change."""
     sides = bigrams.beside(after=True), bigrams.beside(after=False)
     known, total = kernel.known_values(), int(bigrams.times.sum())
@@ -126,7 +129,7 @@ def _exchange(bigrams: Bigrams, member: Counts, table: Counts, rounds: int) -> N
             break
 
 
-def _paths(table: Counts) -> list[str]:
+def _paths(table: Ints) -> list[str]:
     """The path of each cluster: 0 to the one whose slot is kept in a merge, 1 to the other."""
     size = len(table)
     if size == 1:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
@@ -37,7 +38,7 @@ class Clusters:
     words: Strings
     paths: Strings
     path: NDArray[np.int32]  # [V]
-    counts: NDArray[np.int64]  # [V]
+    counts: Ints  # [V]
 
     @classmethod
     def of(cls, paths: dict[str, str], counts: dict[str, int] | None = None) -> Clusters:
@@ -108,7 +109,7 @@ class Clusters:
         return Column(frozen(known[corpus.words.codes]), (*self.paths.tolist(), UNKNOWN))
 
 
-def look_up(words: Strings, values: tuple[str, ...], *, lower: bool) -> NDArray[np.int64]:
+def look_up(words: Strings, values: tuple[str, ...], *, lower: bool) -> Ints:
     """The number of each value among the words; −1 where it is not there."""
     number, _ = words.number(Slices.of(values))
     number = np.where(number < len(words), number, -1)

@@ -112,8 +112,11 @@ def harvest(
     if not any(given.values()) and not any(seeds.values()):
         raise ParameterError("a harvest begins with members or patterns; there are none")
     for name, value in (
-        ("rounds", rounds), ("words", words), ("per_round", per_round), ("contexts", contexts),
-    ):  # fmt: skip
+        ("rounds", rounds),
+        ("words", words),
+        ("per_round", per_round),
+        ("contexts", contexts),
+    ):
         check_whole(name, value)
     known: Known = {}
     for kind, phrases in given.items():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes.layout import Layout, lay, marks_of, read, write
 from skipchain.corpus.schemes.scheme import TABLE, check_scheme
@@ -13,9 +13,7 @@ from skipchain.corpus.schemes.violations import describe_first, violations_of
 from skipchain.errors import SchemeError
 
 
-def decode(
-    column: Column, offsets: NDArray[np.int64], scheme: str, *, strict: bool = False
-) -> Spans:
+def decode(column: Column, offsets: Ints, scheme: str, *, strict: bool = False) -> Spans:
     """The spans that labels mark; ``offsets int64 [M + 1]`` are the sentences, which end a span.
 
     Invalid sequences are read as the CoNLL script conlleval reads them. With ``strict`` a span
@@ -38,7 +36,7 @@ def decode(
     return Spans(spans.starts[~bad], spans.stops[~bad], spans.types[~bad], spans.names)
 
 
-def encode(spans: Spans, offsets: NDArray[np.int64], scheme: str, *, lossy: bool = False) -> Column:
+def encode(spans: Spans, offsets: Ints, scheme: str, *, lossy: bool = False) -> Column:
     """The labels that mark the spans, one for each of the ``offsets[-1]`` tokens.
 
     ``io`` cannot tell touching spans of the same type apart: that is an error unless ``lossy``.
@@ -56,7 +54,7 @@ def encode(spans: Spans, offsets: NDArray[np.int64], scheme: str, *, lossy: bool
 
 
 def convert(
-    column: Column, offsets: NDArray[np.int64], source: str, target: str, *, lossy: bool = False
+    column: Column, offsets: Ints, source: str, target: str, *, lossy: bool = False
 ) -> Column:
     """The same spans in another scheme.
 
@@ -79,7 +77,7 @@ def convert(
     return write(layout, wanted)
 
 
-def merges(spans: Spans, offsets: NDArray[np.int64]) -> int:
+def merges(spans: Spans, offsets: Ints) -> int:
     """How many spans ``io`` would merge with the one before: they touch and have the same type.
 
     >>> merges(Spans.of([(0, 2, "PER"), (2, 3, "PER"), (3, 4, "LOC")]), np.array([0, 4]))

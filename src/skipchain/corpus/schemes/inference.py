@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes.labels import split
 from skipchain.corpus.schemes.layout import Layout, marks_of, read
@@ -33,7 +34,7 @@ class Inference:
     """Whether every label is ``O`` or ``PREFIX-TYPE``, as labels of spans are."""
 
 
-def infer(column: Column, offsets: NDArray[np.int64]) -> Inference:
+def infer(column: Column, offsets: Ints) -> Inference:
     """The scheme that labels are written in, as far as they tell.
 
     None where they are not of the form ``O`` or ``PREFIX-TYPE`` (parts of speech, say), or where

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.schemes.labels import PREFIXES, parse
 from skipchain.corpus.schemes.scheme import CLOSES, OPENS, OUTSIDE, Scheme
@@ -27,15 +28,15 @@ class Layout:
     """
 
     types: NDArray[np.int32]
-    opens: NDArray[np.bool_]
-    closes: NDArray[np.bool_]
-    joints: NDArray[np.bool_]
+    opens: Bools
+    closes: Bools
+    joints: Bools
     names: tuple[str, ...]
 
     @property
-    def inside(self) -> NDArray[np.bool_]:
+    def inside(self) -> Bools:
         """Which tokens belong to a span, ``bool [N]``."""
-        inside: NDArray[np.bool_] = self.types != OUTSIDE
+        inside: Bools = self.types != OUTSIDE
         return inside
 
     def spans(self) -> Spans:
@@ -44,9 +45,7 @@ class Layout:
         return Spans(starts, np.flatnonzero(self.closes) + 1, self.types[starts], self.names)
 
 
-def read(
-    column: Column, offsets: NDArray[np.int64], scheme: Scheme | None
-) -> tuple[NDArray[np.int8], Layout]:
+def read(column: Column, offsets: Ints, scheme: Scheme | None) -> tuple[NDArray[np.int8], Layout]:
     """The marks ``int8 [N]`` of the labels, and the spans they mean when read leniently.
 
     The rules are those of conlleval (Tjong Kim Sang, 2000), in its form with E and S: a token
@@ -76,7 +75,7 @@ def read(
     return marks, Layout(types, inside & ~joined, closes, same & ~joined, names)
 
 
-def lay(spans: Spans, offsets: NDArray[np.int64]) -> Layout:
+def lay(spans: Spans, offsets: Ints) -> Layout:
     """The layout of spans that neither overlap nor cross a sentence boundary."""
     check_spans(spans, offsets)
     n = int(offsets[-1])
@@ -116,7 +115,7 @@ def write(layout: Layout, scheme: Scheme) -> Column:
     return Column(frozen(renumber[keys]), values)
 
 
-def same_before(types: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray[np.bool_]:
+def same_before(types: NDArray[np.int32], offsets: Ints) -> Bools:
     """Which tokens follow one of the same type in the same sentence, ``bool [N]``."""
     same = np.zeros(len(types), bool)
     same[1:] = (types[1:] == types[:-1]) & (types[1:] != OUTSIDE)
@@ -124,7 +123,7 @@ def same_before(types: NDArray[np.int32], offsets: NDArray[np.int64]) -> NDArray
     return same
 
 
-def check_spans(spans: Spans, offsets: NDArray[np.int64]) -> None:
+def check_spans(spans: Spans, offsets: Ints) -> None:
     """Refuse spans that no labels can express."""
     n = int(offsets[-1])
     for bad, fault in (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import frozen
 from skipchain.errors import SchemeError
 
@@ -24,8 +25,8 @@ class Spans:
     ([0, 3], [(0, 2, 'PER'), (3, 4, 'LOC')])
     """
 
-    starts: NDArray[np.int64]  # [K]
-    stops: NDArray[np.int64]  # [K]
+    starts: Ints  # [K]
+    stops: Ints  # [K]
     types: NDArray[np.int32]  # [K]
     names: tuple[str, ...]
 

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools
 from skipchain.corpus.schemes.labels import parse
 from skipchain.corpus.schemes.scheme import CLOSES, OPENS, OUTSIDE, TABLE, check_scheme
-
-Table = NDArray[np.bool_]
 
 
 def transitions(
     labels: Sequence[str], scheme: str, *, strict: bool = False
-) -> tuple[Table, Table, Table]:
+) -> tuple[Bools, Bools, Bools]:
     """The legal bigrams ``bool [L, L]``, by ``[prev, cur]``, first and last labels ``bool [L]``.
 
     A sentence is valid in the scheme if and only if its first label, its last and all its bigrams
@@ -52,7 +51,7 @@ def transitions(
     return allowed, first, last
 
 
-def says(marks: NDArray[np.int8], bit: int) -> Table:
+def says(marks: NDArray[np.int8], bit: int) -> Bools:
     """Which marks have the bit, ``bool [L]``."""
-    said: Table = (marks != OUTSIDE) & ((marks & bit) > 0)
+    said: Bools = (marks != OUTSIDE) & ((marks & bit) > 0)
     return said

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes.layout import Layout, marks_of, read, write
 from skipchain.corpus.schemes.scheme import CLOSES, OPENS, TABLE, Scheme, check_scheme
@@ -28,7 +29,7 @@ class Violation:
         return f"token {self.token} (sentence {self.sentence}): {self.reason}"
 
 
-def validate(column: Column, offsets: NDArray[np.int64], scheme: str) -> list[Violation]:
+def validate(column: Column, offsets: Ints, scheme: str) -> list[Violation]:
     """The labels that differ from what the scheme would write for the spans they mark.
 
     In iob1 and ioe1 every violation is a redundant mark, whose meaning is clear.
@@ -41,9 +42,7 @@ def validate(column: Column, offsets: NDArray[np.int64], scheme: str) -> list[Vi
     return violations_of(column, offsets, table, *read(column, offsets, table))
 
 
-def repair(
-    column: Column, offsets: NDArray[np.int64], scheme: str
-) -> tuple[Column, list[Violation]]:
+def repair(column: Column, offsets: Ints, scheme: str) -> tuple[Column, list[Violation]]:
     """A valid column with the spans that the labels mark when read leniently, and what changed.
 
     >>> labels, changed = repair(Column.encode(["O", "I-PER"]), np.array([0, 2]), "iob2")
@@ -58,7 +57,7 @@ def repair(
 
 def violations_of(
     column: Column,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     scheme: Scheme,
     marks: NDArray[np.int8],
     layout: Layout,

@@ -6,8 +6,9 @@ import re
 from bisect import bisect_right
 from pathlib import Path
 
+from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import ReadError
 from skipchain.io.files import check_text, read_text
 from skipchain.io.inline import TAG, strip_tags

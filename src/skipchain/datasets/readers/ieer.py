@@ -70,9 +70,10 @@ def inline(text: str, path: object, line: int) -> tuple[str, set[str]]:
             return f"<{match[2]}>" if len(opened) == 1 else ""
         if not opened or opened[-1][0] != match[3]:
             raise ReadError(
-                f"<e_{match[3]}> closes what was not opened", path=path,
+                f"<e_{match[3]}> closes what was not opened",
+                path=path,
                 line=line + text.count("\n", 0, match.start()),
-            )  # fmt: skip
+            )
         _, kind = opened.pop()
         return "" if opened else f"</{kind}>"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.datasets.readers.archive import read_texts
 from skipchain.errors import ReadError
 

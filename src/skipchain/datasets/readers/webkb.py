@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
+from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
-from skipchain.corpus.corpus import LABEL, WORD, Corpus, offsets_of
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.datasets.readers.archive import read_archive
 from skipchain.datasets.readers.webpage import (
     Anchor,

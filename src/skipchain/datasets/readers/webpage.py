@@ -106,10 +106,31 @@ HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 ENDS_HEADING = HEADINGS | {"p", "hr", "ul", "ol", "dl", "table", "pre", "blockquote", "address"}
 SILENT = frozenset({"script", "style"})
 # Tags inside a word; all others part words.
-INLINE = frozenset({
-    "abbr", "b", "big", "blink", "cite", "code", "em", "font", "i", "kbd", "s", "samp",
-    "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var",
-})  # fmt: skip
+INLINE = frozenset(
+    {
+        "abbr",
+        "b",
+        "big",
+        "blink",
+        "cite",
+        "code",
+        "em",
+        "font",
+        "i",
+        "kbd",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "tt",
+        "u",
+        "var",
+    }
+)
 
 
 class _Reader(HTMLParser):

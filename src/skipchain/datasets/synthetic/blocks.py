@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.datasets.synthetic.machine import Machine
 from skipchain.datasets.synthetic.problem import Problem
 
@@ -82,7 +82,7 @@ def _states(rng: np.random.Generator) -> list[str]:
         found.append(state)
 
 
-def _mixing(state: str) -> NDArray[np.float64]:
+def _mixing(state: str) -> Floats:
     """How much of each source is in a state's input. [4]"""
     for source, states in CLEAR.items():
         if state in states:

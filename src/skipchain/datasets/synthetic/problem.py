@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Inputs = list[NDArray[np.float64]]
+from skipchain.arrays import Floats
+
+Inputs = list[Floats]
 Labels = list[list[str]]
 
 
@@ -37,7 +38,7 @@ class Problem:
         return replace(self, train_x=_widened(self.train_x), test_x=_widened(self.test_x))
 
 
-def one_hot(names: Sequence[str], known: Sequence[str]) -> NDArray[np.float64]:
+def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
     """A row for each name with a one in its own column. [T, D]
 
     >>> one_hot("BA", "AB")

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.edges.rules import NO_LINKS, Links, Rule, Siblings
 from skipchain.errors import SkipchainWarning
@@ -65,6 +65,6 @@ def longest_document(corpus: Corpus) -> int:
     return int(_lengths(corpus).max(initial=0))
 
 
-def _lengths(corpus: Corpus) -> NDArray[np.int64]:
+def _lengths(corpus: Corpus) -> Ints:
     """The number of tokens of each document. [D]"""
     return np.diff(corpus.sentences[corpus.documents])

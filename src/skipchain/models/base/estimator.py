@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.scores import Ranked
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
@@ -208,7 +208,7 @@ class Labeller(Estimator, ABC):
         """The labels of one sequence."""
         return self.predict([x])[0]
 
-    def predict_marginals(self, X: Any) -> list[NDArray[np.float64]]:
+    def predict_marginals(self, X: Any) -> list[Floats]:
         """The probability of each label of `classes_` at each token: [T, L] per sequence."""
         with Workers(self.threads) as workers:
             scores = self.fitted.scores(as_input(X), workers)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.corpus import Column, Corpus, Sentence
-from skipchain.corpus.corpus import offsets_of
 from skipchain.corpus.schemes import UNKNOWN
 from skipchain.errors import CorpusError, FeatureError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
@@ -36,7 +36,7 @@ def as_input(given: Any) -> Corpus | Sequence[Any]:
 
 
 def chosen(
-    given: Corpus | Sequence[Any], labels: Any, sequences: NDArray[np.int64]
+    given: Corpus | Sequence[Any], labels: Any, sequences: Ints
 ) -> tuple[Corpus | list[Any], list[Any] | None]:
     """Some of the sequences, and their labels where they are given apart."""
     own = None if labels is None else [labels[k] for k in sequences.tolist()]
@@ -47,7 +47,7 @@ def chosen(
 
 def fit_features(
     given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
-) -> tuple[Features, Rows, NDArray[np.int64]]:
+) -> tuple[Features, Rows, Ints]:
     """Learn the features of the input, and encode it: features, rows, chain offsets."""
     if isinstance(given, Corpus):
         if templates is None:
@@ -62,7 +62,7 @@ def fit_features(
 
 def encode(
     features: Features, given: Corpus | Sequence[Any], workers: Workers | None = None
-) -> tuple[Rows, NDArray[np.int64]]:
+) -> tuple[Rows, Ints]:
     """Encode input of the kind the model was fitted on."""
     if isinstance(features, Vocabulary):
         if not isinstance(given, Corpus):
@@ -112,7 +112,7 @@ class Known:
     """
 
     column: Column
-    offsets: NDArray[np.int64]
+    offsets: Ints
     partial: Mapping[int, frozenset[str]]
 
     @property
@@ -123,7 +123,7 @@ class Known:
             sure.discard(UNKNOWN)
         return tuple(sorted(sure.union(*self.partial.values())))
 
-    def numbers(self, names: Sequence[str]) -> tuple[NDArray[np.int32], NDArray[np.bool_] | None]:
+    def numbers(self, names: Sequence[str]) -> tuple[NDArray[np.int32], Bools | None]:
         """Labels as numbers (−1 where there is not one), and which each token may have. [N, L]"""
         number = {name: k for k, name in enumerate(names)}
         codes = np.array([number.get(value, -1) for value in self.column.values], np.int32)
@@ -169,6 +169,6 @@ def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
     return Known(label_column(given, sequences), offsets, partial)
 
 
-def chain_offsets(given: Corpus | Sequence[Any]) -> NDArray[np.int64]:
+def chain_offsets(given: Corpus | Sequence[Any]) -> Ints:
     """Where the sequences of the input begin. [C + 1]"""
     return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))

@@ -8,9 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import allowed_labels, require_agreement
 from skipchain.chains.potentials import Constraints
@@ -63,10 +61,10 @@ class Model(ABC):
         """The predicted labels, in the model's encoding."""
 
     @abstractmethod
-    def marginals(self, scores: Any, workers: Workers) -> NDArray[np.float64]:
+    def marginals(self, scores: Any, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
 
-    def confidences(self, scores: Any, spans: Spans, workers: Workers) -> NDArray[np.float64]:
+    def confidences(self, scores: Any, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span as a whole, where the model knows it. [K]"""
         raise SkipchainError(
             f"the model ({self.kind}) knows how probable single labels are, not whole spans"
@@ -117,9 +115,7 @@ class Model(ABC):
         """How many labels back a label depends on."""
         return 1
 
-    def allowed_by(
-        self, forced: Sequence[str | None], offsets: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def allowed_by(self, forced: Sequence[str | None], offsets: Ints) -> Bools:
         """The labels that each token may have where some are given, in the model's scheme. [N, L]
 
         Those that the scheme could never give back are refused.
@@ -157,14 +153,14 @@ class Model(ABC):
         flat = self.outward(self.decode(scores, workers, decoder, beam), offsets).tolist()
         return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
-    def outward(self, labels: Column, sentences: NDArray[np.int64]) -> Column:
+    def outward(self, labels: Column, sentences: Ints) -> Column:
         """Labels of the model's encoding, written in the scheme of the training data."""
         if self.scheme is None or self.encoding is None or self.scheme == self.encoding:
             return labels
         spans = decode(labels, sentences, self.encoding)
         return encode_spans(spans, sentences, self.scheme, lossy=True)
 
-    def spans(self, labels: Column, sentences: NDArray[np.int64]) -> Spans:
+    def spans(self, labels: Column, sentences: Ints) -> Spans:
         """The spans of predicted labels in the model's encoding."""
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")

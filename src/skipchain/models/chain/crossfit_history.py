@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.corpus import Corpus
-from skipchain.corpus.corpus import offsets_of
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import ParameterError
 from skipchain.learn.step import INTERRUPTED
@@ -66,7 +66,7 @@ def held_out_labels(
     return found
 
 
-def _taken(data: Dataset, chosen: NDArray[np.bool_]) -> tuple[Dataset, NDArray[np.int64]]:
+def _taken(data: Dataset, chosen: Bools) -> tuple[Dataset, Ints]:
     """The chosen chains, and which tokens they are."""
     lengths = np.diff(data.offsets)
     tokens = np.flatnonzero(np.repeat(chosen, lengths))

@@ -46,8 +46,11 @@ class Task:
         """A callback for optimisers; ``weights`` turns a vector into tables."""
         return Watch(
             lambda vector: self.blank.filled(weights(vector)),
-            self.held_out, self.patience, self.workers, self.progress,
-        )  # fmt: skip
+            self.held_out,
+            self.patience,
+            self.workers,
+            self.progress,
+        )
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,15 @@ class SequenceEstimator(Labeller, ABC):
         if not names:
             raise CorpusError("no token has a label to learn from")
         blank = ChainModel(
-            self.kind, names, features, Weights.zeros(0, 0, len(names)), scheme, encoding,
-            self.constraints != "none", self.local,
-        )  # fmt: skip
+            self.kind,
+            names,
+            features,
+            Weights.zeros(0, 0, len(names)),
+            scheme,
+            encoding,
+            self.constraints != "none",
+            self.local,
+        )
         data = Dataset(rows, offsets, *known.numbers(names))
         blank, data = self._with_dictionary(blank, data, given)
         blank, data = self._with_histories(blank, data)
@@ -165,9 +174,13 @@ class SequenceEstimator(Labeller, ABC):
         if progress is not None:
             progress.end(minimum)
         summary = self._summary(
-            minimum, tokens=data.n_tokens, sequences=len(data.offsets) - 1,
-            parameters=learnt.parameters, dev=score, **learnt.facts,
-        )  # fmt: skip
+            minimum,
+            tokens=data.n_tokens,
+            sequences=len(data.offsets) - 1,
+            parameters=learnt.parameters,
+            dev=score,
+            **learnt.facts,
+        )
         self.model_ = replace(model, summary=summary)
         self.minimum_ = minimum
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
@@ -19,8 +19,6 @@ from skipchain.models.base.inputs import chain_offsets
 from skipchain.models.base.model import Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 FEATURE, PARENT, LABELS, BOUNDARY = "feature", "parent", "labels", "boundary"
 
@@ -125,9 +123,10 @@ def explain(
         scores = model.scores(own, workers)
         path = model.decode(scores, workers).codes.tolist()
         sure = (
-            marginals(scores, workers)[at] if model.exact
+            marginals(scores, workers)[at]
+            if model.exact
             else _classified(model, scores.data, at, path)
-        )  # fmt: skip
+        )
     pair = pair_of(model, path[at], sure, labels)
     name = model.labels
     return Explanation(
@@ -164,8 +163,9 @@ def position_of(given: Corpus | Sequence[Any], token: int | str, size: int) -> i
     if not 0 <= token < size:
         raise SkipchainError(
             f"there is no token {token}; there are {size}, counted from 0"
-            if size else f"there is no token {token}; the input has none"
-        )  # fmt: skip
+            if size
+            else f"there is no token {token}; the input has none"
+        )
     return int(token)
 
 
@@ -231,8 +231,9 @@ def _contributions(
         yield contribution("· → <end>", BOUNDARY, weights.end[own])
     if weights.order == 2 and at:
         earlier = path[at - 2] if at > 1 else size
-        yield contribution(f"{told[earlier]} → {told[before]} → ·", LABELS,
-                    weights.second[earlier, before, own])  # fmt: skip
+        yield contribution(
+            f"{told[earlier]} → {told[before]} → ·", LABELS, weights.second[earlier, before, own]
+        )
     yield from _long_histories(model, at, path, own)
     if model.local or at + 1 == len(path):
         return
@@ -245,12 +246,14 @@ def _contributions(
             f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value
         )
     if weights.order == 2:
-        yield contribution(f"{told[before]} → · → {told[after]}", LABELS,
-                    weights.second[before, own, after])  # fmt: skip
+        yield contribution(
+            f"{told[before]} → · → {told[after]}", LABELS, weights.second[before, own, after]
+        )
         if at + 2 < len(path):
             last = path[at + 2]
-            yield contribution(f"· → {told[after]} → {told[last]}", LABELS,
-                        weights.second[own, after, last])  # fmt: skip
+            yield contribution(
+                f"· → {told[after]} → {told[last]}", LABELS, weights.second[own, after, last]
+            )
 
 
 def _long_histories(

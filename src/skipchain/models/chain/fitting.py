@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
@@ -113,7 +113,7 @@ class Watch:
 
     def __init__(
         self,
-        model: Callable[[NDArray[np.float64]], Model],
+        model: Callable[[Floats], Model],
         held_out: HeldOut | None,
         patience: int | None,
         workers: Workers,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
@@ -17,8 +17,6 @@ from skipchain.features.views import UserView
 from skipchain.learn.step import Minimum
 from skipchain.models.chain.estimator import Learnt, SequenceEstimator, Task
 from skipchain.models.chain.fitting import problem_of
-
-Floats = NDArray[np.float64]
 
 EMISSIONS = ("token", "features")
 
@@ -171,18 +169,14 @@ def _step_counts(data: Dataset, n_labels: int) -> tuple[Floats, Floats]:
     return start.astype(np.float64), follow.reshape(n_labels, width).astype(np.float64)
 
 
-def _possible(
-    constraints: Constraints | None, n_labels: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _possible(constraints: Constraints | None, n_labels: int) -> tuple[Bools, Bools]:
     """What may begin a chain [L], and what may follow each label [L, L + 1], the end included."""
     if constraints is None:
         return np.ones(n_labels, np.bool_), np.ones((n_labels, n_labels + 1), np.bool_)
     return constraints.start, np.column_stack([constraints.pairs, constraints.end])
 
 
-def _log_shares(
-    counts: Floats, smoothing: float, possible: NDArray[np.bool_] | None = None
-) -> Floats:
+def _log_shares(counts: Floats, smoothing: float, possible: Bools | None = None) -> Floats:
     """log (c + a) / Σ (c + a) along the last axis, the sum over what is possible.
 
     In log space, so that no smoothing is too small or too large. What is not possible keeps a

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.likelihood import ChainObjective, ConditionalLikelihood, MarginalLikelihood
 from skipchain.chains.online import StochasticLikelihood, falling
 from skipchain.chains.scorer import LinearScorer, Weights
@@ -120,9 +120,7 @@ class LogLinear(SequenceEstimator):
         """
         if self.optimiser in (LBFGS, NEWTON):
             raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
-        return self._pass(
-            X, y, classes, optimiser=self.optimiser or SGD, prune=self.prune or 0.0
-        )  # fmt: skip
+        return self._pass(X, y, classes, optimiser=self.optimiser or SGD, prune=self.prune or 0.0)
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         found = super()._templates(given)
@@ -230,10 +228,14 @@ class LogLinear(SequenceEstimator):
         data, workers = task.data, task.workers
         tolerance, period, max_iterations = self.stopping
         scorer = LinearScorer(
-            data, len(task.blank.labels), observed=self.pairs != "all",
-            boundaries=self._bounded, workers=workers, order=self.order,
+            data,
+            len(task.blank.labels),
+            observed=self.pairs != "all",
+            boundaries=self._bounded,
+            workers=workers,
+            order=self.order,
             single=not newton and tolerance >= SINGLE_TOLERANCE,
-        )  # fmt: skip
+        )
         if newton and scorer.size > MAX_DENSE:
             raise ParameterError(
                 f"optimiser='newton' is for up to {MAX_DENSE:,} weights, and there would be "
@@ -253,10 +255,16 @@ class LogLinear(SequenceEstimator):
             minimum = self._newton(task, scorer, objective, start, watch)
         else:
             minimum = minimize(
-                objective, start, l1=self.l1, memory=MEMORY, max_iterations=max_iterations,
-                tolerance=tolerance, period=period,
-                curvature=None if self.l1 else objective.curvature, callback=watch,
-            )  # fmt: skip
+                objective,
+                start,
+                l1=self.l1,
+                memory=MEMORY,
+                max_iterations=max_iterations,
+                tolerance=tolerance,
+                period=period,
+                curvature=None if self.l1 else objective.curvature,
+                callback=watch,
+            )
         stuck = minimum.reason == STUCK and not minimum.iterations
         # an earlier model may be the minimum already
         if not np.isfinite(minimum.loss) or (stuck and task.first is None):
@@ -270,7 +278,7 @@ class LogLinear(SequenceEstimator):
         task: Task,
         scorer: LinearScorer,
         objective: ChainObjective,
-        start: NDArray[np.float64],
+        start: Floats,
         watch: Watch,
     ) -> Minimum:
         from skipchain.chains.curvature import LocalCurvature
@@ -285,13 +293,20 @@ class LogLinear(SequenceEstimator):
         if self.local and task.data.allowed is not None:
             raise ParameterError("partial labels of a local model need optimiser='lbfgs'")
         learner = StochasticLikelihood(
-            task.data, len(task.blank.labels), observed=self.pairs == "observed" or (
-                adaptive and self.pairs is None
-            ),
-            boundaries=self._bounded, constraints=task.constraints, order=self.order,
-            local=self.local, l2=self.l2, dropout=self.dropout, unit_dropout=self.unit_dropout,
-            adaptive=adaptive, seed=self.seed, first=task.first,
-        )  # fmt: skip
+            task.data,
+            len(task.blank.labels),
+            observed=self.pairs == "observed" or (adaptive and self.pairs is None),
+            boundaries=self._bounded,
+            constraints=task.constraints,
+            order=self.order,
+            local=self.local,
+            l2=self.l2,
+            dropout=self.dropout,
+            unit_dropout=self.unit_dropout,
+            adaptive=adaptive,
+            seed=self.seed,
+            first=task.first,
+        )
         if task.progress is not None:
             task.progress.begin(
                 problem_of(task.data, len(task.blank.labels), learner.size, learner.nbytes)
@@ -310,9 +325,12 @@ class LogLinear(SequenceEstimator):
 
         watch = task.watch(learner.weights)
         minimum = run_epochs(
-            epoch, learner.vector, self.epochs or sensible_epochs(len(task.data.offsets) - 1),
-            average_from=AVERAGE_FROM, callback=watch,
-        )  # fmt: skip
+            epoch,
+            learner.vector,
+            self.epochs or sensible_epochs(len(task.data.offsets) - 1),
+            average_from=AVERAGE_FROM,
+            callback=watch,
+        )
         minimum = best_of(watch, minimum)
         weights = learner.weights(minimum.vector)
         small = PRUNE if self.prune is None else self.prune

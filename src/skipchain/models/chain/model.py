@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import with_paths
 from skipchain.chains.dataset import Dataset
@@ -70,7 +70,7 @@ class ChainModel(Model):
     summary: Mapping[str, Any] = field(default_factory=dict)
     dictionary: TagDictionary | None = None
     histories: Histories | None = None
-    recalled: NDArray[np.float64] | None = None
+    recalled: Floats | None = None
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
@@ -96,7 +96,7 @@ class ChainModel(Model):
             given = add_columns(templates.sources, given, Workers(1))
         return templates.recall.earlier(given, templates.functions)
 
-    def candidates(self, given: Corpus | Sequence[Any]) -> NDArray[np.bool_] | None:
+    def candidates(self, given: Corpus | Sequence[Any]) -> Bools | None:
         """The labels that each token can have, where there is a dictionary. [N, L]"""
         if self.dictionary is None or not isinstance(given, Corpus):
             return None
@@ -116,9 +116,7 @@ class ChainModel(Model):
         allowed = None if forced is None else self.allowed_by(forced, data.offsets)
         return self.scored(data, workers, allowed)
 
-    def scored(
-        self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
-    ) -> Scores:
+    def scored(self, data: Dataset, workers: Workers, allowed: Bools | None = None) -> Scores:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels.
 
         Where the dictionary leaves no labelling that is allowed, it gives way.
@@ -130,9 +128,15 @@ class ChainModel(Model):
         if self.recall is not None and self.recalled is not None:
             recall = Recalled(self.recall.decay, self.recalled)
         return Scores.of(
-            data, self.weights, workers, self.constraints, allowed, self.local, self.histories,
+            data,
+            self.weights,
+            workers,
+            self.constraints,
+            allowed,
+            self.local,
+            self.histories,
             recall,
-        )  # fmt: skip
+        )
 
     @property
     def order(self) -> int:
@@ -208,11 +212,11 @@ class ChainModel(Model):
             codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
 
-    def marginals(self, scores: Scores, workers: Workers) -> NDArray[np.float64]:
+    def marginals(self, scores: Scores, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
         return chains.marginals(scores, workers)
 
-    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> NDArray[np.float64]:
+    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span, whole and exact, under the model. [K]"""
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")

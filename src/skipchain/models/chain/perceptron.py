@@ -87,10 +87,16 @@ class Perceptron(SequenceEstimator):
 
     def _learn(self, task: Task) -> Learnt:
         learner = MarginUpdates(
-            task.data, len(task.blank.labels), update=self.update, limit=self.limit,
-            boundaries=self.boundaries, constraints=task.constraints, order=self.order,
-            seed=self.seed, first=task.first,
-        )  # fmt: skip
+            task.data,
+            len(task.blank.labels),
+            update=self.update,
+            limit=self.limit,
+            boundaries=self.boundaries,
+            constraints=task.constraints,
+            order=self.order,
+            seed=self.seed,
+            first=task.first,
+        )
         if task.progress is not None:
             task.progress.begin(
                 problem_of(task.data, len(task.blank.labels), learner.size, learner.nbytes)

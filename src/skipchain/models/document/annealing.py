@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.chains.scores import Floats
+from skipchain.arrays import Floats, Ints
 from skipchain.errors import ParameterError
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.random import seeded
 from skipchain.models.document.candidate_graph import Interplay
 from skipchain.parallel import Workers
-
-Ints = NDArray[np.int64]
 
 RETYPED = 10  # sweeps after which spans with the same words may change their type together
 SWEEPS = 100  # of climbing and of mean field, at most
@@ -104,9 +101,17 @@ def cooled(interplay: Interplay, how: Annealing, workers: Workers, number: int =
         own, slots = interplay.groups[document], interplay.shared[document]
         kernel.tally(*parts, own, picks)
         kernel.sample(
-            *parts, interplay.users, slots, RETYPED, own, picks, heats,
-            states[document : document + 1], np.zeros(0, np.int64), found,
-        )  # fmt: skip
+            *parts,
+            interplay.users,
+            slots,
+            RETYPED,
+            own,
+            picks,
+            heats,
+            states[document : document + 1],
+            np.zeros(0, np.int64),
+            found,
+        )
 
     workers.map(run, range(len(interplay.groups)))
     return found
@@ -128,9 +133,14 @@ def sampled(interplay: Interplay, how: Annealing, burn_in: int, workers: Workers
 
 
 def _visit(
-    interplay: Interplay, how: Annealing, workers: Workers, number: int, before: Floats,
-    heats: Floats, visits: Ints,
-) -> None:  # fmt: skip
+    interplay: Interplay,
+    how: Annealing,
+    workers: Workers,
+    number: int,
+    before: Floats,
+    heats: Floats,
+    visits: Ints,
+) -> None:
     """Count the states that one chain meets, after those ``before``."""
     picks = _first(interplay, how, number)
     best = picks.copy()
@@ -158,9 +168,17 @@ def climb(interplay: Interplay, workers: Workers, picks: Ints | None = None) -> 
 
     def run(document: int) -> None:
         kernel.climb(
-            interplay.lists, interplay.links, interplay.weights, interplay.pairs, field,
-            interplay.users, interplay.shared[document], interplay.groups[document], chosen, SWEEPS,
-        )  # fmt: skip
+            interplay.lists,
+            interplay.links,
+            interplay.weights,
+            interplay.pairs,
+            field,
+            interplay.users,
+            interplay.shared[document],
+            interplay.groups[document],
+            chosen,
+            SWEEPS,
+        )
 
     workers.map(run, range(len(interplay.groups)))
     return chosen
@@ -173,9 +191,17 @@ def mean_field(interplay: Interplay, workers: Workers) -> Floats:
 
     def run(own: Ints) -> None:
         kernel.settle(
-            interplay.lists, interplay.links, interplay.weights, interplay.pairs, field, own,
-            chances, DAMPING, AT_REST, SWEEPS,
-        )  # fmt: skip
+            interplay.lists,
+            interplay.links,
+            interplay.weights,
+            interplay.pairs,
+            field,
+            own,
+            chances,
+            DAMPING,
+            AT_REST,
+            SWEEPS,
+        )
 
     workers.map(run, interplay.groups)
     return chances

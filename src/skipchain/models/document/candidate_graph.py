@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.chains.scores import Floats, Labels
+from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
 from skipchain.corpus import Column, Corpus
-from skipchain.corpus.corpus import offsets_of
 from skipchain.corpus.schemes import decode
 from skipchain.corpus.schemes.labels import PREFIXES, parse
 from skipchain.corpus.schemes.scheme import OUTSIDE
@@ -22,8 +21,6 @@ from skipchain.metrics.consistency import numbered
 from skipchain.models.document.candidates import Candidates, runs
 from skipchain.models.document.factors.base import Relation, SpanFactor, Wiring
 from skipchain.models.document.factors.mentions import Mentions
-
-Ints = NDArray[np.int64]
 
 SMALLEST_CONTEST = 1e-9  # smaller differences are rounding
 
@@ -122,12 +119,17 @@ class Interplay:
         fixed, moving = spans.chosen(slice(still)), spans.chosen(slice(still, None))
         ends = offsets_of(np.bincount(moving.owners, minlength=len(candidates.scores)))
         return cls(
-            candidates, fixed, moving,
-            Lists(candidates.first, candidates.scores, ends, moving.slots, moving.kinds), links,
+            candidates,
+            fixed,
+            moving,
+            Lists(candidates.first, candidates.scores, ends, moving.slots, moving.kinds),
+            links,
             directed([relation.table for relation in relations], directions, size + 1),
-            directions, relations, tuple(len(wiring.relations) for wiring in wirings),
+            directions,
+            relations,
+            tuple(len(wiring.relations) for wiring in wirings),
             corpus.document_of(candidates.starts),
-        )  # fmt: skip
+        )
 
     @cached_property
     def pairs(self) -> Floats:
@@ -149,7 +151,7 @@ class Interplay:
         return found
 
     @cached_property
-    def live(self) -> NDArray[np.bool_]:
+    def live(self) -> Bools:
         """The stretches with spans that mind spans outside of them. [V]"""
         if self.awake:
             return np.ones(len(self.documents), np.bool_)
@@ -258,18 +260,24 @@ class Interplay:
         """What the chosen candidates [V] of the live stretches of each of the groups score."""
         field = self.field(np.zeros(len(self.lists.local)))
         return [
-            float(kernel.tally(
-                self.lists, self.links, self.weights, self.pairs, field, own, picks
-            ))
+            float(kernel.tally(self.lists, self.links, self.weights, self.pairs, field, own, picks))
             for own in self.groups
-        ]  # fmt: skip
+        ]
 
     def score(self, picks: Ints) -> float:
         """The log-probability of a choice [V], up to a constant."""
         field = self.field(np.zeros(len(self.lists.local)))
-        return float(kernel.tally(
-            self.lists, self.links, self.weights, self.pairs, field, np.arange(len(picks)), picks
-        ))  # fmt: skip
+        return float(
+            kernel.tally(
+                self.lists,
+                self.links,
+                self.weights,
+                self.pairs,
+                field,
+                np.arange(len(picks)),
+                picks,
+            )
+        )
 
 
 def place(candidates: Candidates, labelling: Labelling, sentences: Ints) -> Spans:
@@ -284,9 +292,12 @@ def place(candidates: Candidates, labelling: Labelling, sentences: Ints) -> Span
     shift = candidates.starts[candidates.stretches[owners]] - candidates.places[owners]
     every = np.append(starts, own_starts + shift)
     return Spans(
-        every, np.append(stops, own_stops + shift), np.zeros_like(every),
-        np.append(kinds, own_kinds), np.append(np.full(len(starts), -1), owners),
-    )  # fmt: skip
+        every,
+        np.append(stops, own_stops + shift),
+        np.zeros_like(every),
+        np.append(kinds, own_kinds),
+        np.append(np.full(len(starts), -1), owners),
+    )
 
 
 def directed(tables: Sequence[Floats], directions: Sequence[tuple[int, bool]], size: int) -> Floats:
@@ -354,7 +365,9 @@ def _lapses(candidates: Candidates, labelling: Labelling, wiring: Wiring) -> Spa
     lapsed = labelling.kinds[candidates.labels[at]] != wiring.wanted[which]
     which = np.append(still, which[lapsed])
     return Spans(
-        tokens[which], tokens[which] + 1, wiring.missed[which],
+        tokens[which],
+        tokens[which] + 1,
+        wiring.missed[which],
         np.full(len(which), len(labelling.types)),
         np.append(np.full(len(still), -1), number[lapsed]),
-    )  # fmt: skip
+    )

@@ -15,15 +15,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scores import Floats, Labels, Scores
-from skipchain.corpus.corpus import offsets_of
+from skipchain.chains.scores import Scores
 from skipchain.errors import ParameterError
 from skipchain.kernels import chain, paths
 from skipchain.kernels import chain2 as second
 from skipchain.parallel import Workers, blocks
 
-Ints = NDArray[np.int64]
 BLOCK_TOKENS = 4096
 
 
@@ -95,7 +94,7 @@ def find_candidates(
     kinds: NDArray[np.int32],
     workers: Workers,
     doubts: Doubts,
-    opened: NDArray[np.bool_],
+    opened: Bools,
 ) -> Candidates:
     """The stretches in doubt of all sentences, and their labellings.
 
@@ -124,10 +123,15 @@ def find_candidates(
     doubt = np.bincount(sentences, missed, minlength=len(offsets) - 1)
     spent = np.concatenate([[0.0], np.cumsum(np.where(sure, gaps, 0.0))])
     return Candidates(
-        best, starts, stops, offsets_of(counts), offsets_of(lengths)[:-1],
+        best,
+        starts,
+        stops,
+        offsets_of(counts),
+        offsets_of(lengths)[:-1],
         np.concatenate([own.paths.ravel() for own in listed] or [np.zeros(0, np.int32)]),
-        found, doubt + spent[offsets[1:]] - spent[offsets[:-1]],
-    )  # fmt: skip
+        found,
+        doubt + spent[offsets[1:]] - spent[offsets[:-1]],
+    )
 
 
 def certain(best: Labels, sentences: int) -> Candidates:
@@ -145,9 +149,7 @@ class _Listed(NamedTuple):
     scores: Floats
 
 
-def _stretches(
-    sure: NDArray[np.bool_], outside: NDArray[np.bool_], offsets: Ints, order: int
-) -> tuple[Ints, Ints]:
+def _stretches(sure: Bools, outside: Bools, offsets: Ints, order: int) -> tuple[Ints, Ints]:
     """Runs of tokens between certain ones outside of spans, with some token in doubt."""
     between = sure & outside
     heads = np.zeros(len(sure) + 1, np.bool_)
@@ -162,15 +164,21 @@ def _stretches(
     begins = inside & (heads[:-1] | np.concatenate([[True], between[:-1]])[: len(sure)])
     ends = inside & (heads[1:] | np.concatenate([between[1:], [True]])[: len(sure)])
     starts, stops = np.flatnonzero(begins), np.flatnonzero(ends) + 1
-    known = np.concatenate([[0], np.cumsum(~sure)])
+    known = offsets_of(~sure)
     some = known[stops] > known[starts]
     return starts[some], stops[some]
 
 
 def _listed(
-    scores: Scores, block: tuple[int, int], starts: Ints, stops: Ints, best: Labels,
-    sure: NDArray[np.bool_], kinds: NDArray[np.int32], most: int,
-) -> list[_Listed]:  # fmt: skip
+    scores: Scores,
+    block: tuple[int, int],
+    starts: Ints,
+    stops: Ints,
+    best: Labels,
+    sure: Bools,
+    kinds: NDArray[np.int32],
+    most: int,
+) -> list[_Listed]:
     """The candidates of the stretches of one block of sentences."""
     p, raw = scores.potentials(block), scores.raw(block)
     bounds = p.offsets + p.first
@@ -241,10 +249,18 @@ def _sums(scores: Scores, windows: Potentials, opened: Potentials) -> Floats:
         )
     else:
         second.forward_backward(
-            windows.node, windows.edge, opened.node, opened.edge, scores.weights.second,
-            windows.offsets, scores.local, np.empty_like(windows.node),
-            np.zeros((1, states, states)), none, log_z,
-        )  # fmt: skip
+            windows.node,
+            windows.edge,
+            opened.node,
+            opened.edge,
+            scores.weights.second,
+            windows.offsets,
+            scores.local,
+            np.empty_like(windows.node),
+            np.zeros((1, states, states)),
+            none,
+            log_z,
+        )
     return log_z
 
 
@@ -258,9 +274,16 @@ def _best(
         paths.nbest(windows.node[a:b], windows.tables(a, b), most, found, values)
     else:
         second.nbest(
-            windows.node[a:b], windows.tables(a, b), opened.node[a:b], opened.tables(a, b),
-            scores.weights.second, scores.local, most, found, values,
-        )  # fmt: skip
+            windows.node[a:b],
+            windows.tables(a, b),
+            opened.node[a:b],
+            opened.tables(a, b),
+            scores.weights.second,
+            scores.local,
+            most,
+            found,
+            values,
+        )
     real = values > -np.inf
     return found[real], values[real]
 

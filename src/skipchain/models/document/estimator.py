@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import check_scheme, convert
 from skipchain.errors import CorpusError, ParameterError
@@ -30,8 +31,6 @@ from skipchain.models.document.model import FactoredModel, no_chain
 from skipchain.models.document.pseudolikelihood import Lesson, PseudoLikelihood
 from skipchain.models.registry import make_estimator
 from skipchain.parallel import Workers
-
-Ints = NDArray[np.int64]
 
 LEARNED, COUNTED, GIVEN = PENALTIES = "learned", "counted", "given"
 CHAINS = ("crf", "memm", "maxent", "hmm")  # the kinds of models that factors go with

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.models.chain.explain import position_of
@@ -16,8 +16,6 @@ from skipchain.models.document import annealing
 from skipchain.models.document.candidate_graph import Interplay, Spans
 from skipchain.models.document.model import FactoredModel
 from skipchain.parallel import Workers
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +132,11 @@ def _reading(
                     remarks.append(Remark(relation.name, *spans, amount))
     remarks.sort(key=lambda remark: -abs(remark.amount))
     return Reading(
-        tuple(labels), labels[at - int(candidates.starts[stretch])],
-        float(candidates.scores[number] + interplay.pairs[number]), tuple(remarks),
-    )  # fmt: skip
+        tuple(labels),
+        labels[at - int(candidates.starts[stretch])],
+        float(candidates.scores[number] + interplay.pairs[number]),
+        tuple(remarks),
+    )
 
 
 def _told(

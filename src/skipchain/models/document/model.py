@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scores import Scores
@@ -29,9 +29,6 @@ from skipchain.models.document.factors.python import OwnFactor
 from skipchain.models.document.python_factors import anneal_own
 from skipchain.models.document.twopass import two_pass
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GIBBS, ICM, MEAN_FIELD, TWO_PASS = "gibbs", "icm", "mean-field", "two-pass"
 BURN_IN = 50  # sweeps before those that probabilities are taken from
@@ -120,10 +117,20 @@ class FactoredModel(Model):
         own = tuple(factor for factor in factors if isinstance(factor, OwnFactor))
         compiled = tuple(factor for factor in factors if not isinstance(factor, OwnFactor))
         found = cls(
-            "factored", base.labels, base.features, base, compiled, own, doubts or Doubts(),
-            annealing or Annealing(), base.scheme, base.encoding, base.constrained,
-            base.summary if summary is None else summary, tuple(further),
-        )  # fmt: skip
+            "factored",
+            base.labels,
+            base.features,
+            base,
+            compiled,
+            own,
+            doubts or Doubts(),
+            annealing or Annealing(),
+            base.scheme,
+            base.encoding,
+            base.constrained,
+            base.summary if summary is None else summary,
+            tuple(further),
+        )
         for factor in compiled:
             factor.check(found.labelling.types)
         return found
@@ -144,9 +151,7 @@ class FactoredModel(Model):
         check_whole(given, self.summary.get("longest_document"))
         return Documents(given, self.base.dataset(given, workers))
 
-    def scored(
-        self, data: Documents, workers: Workers, allowed: NDArray[np.bool_] | None = None
-    ) -> Whole:
+    def scored(self, data: Documents, workers: Workers, allowed: Bools | None = None) -> Whole:
         """Encoded input, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return Whole(data.corpus, self.base.scored(data.chain, workers, allowed))
 
@@ -225,9 +230,12 @@ class FactoredModel(Model):
         shift = candidates.starts[candidates.stretches[owners]] - candidates.places[owners]
         known: dict[tuple[int, int, int], float] = {}
         rows = zip(
-            (starts + shift).tolist(), (stops + shift).tolist(), kinds.tolist(),
-            chances[owners].tolist(), strict=True,
-        )  # fmt: skip
+            (starts + shift).tolist(),
+            (stops + shift).tolist(),
+            kinds.tolist(),
+            chances[owners].tolist(),
+            strict=True,
+        )
         for start, stop, kind, chance in rows:
             key = (start, stop, kind)
             known[key] = known.get(key, 0.0) + chance

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.kernels.factors import pseudo_likelihood
 from skipchain.models.document.candidate_graph import Interplay, directed
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +82,16 @@ class PseudoLikelihood:
         chances, expected = self._expected[number]
         gradient, slope = np.zeros_like(weights), np.zeros(1)
         loss: float = pseudo_likelihood(
-            lesson.interplay.lists, lesson.interplay.links, weights, scale, expected.copy(),
-            chances, lesson.gold, gradient, slope,
-        )  # fmt: skip
+            lesson.interplay.lists,
+            lesson.interplay.links,
+            weights,
+            scale,
+            expected.copy(),
+            chances,
+            lesson.gold,
+            gradient,
+            slope,
+        )
         return loss, float(slope[0]), gradient
 
 

@@ -8,15 +8,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.chains.scores import Floats
+from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.kernels import factors as kernel
 from skipchain.models.document.annealing import Annealing
 from skipchain.models.document.candidate_graph import Interplay
 from skipchain.models.document.factors.python import OwnFactor, tell, worth
-
-Ints = NDArray[np.int64]
 
 
 def anneal_own(
@@ -48,9 +46,14 @@ class _Document:
     """One document with its labels, and the factors that are told of them."""
 
     def __init__(
-        self, interplay: Interplay, first: int, words: list[str], labels: Sequence[str],
-        codes: NDArray[np.int32], factors: Sequence[OwnFactor],
-    ) -> None:  # fmt: skip
+        self,
+        interplay: Interplay,
+        first: int,
+        words: list[str],
+        labels: Sequence[str],
+        codes: NDArray[np.int32],
+        factors: Sequence[OwnFactor],
+    ) -> None:
         self._interplay = interplay
         self._first = first
         self._words = words
@@ -67,9 +70,13 @@ class _Document:
                 ) from error
 
     def anneal(
-        self, stretches: Ints, picks: Ints, field: Floats, heats: Floats,
+        self,
+        stretches: Ints,
+        picks: Ints,
+        field: Floats,
+        heats: Floats,
         random: np.random.Generator,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Sweep over the stretches, and leave the best state met in ``picks``."""
         best, top, total = picks[stretches].copy(), 0.0, 0.0
         for heat in heats.tolist():

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from skipchain.chains.scores import Labels, Scores
+from skipchain.arrays import Labels
+from skipchain.chains.scores import Scores
 from skipchain.errors import SkipchainError
 from skipchain.kernels import token_gibbs as kernel
 from skipchain.kernels.random import seeded

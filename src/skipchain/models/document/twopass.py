@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Labels
 from skipchain.chains import decode as chains
-from skipchain.chains.scores import Floats, Labels, Scores
+from skipchain.chains.scores import Scores
 from skipchain.corpus import Corpus
 from skipchain.parallel import Workers
 
@@ -16,9 +17,12 @@ WEIGHT = 2.0  # of the mean marginal of the other occurrences
 
 
 def two_pass(
-    scores: Scores, corpus: Corpus, kinds: NDArray[np.int32], workers: Workers,
+    scores: Scores,
+    corpus: Corpus,
+    kinds: NDArray[np.int32],
+    workers: Workers,
     weight: float = WEIGHT,
-) -> Labels:  # fmt: skip
+) -> Labels:
     """The jointly best labels when words are told how they are labelled elsewhere. [N]
 
     kinds [L] are the numbers of the labels' types, −1 outside. A label's score rises by ``weight``

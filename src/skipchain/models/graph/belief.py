@@ -7,13 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skipchain.chains.scores import Floats
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief
 from skipchain.kernels.adjacency import layout
 from skipchain.parallel import Workers, blocks
-
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +20,13 @@ class Block:
 
     documents: slice
     nodes: slice
-    kinds: Integers  # [k] the kinds of edges that occur
-    agreeing: Integers  # [a] the rows of agree that belong here
-    agreeing_kinds: Integers  # [a] which of ``kinds`` their edges are
-    offsets: Integers  # [d + 1]
+    kinds: Ints  # [k] the kinds of edges that occur
+    agreeing: Ints  # [a] the rows of agree that belong here
+    agreeing_kinds: Ints  # [a] which of ``kinds`` their edges are
+    offsets: Ints  # [d + 1]
     order: NDArray[np.int32]  # [n]
-    indptr: Integers  # [n + 1]
-    middle: Integers  # [n]
+    indptr: Ints  # [n + 1]
+    middle: Ints  # [n]
     other: NDArray[np.int32]  # [2e]
     twin: NDArray[np.int32]  # [2e]
     table: NDArray[np.int32]  # [2e]
@@ -48,10 +46,10 @@ class PairwiseGraph:
     (3, 3)
     """
 
-    documents: Integers  # [D + 1] offsets into nodes
-    ends: Integers  # [E, 2]
+    documents: Ints  # [D + 1] offsets into nodes
+    ends: Ints  # [E, 2]
     kinds: NDArray[np.int32]  # [E]
-    agreeing: Integers  # [A]
+    agreeing: Ints  # [A]
     blocks: tuple[Block, ...]
 
     @classmethod
@@ -94,7 +92,7 @@ class Beliefs:
     pairs: Floats  # [M, S, S] p(y_u, y_v), summed over the edges of each kind
     agreements: Floats  # [A, S] p(y_u = y_v = l) of each agreeing edge
     log_z: Floats  # [D]
-    sweeps: Integers  # [D]
+    sweeps: Ints  # [D]
     residual: Floats  # [D]
 
 
@@ -106,7 +104,7 @@ class Sending:
     tolerance: float = 1e-3
     max_sweeps: int = 100
 
-    def unsettled(self, found: Beliefs) -> Integers:
+    def unsettled(self, found: Beliefs) -> Ints:
         """The documents whose messages did not come to rest."""
         return np.flatnonzero(found.residual > self.tolerance)
 
@@ -166,12 +164,29 @@ def propagate(
         pairs = np.zeros((len(b.kinds), states, states))
         agreements = np.empty((len(b.agreeing), states))
         belief.propagate(
-            node[b.nodes], tables[b.kinds], agree[b.agreeing], b.agreeing_kinds, b.offsets,
-            b.order, b.indptr, b.middle, b.other, b.twin, b.table, b.row,
-            states_at[b.nodes], float(damping), float(tolerance), int(max_sweeps),
-            found.node[b.nodes], pairs, agreements, found.log_z[b.documents],
-            found.sweeps[b.documents], found.residual[b.documents],
-        )  # fmt: skip
+            node[b.nodes],
+            tables[b.kinds],
+            agree[b.agreeing],
+            b.agreeing_kinds,
+            b.offsets,
+            b.order,
+            b.indptr,
+            b.middle,
+            b.other,
+            b.twin,
+            b.table,
+            b.row,
+            states_at[b.nodes],
+            float(damping),
+            float(tolerance),
+            int(max_sweeps),
+            found.node[b.nodes],
+            pairs,
+            agreements,
+            found.log_z[b.documents],
+            found.sweeps[b.documents],
+            found.residual[b.documents],
+        )
         found.agreements[b.agreeing] = agreements
         return pairs
 
@@ -181,7 +196,7 @@ def propagate(
 
 
 def _blocks(
-    offsets: Integers, ends: Integers, kinds: NDArray[np.int32], agreeing: Integers, owner: Integers
+    offsets: Ints, ends: Ints, kinds: NDArray[np.int32], agreeing: Ints, owner: Ints
 ) -> tuple[Block, ...]:
     """Runs of whole documents with about the same number of nodes."""
     by_document = np.argsort(owner, kind="stable")
@@ -195,12 +210,12 @@ def _blocks(
 
 
 def _block(
-    documents: Integers,
+    documents: Ints,
     first: int,
-    edges: Integers,
-    ends: Integers,
+    edges: Ints,
+    ends: Ints,
     kinds: NDArray[np.int32],
-    agreement: Integers,
+    agreement: Ints,
 ) -> Block:
     """The block of the given documents, the first of which is number ``first``, and edges."""
     offsets = documents - documents[0]
@@ -231,9 +246,7 @@ def _block(
     )
 
 
-def _documents_of(
-    offsets: Integers, ends: Integers, kinds: NDArray[np.int32], agreeing: Integers
-) -> Integers:
+def _documents_of(offsets: Ints, ends: Ints, kinds: NDArray[np.int32], agreeing: Ints) -> Ints:
     """The document of each edge, which must make sense. [E]"""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
         raise CorpusError(
@@ -269,13 +282,13 @@ def _documents_of(
     return document[:, 0]
 
 
-def _first(wrong: NDArray[np.bool_]) -> int | None:
+def _first(wrong: Bools) -> int | None:
     """The first row with anything true in it."""
     rows = np.flatnonzero(wrong.any(axis=1) if wrong.ndim == 2 else wrong)
     return int(rows[0]) if len(rows) else None
 
 
-def _pair(table: Integers, e: int) -> str:
+def _pair(table: Ints, e: int) -> str:
     return f"{table[e, 0]} and {table[e, 1]}"
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import Ordering
 from skipchain.edges.relations import Relation, Relations
@@ -41,7 +41,7 @@ class Linked:
         return cls(tokens, relations, found)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Where sentences begin. [M + 1]"""
         return self.relations.corpus.sentences
 
@@ -58,7 +58,7 @@ class Linked:
         """How many rows the edges of a kind have."""
         return int(self.row_offsets(kind)[-1])
 
-    def row_offsets(self, kind: str) -> NDArray[np.int64]:
+    def row_offsets(self, kind: str) -> Ints:
         """Where the rows of each document begin. [D + 1]"""
         relation, _ = self.of_kind(kind)
         return self.relations.documents if relation.rule.chain else relation.offsets
@@ -71,7 +71,7 @@ class Linked:
         """Runs of whole documents, for threads to work on."""
         return blocks(self.relations.documents, BLOCK_TOKENS)
 
-    def bounds(self, kind: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(self, kind: str) -> tuple[Ints, Ints]:
         """The tokens that begin and that end chains of a kind."""
         sentences = self.offsets
         filled = np.diff(sentences) > 0

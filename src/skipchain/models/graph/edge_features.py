@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints, Labels, offsets_of
 from skipchain.features.matrix import NO_VALUES, Rows, Sparse
-
-Tokens = NDArray[np.int64]
-Numbers = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,11 +26,11 @@ class Ends:
     array([1, 2], dtype=int32)
     """
 
-    child: Numbers
-    parent: Numbers
+    child: Labels
+    parent: Labels
 
     @classmethod
-    def fit(cls, rows: Rows, children: Tokens, parents: Tokens) -> Ends:
+    def fit(cls, rows: Rows, children: Ints, parents: Ints) -> Ends:
         """The features of the tokens that stand at the ends of edges."""
         return cls(
             *(np.unique(rows.take(np.unique(own)).flat().indices) for own in (children, parents))
@@ -44,7 +41,7 @@ class Ends:
         """How many features edges have."""
         return len(self.child) + len(self.parent)
 
-    def rows(self, rows: Rows, children: Tokens, parents: Tokens) -> Rows:
+    def rows(self, rows: Rows, children: Ints, parents: Ints) -> Rows:
         """The features of edges, from those of all tokens.
 
         A token's features are one unit at each end, so that they are summed once however many edges
@@ -69,24 +66,24 @@ class Ends:
         )
 
     def _units(
-        self, rows: Rows, tokens: Tokens, owners: Tokens, table: Numbers, first: int
-    ) -> tuple[Sparse, Tokens]:
+        self, rows: Rows, tokens: Ints, owners: Ints, table: Labels, first: int
+    ) -> tuple[Sparse, Ints]:
         """One unit per token with the features that the table has, and the unit of each edge."""
         flat = rows.take(tokens).flat()
         number = np.full(rows.n_features, -1, np.int32)
         number[table] = np.arange(first, first + len(table), dtype=np.int32)
         found = number[flat.indices]
         known = found >= 0
-        indptr = np.append(0, np.cumsum(known))[flat.indptr]
+        indptr = offsets_of(known)[flat.indptr]
         values = flat.values[known] if len(flat.values) else NO_VALUES
         return Sparse(indptr, found[known], values), owners.ravel()
 
-    def keep(self, chosen: NDArray[np.bool_]) -> Ends:
+    def keep(self, chosen: Bools) -> Ends:
         """Only the chosen features of edges."""
         cut = len(self.child)
         return Ends(self.child[chosen[:cut]], self.parent[chosen[cut:]])
 
-    def renumbered(self, features: NDArray[np.bool_]) -> Ends:
+    def renumbered(self, features: Bools) -> Ends:
         """For tokens that keep only some ``features`` [F], all of these among them."""
         number = (np.cumsum(features) - 1).astype(np.int32)
         return Ends(number[self.child], number[self.parent])

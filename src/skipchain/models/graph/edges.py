@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.scorer import Weights, unit_sums
 from skipchain.kernels.gather import gather
 from skipchain.models.graph.dataset import Linked
 from skipchain.models.graph.edge_features import Ends
 from skipchain.parallel import Workers, blocks
-
-Floats = NDArray[np.float64]
 
 ROW_ENTRIES = 1 << 16  # index entries of the rows that one thread scores at a time
 
@@ -38,7 +36,7 @@ class Conditional:
         weights = replace(self.weights, state=self.weights.state[chosen])
         return Conditional(weights, self.ends.keep(chosen))
 
-    def renumbered(self, features: NDArray[np.bool_]) -> Conditional:
+    def renumbered(self, features: Bools) -> Conditional:
         """For tokens that keep only the ``features`` [F]: no other may have weights."""
         if self.ends is None:
             return Conditional(replace(self.weights, state=self.weights.state[features]))
@@ -85,7 +83,7 @@ class EdgeScores:
         )
         return scores
 
-    def block(self, block: tuple[int, int]) -> tuple[Floats, NDArray[np.int64], dict[str, slice]]:
+    def block(self, block: tuple[int, int]) -> tuple[Floats, Ints, dict[str, slice]]:
         """The scores of the edges of some documents.
 
         Scores [R, L] of all kinds; by the number of the kind which of its rows would be the first
@@ -108,9 +106,16 @@ class EdgeScores:
     def _fill(self, kind: str, first: int, out: Floats) -> None:
         rows, weights = self.linked.edges[kind].tokens, self.weights[kind]
         gather(
-            rows.indptr[first : first + len(out) + 1], rows.indices, rows.values, weights.state,
-            self.units[kind], out, 0, len(out), False,
-        )  # fmt: skip
+            rows.indptr[first : first + len(out) + 1],
+            rows.indices,
+            rows.values,
+            weights.state,
+            self.units[kind],
+            out,
+            0,
+            len(out),
+            False,
+        )
         if self.linked.of_kind(kind)[0].rule.bounded:
             for tokens, scores in zip(
                 self.linked.bounds(kind), (weights.start, weights.end), strict=True

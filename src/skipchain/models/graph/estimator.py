@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
 from skipchain.corpus import Corpus
@@ -32,8 +32,6 @@ from skipchain.models.chain.model import ChainModel
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.objective import LinkedObjective
 from skipchain.parallel import Workers
-
-Labels = NDArray[np.int32]
 
 PASSED_ON = (
     "optimiser", "l2", "pairs", "epochs", "rate", "dropout", "unit_dropout", "prune", "seed",
@@ -59,7 +57,7 @@ class LinkedTask:
     workers: Workers
     progress: Progress | None
 
-    def part(self, documents: NDArray[np.bool_]) -> LinkedTask:
+    def part(self, documents: Bools) -> LinkedTask:
         """Some of the documents, without display."""
         corpus = self.relations.corpus
         sizes = np.diff(self.relations.documents)
@@ -184,9 +182,16 @@ class LinkedEstimator(Labeller, ABC):
         rules = tuple(rule.fit(corpus) for rule in self._rules())
         check_documents(corpus, rules)
         blank = GraphModel(
-            self.kind, known.names, vocabulary, rules, {}, self._orderings(), scheme, encoding,
+            self.kind,
+            known.names,
+            vocabulary,
+            rules,
+            {},
+            self._orderings(),
+            scheme,
+            encoding,
             self.constraints != "none",
-        )  # fmt: skip
+        )
         labels, _ = known.numbers(known.names)
         relations = Relations.of(corpus, rules)
         return LinkedTask(rows, relations, labels, blank, None, workers, progress)
@@ -251,14 +256,22 @@ class LinkedEstimator(Labeller, ABC):
         if task.progress is not None:
             task.progress.begin(_problem(objective, part or "all edges together"))
         watch = Watch(
-            lambda vector: model.filled(objective.unpack(vector)), held_out,
-            self.patience, task.workers, task.progress,
-        )  # fmt: skip
+            lambda vector: model.filled(objective.unpack(vector)),
+            held_out,
+            self.patience,
+            task.workers,
+            task.progress,
+        )
         minimum = minimize(
-            objective, objective.pack({k: own.weights for k, own in model.conditionals.items()}),
-            memory=MEMORY, max_iterations=max_iterations, tolerance=tolerance, period=period,
-            curvature=objective.curvature, callback=watch,
-        )  # fmt: skip
+            objective,
+            objective.pack({k: own.weights for k, own in model.conditionals.items()}),
+            memory=MEMORY,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            period=period,
+            curvature=objective.curvature,
+            callback=watch,
+        )
         minimum = best_of(watch, minimum)
         if task.progress is not None and part is not None:
             task.progress.end(minimum)

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
@@ -29,8 +28,6 @@ from skipchain.models.graph.mixture import sweeps
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.shares import Share, shares
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

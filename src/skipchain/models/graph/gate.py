@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.corpus import Corpus
 from skipchain.edges.dag import Dag
-
-Floats = NDArray[np.float64]
 
 FEATURES = ("kind", "parents", "distance", "preceding", "entropy", "doubt")
 """What a gate looks at: the kind of edge (one), the logarithm of the number of parents, that of the

@@ -6,17 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Labels
 from skipchain.edges.ordering import Ordering
 from skipchain.kernels.mixture import Edges, tables_of
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.gate import FEATURES, EdgeFacts, softmax
 from skipchain.models.graph.mixture import ScoredBlock, edges_of
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +85,15 @@ class GateObjective:
         block.sweep(edges, marginals)
         mixing = np.zeros(dag.n_edges)
         loss = block.adjoint(
-            edges, marginals, part.labels, 1.0, np.empty_like(marginals), np.zeros_like(scores),
-            np.zeros_like(tables.logs), mixing,
-        )  # fmt: skip
+            edges,
+            marginals,
+            part.labels,
+            1.0,
+            np.empty_like(marginals),
+            np.zeros_like(scores),
+            np.zeros_like(tables.logs),
+            mixing,
+        )
         # through the softmax: dα_e / dlogit_e' = α_e ([e = e'] − α_e')
         own = alphas * mixing[chosen]
         counts = np.diff(dag.indptr[first : last + 1])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.edges.dag import Dag
 from skipchain.errors import SkipchainError
 from skipchain.kernels.mixture import (
@@ -22,9 +22,6 @@ from skipchain.kernels.mixture import (
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.gate import EdgeFacts, Gate
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
@@ -42,7 +39,7 @@ class ScoredBlock:
 
     first: int
     last: int
-    bases: NDArray[np.int64]  # [M]
+    bases: Ints  # [M]
     scores: Floats  # [R, L]
     psi: Floats  # [R, L]
     norms: Floats  # [R, L]
@@ -61,17 +58,32 @@ class ScoredBlock:
     def sweep(self, edges: Edges, marginals: Floats) -> None:
         """Write the marginals of the block's nodes. [N, L]"""
         sweep(
-            self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
-            self.norms, marginals,
-        )  # fmt: skip
+            self.first,
+            self.last,
+            edges,
+            self.bases,
+            self.scores,
+            self.psi,
+            self.tables,
+            self.norms,
+            marginals,
+        )
 
     def fill(self, edges: Edges, facts: EdgeFacts, marginals: Floats) -> None:
         """Tell a gate what the last sweep found."""
         found = np.empty(len(edges.parents))
         doubts(
-            self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
-            self.norms, marginals, found,
-        )  # fmt: skip
+            self.first,
+            self.last,
+            edges,
+            self.bases,
+            self.scores,
+            self.psi,
+            self.tables,
+            self.norms,
+            marginals,
+            found,
+        )
         facts.fill(self.first, self.last, marginals, found)
 
     def adjoint(
@@ -88,10 +100,23 @@ class ScoredBlock:
         """The loss −share · Σ log p_k(y_k) after a sweep, and its gradient; see the kernel."""
         return float(
             adjoint_sweep(
-                self.first, self.last, edges, self.bases, self.scores, self.psi, self.tables,
-                self.norms, marginals, labels, share, scratch, residuals, pairs, mixing,
+                self.first,
+                self.last,
+                edges,
+                self.bases,
+                self.scores,
+                self.psi,
+                self.tables,
+                self.norms,
+                marginals,
+                labels,
+                share,
+                scratch,
+                residuals,
+                pairs,
+                mixing,
             )
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +232,5 @@ def exact_marginals(
     node = np.concatenate(rows)
     psi, norms, out = np.empty_like(node), np.empty_like(node), np.empty((dag.n_nodes, size))
     exponentials(node, psi)
-    sweep(
-        0, dag.n_nodes, edges_of(dag, weights), bases, node, psi, tables_of(logs), norms, out
-    )  # fmt: skip
+    sweep(0, dag.n_nodes, edges_of(dag, weights), bases, node, psi, tables_of(logs), norms, out)
     return out

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.edges.dag import Dag
 from skipchain.kernels.mixture import Tables, clamped_likelihood, tables_of
 from skipchain.models.graph.dataset import Linked
@@ -14,8 +15,6 @@ from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.mixture import ScoredBlock, edges_of
 from skipchain.models.graph.objective import LinkedObjective
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 MARGINAL, MIXED, SEPARATE = "marginal", "mixture", "conditional"
 
@@ -76,14 +75,30 @@ class MixtureObjective(LinkedObjective):
             if self._loss == MARGINAL:
                 scored.sweep(edges, self._marginals)
                 loss += scored.adjoint(
-                    edges, self._marginals, self._labels, share, self._adjoint, total, pairs,
+                    edges,
+                    self._marginals,
+                    self._labels,
+                    share,
+                    self._adjoint,
+                    total,
+                    pairs,
                     np.empty(len(edges.parents)),
-                )  # fmt: skip
+                )
             else:
                 loss += clamped_likelihood(
-                    scored.first, scored.last, edges, scored.bases, scored.scores, scored.psi,
-                    tables, self._labels, self._loss == MIXED, share, total, pairs,
-                )  # fmt: skip
+                    scored.first,
+                    scored.last,
+                    edges,
+                    scored.bases,
+                    scored.scores,
+                    scored.psi,
+                    tables,
+                    self._labels,
+                    self._loss == MIXED,
+                    share,
+                    total,
+                    pairs,
+                )
         for kind, place in scored.places.items():
             start, stop = self.linked.row_offsets(kind)[list(block)].tolist()
             self._residuals[kind][start:stop] = total[place]

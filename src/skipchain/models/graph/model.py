@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.chains.from_marginals import DECODERS, best_labels
 from skipchain.chains.scorer import Weights
 from skipchain.corpus import Column, Corpus
@@ -29,8 +29,6 @@ from skipchain.models.graph.gate import Gate
 from skipchain.models.graph.pairwise import Undirected
 from skipchain.parallel import Workers
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
@@ -42,10 +40,10 @@ class Beliefs:
 
     linked: Linked
     marginals: Floats  # [N, L]
-    unsettled: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    unsettled: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Where sentences begin. [M + 1]"""
         return self.linked.offsets
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
 from skipchain.errors import ParameterError
@@ -211,7 +211,7 @@ class MoPMEMM(LinkedEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return Conditional(weights, ends), learnt
 
-    def _dealt(self, task: LinkedTask) -> NDArray[np.int64]:
+    def _dealt(self, task: LinkedTask) -> Ints:
         """The part that each document belongs to for a gate; empty ones are in the first. [D]"""
         filled = np.flatnonzero(np.diff(task.relations.documents))
         folds = min(self.folds, len(filled))
@@ -249,9 +249,13 @@ class MoPMEMM(LinkedEstimator):
         orderings = _few(self._orderings())
         objective = GateObjective(sets, orderings, kinds, task.workers, l2=GATE_L2)
         minimum = minimize(
-            objective, np.zeros(objective.size), memory=MEMORY, max_iterations=100,
-            tolerance=1e-5, period=5,
-        )  # fmt: skip
+            objective,
+            np.zeros(objective.size),
+            memory=MEMORY,
+            max_iterations=100,
+            tolerance=1e-5,
+            period=5,
+        )
         return Gate(objective.weights(minimum.vector))
 
     def _jointly(self, task: LinkedTask, model: GraphModel) -> tuple[GraphModel, Minimum, int]:
@@ -261,10 +265,17 @@ class MoPMEMM(LinkedEstimator):
         orderings = _few(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
         objective = MixtureObjective(
-            linked, task.labels, len(model.labels), linked.dags(orderings), task.workers,
-            loss=self.objective, l2=self.l2, observed=self.pairs != "all", shares=shares,
+            linked,
+            task.labels,
+            len(model.labels),
+            linked.dags(orderings),
+            task.workers,
+            loss=self.objective,
+            l2=self.l2,
+            observed=self.pairs != "all",
+            shares=shares,
             single=self.single,
-        )  # fmt: skip
+        )
         return *self._by_lbfgs(task, model, objective), objective.size
 
 

@@ -7,17 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import LinearScorer, Residuals, Weights
 from skipchain.learn.vectors import dot
 from skipchain.models.graph.dataset import Linked
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
 
@@ -47,11 +44,15 @@ class LinkedObjective(ABC):
         self._l2 = l2
         self._scorers = {
             kind: LinearScorer(
-                Dataset(rows, np.arange(rows.tokens.n_rows + 1), self._gold(kind)), n_labels,
-                observed=observed, boundaries=self._bounded(kind), workers=workers, single=single,
+                Dataset(rows, np.arange(rows.tokens.n_rows + 1), self._gold(kind)),
+                n_labels,
+                observed=observed,
+                boundaries=self._bounded(kind),
+                workers=workers,
+                single=single,
             )
             for kind, rows in linked.edges.items()
-        }  # fmt: skip
+        }
         self._cuts = np.cumsum([scorer.size for scorer in self._scorers.values()])
         # single precision halves what the transposed sums read; they are added up in double
         precision: Any = np.float32 if single else np.float64

@@ -8,13 +8,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.models.graph.belief import Beliefs, PairwiseGraph, Sending, propagate
 from skipchain.models.graph.dataset import Linked
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Undirected:
     """
 
     graph: PairwiseGraph
-    tokens: Integers  # [N] the token of each node
+    tokens: Ints  # [N] the token of each node
     node: str | None
     """The kind whose rows are the scores of tokens; None: there are no such rows."""
     skips: Mapping[str, slice]

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Labels
 from skipchain.models.graph.belief import Sending
 from skipchain.models.graph.dataset import Linked
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.objective import LinkedObjective
 from skipchain.models.graph.pairwise import Undirected
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 class PairwiseLikelihood(LinkedObjective):

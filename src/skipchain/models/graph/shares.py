@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.mixture import Sweep
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
 from skipchain.edges.relations import Relation
@@ -27,8 +27,6 @@ from skipchain.models.graph.edges import Conditional
 from skipchain.models.graph.estimator import EDGES, LinkedEstimator, LinkedTask, after
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
-
-Floats = NDArray[np.float64]
 
 PIECEWISE, JOINT = OBJECTIVES = "piecewise", "joint"
 RULED_OUT = 1e-12  # the least probability of a label; edges can still speak for it
@@ -205,7 +203,13 @@ class SkipChainCRF(LinkedEstimator):
     ) -> PairwiseLikelihood:
         ends = {kind: own.ends for kind, own in model.conditionals.items()}
         return PairwiseLikelihood(
-            Linked.of(task.rows, task.relations, ends), task.labels, len(model.labels),
-            task.workers, l2=self.l2, observed=self.pairs != "all", single=self.single,
-            sending=model.sending, apart=apart,
-        )  # fmt: skip
+            Linked.of(task.rows, task.relations, ends),
+            task.labels,
+            len(model.labels),
+            task.workers,
+            l2=self.l2,
+            observed=self.pairs != "all",
+            single=self.single,
+            sending=model.sending,
+            apart=apart,
+        )

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, FeatureError, ParameterError
@@ -34,8 +34,6 @@ from skipchain.models.latent.likelihood import (
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
 TRIAL = 50  # steps after which the worse half of the restarts is given up
@@ -122,10 +120,14 @@ class LatentEstimator(Labeller):
         held_out = None if dev is None else HeldOut(blank, dev, dev_y)
         with Workers(self.threads) as workers:
             task = StateTask(
-                data, blank, StateScorer(
-                    data.rows, self.states, len(blank.labels), bias=self.bias
-                ), held_out, first, workers, progress,
-            )  # fmt: skip
+                data,
+                blank,
+                StateScorer(data.rows, self.states, len(blank.labels), bias=self.bias),
+                held_out,
+                first,
+                workers,
+                progress,
+            )
             if progress is not None:
                 progress.begin(self._problem(task))
             restarts = self._learn(task)
@@ -183,10 +185,15 @@ class LatentEstimator(Labeller):
                 "begin with 'label[-1] &'"
             )
         blank = StateModel(
-            self.kind, known.names, features,
-            StateWeights.zeros(rows.n_features, self.states, len(known.names)), self.local,
-            scheme, encoding, self.constraints != "none",
-        )  # fmt: skip
+            self.kind,
+            known.names,
+            features,
+            StateWeights.zeros(rows.n_features, self.states, len(known.names)),
+            self.local,
+            scheme,
+            encoding,
+            self.constraints != "none",
+        )
         data = Dataset(rows, offsets, *known.numbers(known.names))
         if blank.constraints is not None:
             require_allowed(data, blank.constraints, blank.labels)
@@ -195,9 +202,10 @@ class LatentEstimator(Labeller):
     def _check(self) -> None:
         super()._check()
         self._check_numbers(
-            whole=("states", "restarts", "m_steps"), optional=("period", "max_iterations"),
+            whole=("states", "restarts", "m_steps"),
+            optional=("period", "max_iterations"),
             real=("l2",),
-        )  # fmt: skip
+        )
         self._check_choices(objective=OBJECTIVES)
         if not isinstance(self.em, (int, np.integer)) or self.em < 0:
             raise ParameterError(f"em must be a whole number of at least 0, got {self.em!r}")
@@ -255,9 +263,14 @@ class LatentEstimator(Labeller):
         def begin(number: int) -> Minimum:
             vector, evaluations = self._em(task, number, follower, workers, local=local)
             found = minimize(
-                likelihood(), vector, memory=MEMORY, max_iterations=trial, tolerance=tolerance,
-                period=period, callback=follower.of(number),
-            )  # fmt: skip
+                likelihood(),
+                vector,
+                memory=MEMORY,
+                max_iterations=trial,
+                tolerance=tolerance,
+                period=period,
+                callback=follower.of(number),
+            )
             follower.check(found)
             return replace(found, evaluations=found.evaluations + evaluations)
 
@@ -265,9 +278,14 @@ class LatentEstimator(Labeller):
             if follower.stopped or max_iterations <= trial:
                 return so_far
             last = minimize(
-                likelihood(), so_far.vector, memory=MEMORY, max_iterations=max_iterations - trial,
-                tolerance=tolerance, period=period, callback=follower.of(number),
-            )  # fmt: skip
+                likelihood(),
+                so_far.vector,
+                memory=MEMORY,
+                max_iterations=max_iterations - trial,
+                tolerance=tolerance,
+                period=period,
+                callback=follower.of(number),
+            )
             follower.check(last)
             return after(so_far, last)
 
@@ -293,10 +311,13 @@ class LatentEstimator(Labeller):
             return bound.m_step()
 
         return expectation_maximisation(
-            expect, vector, iterations=self.em, steps=self.m_steps,
+            expect,
+            vector,
+            iterations=self.em,
+            steps=self.m_steps,
             first_power=1.0 if self.annealing is None else self.annealing,
             stop=lambda: follower.stopped,
-        )  # fmt: skip
+        )
 
     def _directly(
         self, task: StateTask, vector: Floats, objective: type[StateObjective]
@@ -304,14 +325,21 @@ class LatentEstimator(Labeller):
         """One minimisation with all threads."""
         tolerance, period, max_iterations = self.stopping
         watch = Watch(
-            lambda own: task.blank.filled(task.scorer.weights(own)), task.held_out, self.patience,
-            task.workers, task.progress,
-        )  # fmt: skip
+            lambda own: task.blank.filled(task.scorer.weights(own)),
+            task.held_out,
+            self.patience,
+            task.workers,
+            task.progress,
+        )
         found = minimize(
-            objective(task.data, task.scorer, task.workers, l2=self.l2, local=self.local), vector,
-            memory=MEMORY, max_iterations=max_iterations, tolerance=tolerance, period=period,
+            objective(task.data, task.scorer, task.workers, l2=self.l2, local=self.local),
+            vector,
+            memory=MEMORY,
+            max_iterations=max_iterations,
+            tolerance=tolerance,
+            period=period,
             callback=watch,
-        )  # fmt: skip
+        )
         if watch.best is None:
             return found
         return replace(found, vector=watch.best.vector, loss=watch.best.loss)
@@ -375,11 +403,13 @@ class Follower:
                     try:
                         self.progress.step(
                             replace(
-                                self._best, iteration=self._iterations, seconds=seconds,
+                                self._best,
+                                iteration=self._iterations,
+                                seconds=seconds,
                                 improvement=None,
                             ),
                             None,
-                        )  # fmt: skip
+                        )
                     except KeyboardInterrupt:
                         self.stopped = True
                         raise

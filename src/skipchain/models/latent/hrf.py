@@ -74,12 +74,27 @@ class HRF(LatentEstimator):
         threads: int | None = None,
     ) -> None:
         super().__init__(
-            features, states=states, restarts=restarts, bias=bias, encoding=encoding,
-            objective=objective, em=em, m_steps=m_steps, annealing=annealing, l2=l2,
-            min_count=min_count, constraints=constraints, seed=seed, tolerance=tolerance,
-            period=period, max_iterations=max_iterations, patience=patience, scheme=scheme,
-            functions=functions, threads=threads,
-        )  # fmt: skip
+            features,
+            states=states,
+            restarts=restarts,
+            bias=bias,
+            encoding=encoding,
+            objective=objective,
+            em=em,
+            m_steps=m_steps,
+            annealing=annealing,
+            l2=l2,
+            min_count=min_count,
+            constraints=constraints,
+            seed=seed,
+            tolerance=tolerance,
+            period=period,
+            max_iterations=max_iterations,
+            patience=patience,
+            scheme=scheme,
+            functions=functions,
+            threads=threads,
+        )
         self.init = init
 
     def _check(self) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, require_paths
 from skipchain.chains.span_events import Windows
@@ -21,9 +21,6 @@ from skipchain.models.latent.scorer import (
 )
 from skipchain.parallel import Workers, blocks
 
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
-
 
 @dataclass(frozen=True, slots=True)
 class StateScores:
@@ -35,7 +32,7 @@ class StateScores:
     data: Dataset
     weights: StateWeights
     units: tuple[Floats, Floats]
-    allowed: NDArray[np.bool_]
+    allowed: Bools
     local: bool
 
     @classmethod
@@ -46,7 +43,7 @@ class StateScores:
         workers: Workers,
         *,
         local: bool,
-        allowed: NDArray[np.bool_] | None = None,
+        allowed: Bools | None = None,
     ) -> StateScores:
         """Scores of a dataset under weights."""
         if allowed is None:
@@ -54,7 +51,7 @@ class StateScores:
         return cls(data, weights, state_units(data.rows, weights, workers), allowed, local)
 
     @property
-    def offsets(self) -> NDArray[np.int64]:
+    def offsets(self) -> Ints:
         """Where chains begin. [C + 1]"""
         return self.data.offsets
 
@@ -69,7 +66,7 @@ class StateScores:
             self.data.rows, self.weights, self.units, self.offsets, block, local=self.local
         )
 
-    def known(self, p: StatePotentials) -> tuple[Labels, NDArray[np.bool_], Floats]:
+    def known(self, p: StatePotentials) -> tuple[Labels, Bools, Floats]:
         """No labels, those that are allowed, and what that is worth to each state."""
         nothing = np.full(len(p.norms), -1, np.int32)
         allowed = self.allowed[p.tokens] if len(self.allowed) else self.allowed
@@ -116,9 +113,15 @@ def viterbi(scores: StateScores, constraints: Constraints | None, workers: Worke
             emissions = np.where(allowed[:, None, :], emissions, -np.inf)
         best = np.empty(len(p.offsets) - 1)
         best_paths(
-            p.transitions, emissions, constraints.pairs, constraints.start, constraints.end,
-            p.offsets, path[p.tokens], best,
-        )  # fmt: skip
+            p.transitions,
+            emissions,
+            constraints.pairs,
+            constraints.start,
+            constraints.end,
+            p.offsets,
+            path[p.tokens],
+            best,
+        )
         require_paths(best, p.chain(known))
 
     workers.map(run, scores.blocks())
@@ -141,9 +144,15 @@ def window_sums(scores: StateScores, windows: Windows, workers: Workers) -> Floa
         expected_labels(np.ones_like(states), p.emissions, labels, allowed, known, joint)
         found = np.empty(len(own))
         window_probabilities(
-            states, pairs, joint, windows.starts[own] - first, windows.stops[own] - first,
-            windows.allowed, windows.rows[own], found,
-        )  # fmt: skip
+            states,
+            pairs,
+            joint,
+            windows.starts[own] - first,
+            windows.stops[own] - first,
+            windows.allowed,
+            windows.rows[own],
+            found,
+        )
         out[own] = found
 
     workers.map(run, scores.blocks())

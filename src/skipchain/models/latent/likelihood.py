@@ -13,8 +13,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.scorer import sum_rows, turned
@@ -30,8 +30,6 @@ from skipchain.models.latent.scorer import (
     state_units,
 )
 from skipchain.parallel import Workers, blocks
-
-Floats = NDArray[np.float64]
 
 
 class StateObjective(ABC):
@@ -124,7 +122,7 @@ class StateObjective(ABC):
         expected_labels(marginals, p.emissions, labels, allowed, known, emissions)
         return total
 
-    def _own(self, p: StatePotentials) -> NDArray[np.bool_]:
+    def _own(self, p: StatePotentials) -> Bools:
         """Which labels the block's tokens may have; none of them where all are known."""
         return self._allowed[p.tokens] if len(self._allowed) else self._allowed
 
@@ -281,7 +279,7 @@ def _product(a: Floats, b: Floats) -> float:
     return dot(a.ravel(), b.ravel())
 
 
-def _put_heads(transitions: Floats, marginals: Floats, offsets: NDArray[np.int64]) -> None:
+def _put_heads(transitions: Floats, marginals: Floats, offsets: Ints) -> None:
     """What begins a chain comes from the place before it."""
     heads = offsets[:-1][np.diff(offsets) > 0]
     transitions[:, -1] = 0.0

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS, best_labels
 from skipchain.chains.scores import Ranked
@@ -23,8 +23,6 @@ from skipchain.models.latent import inference as states
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.scorer import StateWeights
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 VITERBI = "viterbi"
 
@@ -69,9 +67,7 @@ class StateModel(Model):
         allowed = None if forced is None else self.allowed_by(forced, data.offsets)
         return self.scored(data, workers, allowed)
 
-    def scored(
-        self, data: Dataset, workers: Workers, allowed: NDArray[np.bool_] | None = None
-    ) -> StateScores:
+    def scored(self, data: Dataset, workers: Workers, allowed: Bools | None = None) -> StateScores:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return StateScores.of(data, self.weights, workers, local=self.local, allowed=allowed)
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.scorer import feature_sums, turned, unit_sums
 from skipchain.features.matrix import Rows, Sparse
 from skipchain.kernels.gather import gather
 from skipchain.kernels.latent import evidence, normalise
 from skipchain.parallel import BLOCK_TOKENS, Workers
-
-Floats = NDArray[np.float64]
 
 BLOCK_NUMBERS = 1 << 15  # scores of one block
 
@@ -68,7 +67,7 @@ class StateWeights:
         """How many weights are not zero."""
         return int(np.count_nonzero(self.transitions) + np.count_nonzero(self.emissions))
 
-    def kept(self, features: NDArray[np.bool_]) -> StateWeights:
+    def kept(self, features: Bools) -> StateWeights:
         """Without the features that are not wanted. features [F]"""
         rows = np.append(features, True)
         return StateWeights(self.transitions[rows], self.emissions[rows])
@@ -107,7 +106,7 @@ class StatePotentials:
     transition_chances: Floats  # [N, S + 1, S], or [0, S + 1, S] where there are none
     emission_chances: Floats  # [N, S, L]
     norms: Floats  # [N, S]
-    offsets: NDArray[np.int64]  # [C + 1]
+    offsets: Ints  # [C + 1]
     first: int = 0
 
     @property
@@ -115,7 +114,7 @@ class StatePotentials:
         """Where the block stands in the whole."""
         return slice(self.first, self.first + len(self.norms))
 
-    def evidence(self, labels: NDArray[np.int32], allowed: NDArray[np.bool_]) -> Floats:
+    def evidence(self, labels: NDArray[np.int32], allowed: Bools) -> Floats:
         """log p(what is known of the label | state) at the block's tokens. [N, S]"""
         known = np.empty_like(self.norms)
         evidence(self.emissions, labels, allowed, known)
@@ -140,7 +139,7 @@ def state_potentials(
     rows: Rows,
     weights: StateWeights,
     units: tuple[Floats, Floats],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     block: tuple[int, int],
     *,
     local: bool,
@@ -177,9 +176,16 @@ def _scores(tokens: Sparse, table: Floats, units: Floats, first: int, last: int)
     flat = _flat(table)
     out = np.empty((last - first, flat.shape[1]))
     gather(
-        tokens.indptr[first : last + 1], tokens.indices, tokens.values,
-        flat[:-1], units, out, 0, last - first, False,
-    )  # fmt: skip
+        tokens.indptr[first : last + 1],
+        tokens.indices,
+        tokens.values,
+        flat[:-1],
+        units,
+        out,
+        0,
+        last - first,
+        False,
+    )
     out += flat[-1]
     return out.reshape(last - first, *table.shape[1:])
 

@@ -88,9 +88,11 @@ def choose_states(
         gold = _sequences(*rest)
         whole = np.mean([a == b for a, b in zip(found, gold, strict=True)])
         return (
-            100.0 * own.score(*rest), 100.0 * float(whole), 100.0 * own.score(*learnt),
+            100.0 * own.score(*rest),
+            100.0 * float(whole),
+            100.0 * own.score(*learnt),
             time.perf_counter() - began,
-        )  # fmt: skip
+        )
 
     numbers = sorted(set(states))
     tasks = [(number, held) for number in numbers for held in range(folds)]

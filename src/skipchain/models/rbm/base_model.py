@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import Labeller, written
 from skipchain.models.base.inputs import Known, chain_offsets, chosen
 from skipchain.models.base.model import Model
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 
 def marginals_beside(
@@ -85,7 +83,7 @@ def _crossed(
     return base.fitted, found
 
 
-def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[NDArray[np.int64]]:
+def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[Ints]:
     """Sequence numbers in parts of about the same size, by documents where there are enough."""
     count = len(given)
     starts = np.arange(count + 1)
@@ -104,7 +102,7 @@ def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[NDArray
 
 
 def _fitted(
-    estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: NDArray[np.int64]
+    estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: Ints
 ) -> Labeller:
     """A copy of an estimator, fitted to some of the sequences."""
     return type(estimator)(**estimator.get_params()).fit(*chosen(given, y, sequences))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.kernels import rbm
 from skipchain.models.latent.scorer import StateWeights
@@ -16,9 +17,6 @@ from skipchain.models.rbm.expert_tables import expert_tables, split_tables
 from skipchain.models.rbm.gibbs import BLOCK_TOKENS
 from skipchain.models.rbm.units import LabelFeatures
 from skipchain.parallel import Workers, blocks
-
-Floats = NDArray[np.float64]
-Labels = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,11 @@ class Batch:
 
     scorer: TableScorer
     fixed: Floats
-    offsets: NDArray[np.int64]
+    offsets: Ints
     labels: Labels
     learnt: bool
     experts: Sequence[Expert] = ()
-    features: NDArray[np.int64] | None = None
+    features: Ints | None = None
 
     def node(self, table: Floats, workers: Workers) -> Floats:
         """The scores of labels by themselves. [N, L]"""
@@ -79,9 +77,24 @@ class Batch:
             beside = expert_tables(potentials)
             moved, emitted = np.zeros_like(beside.moves), np.zeros_like(beside.emits)
             lost = rbm.contrast(
-                node, inputs, self.offsets, block, layout, tables, beside, self.labels, steps,
-                states, current, weights, bias, residuals, hidden, moved, emitted,
-            )  # fmt: skip
+                node,
+                inputs,
+                self.offsets,
+                block,
+                layout,
+                tables,
+                beside,
+                self.labels,
+                steps,
+                states,
+                current,
+                weights,
+                bias,
+                residuals,
+                hidden,
+                moved,
+                emitted,
+            )
             pairs = split_tables(moved, beside.moves_at, [own.transitions for own in potentials])
             joint = split_tables(emitted, beside.emits_at, [own.emissions for own in potentials])
             for own, p, *parts in zip(contrasts, potentials, pairs, joint, strict=True):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
 from skipchain.corpus import Corpus
@@ -45,8 +45,6 @@ from skipchain.models.rbm.training import RBMTask, Run
 from skipchain.models.rbm.units import BORDERS, INSIDE, PARTIAL, Group, LabelFeatures, parse_groups
 from skipchain.models.registry import estimator_class, make_estimator
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 LR, NONE = OBSERVATIONS = "lr", "none"
 BESIDE = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
@@ -266,10 +264,19 @@ class RBMCRF(Labeller):
         count = features.n_features if self.observation == LR else 0
         units = LabelFeatures.zeros(groups, size, features.n_features, self.borders)
         blank = RBMModel(
-            self.kind, names, features, np.zeros((count, size)), units,
-            Sampling(self.burn_in, self.samples, self.annealed, self.seed), base, self.gamma,
-            scheme, encoding, self.constraints != "none", experts=experts,
-        )  # fmt: skip
+            self.kind,
+            names,
+            features,
+            np.zeros((count, size)),
+            units,
+            Sampling(self.burn_in, self.samples, self.annealed, self.seed),
+            base,
+            self.gamma,
+            scheme,
+            encoding,
+            self.constraints != "none",
+            experts=experts,
+        )
         labels, _ = known.numbers(names)
         if fixed is None:
             fixed = np.zeros((len(labels), size))
@@ -285,11 +292,18 @@ class RBMCRF(Labeller):
         table = self._first(task, workers)
         runs = [
             Run(
-                blank, batches, table, self.spread, ascent, self.average_from * self.epochs,
-                self.persistent, self.seed, number,
+                blank,
+                batches,
+                table,
+                self.spread,
+                ascent,
+                self.average_from * self.epochs,
+                self.persistent,
+                self.seed,
+                number,
             )
             for number in range(self.restarts)
-        ]  # fmt: skip
+        ]
         if progress is not None:
             size = len(runs[0].vector)
             progress.begin(problem_of(data, len(blank.labels), size, 4 * 8 * size * len(runs)))
@@ -338,10 +352,14 @@ class RBMCRF(Labeller):
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
         whole = task.whole()
         found = gibbs.marginals(
-            whole.node(model.weights, workers), whole.inputs(model.units, workers),
-            whole.offsets, model.units, model.sampling, workers,
+            whole.node(model.weights, workers),
+            whole.inputs(model.units, workers),
+            whole.offsets,
+            model.units,
+            model.sampling,
+            workers,
             model.states(task.experts, workers),
-        )  # fmt: skip
+        )
         gold = found[np.arange(len(found)), whole.labels]
         return float(-np.log(np.maximum(gold, np.finfo(np.float64).tiny)).sum())
 
@@ -373,9 +391,10 @@ class RBMCRF(Labeller):
     def _check(self) -> None:
         super()._check()
         self._check_numbers(
-            whole=("epochs", "restarts", "samples"), optional=("batch",),
+            whole=("epochs", "restarts", "samples"),
+            optional=("batch",),
             real=("rate", "momentum", "decay", "average_from", "gamma", "spread"),
-        )  # fmt: skip
+        )
         for name in ("burn_in", "momentum_from"):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or value < 0:
@@ -406,7 +425,7 @@ class RBMCRF(Labeller):
                 "experts, such as 'hrf:4'"
             )
 
-    def _check_lengths(self, groups: Sequence[Group], offsets: NDArray[np.int64]) -> None:
+    def _check_lengths(self, groups: Sequence[Group], offsets: Ints) -> None:
         """Refuse, or warn of, windows that no sequence is long enough for."""
         longest = int(np.diff(offsets).max())
         for group in groups:

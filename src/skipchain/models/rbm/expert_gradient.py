@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.kernels.latent import pull_back
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.scorer import StatePotentials, StateScorer, StateWeights
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 
 class Expert:
@@ -30,7 +28,7 @@ class Expert:
         n_labels: int,
         *,
         local: bool,
-        features: NDArray[np.int64] | None = None,
+        features: Ints | None = None,
     ) -> None:
         self.data = data
         self.local = local

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.kernels.experts import Experts
 from skipchain.models.latent.scorer import StatePotentials
-
-Floats = NDArray[np.float64]
 
 
 def expert_tables(experts: Sequence[StatePotentials]) -> Experts:
@@ -35,7 +33,7 @@ def expert_tables(experts: Sequence[StatePotentials]) -> Experts:
     )
 
 
-def split_tables(flat: Floats, starts: NDArray[np.int64], like: Sequence[Floats]) -> list[Floats]:
+def split_tables(flat: Floats, starts: Ints, like: Sequence[Floats]) -> list[Floats]:
     """The parts of a flat array that are laid out as the tables of experts, in their shapes."""
     return [
         flat[start : start + own.size].reshape(own.shape)
@@ -51,7 +49,7 @@ def _moves(own: StatePotentials) -> Floats:
     return found
 
 
-def _starts(tables: Sequence[Floats]) -> NDArray[np.int64]:
+def _starts(tables: Sequence[Floats]) -> Ints:
     return np.cumsum([0, *(own.size for own in tables)], dtype=np.int64)[:-1]
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools
 from skipchain.chains.dataset import Dataset
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
@@ -86,7 +86,7 @@ def expert_data(
     return replace(data, labels=labels)
 
 
-def learnt_weights(weights: StateWeights) -> NDArray[np.bool_]:
+def learnt_weights(weights: StateWeights) -> Bools:
     """Which weights of an expert are learnt: those that go with every token if it has them. [P]"""
     every = weights.transitions[-1].any() or weights.emissions[-1].any()
     found = weights.like(np.ones(weights.size))

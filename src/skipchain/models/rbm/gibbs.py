@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
 from skipchain.models.latent.inference import StateScores
@@ -15,8 +16,6 @@ from skipchain.models.latent.inference import marginals as state_marginals
 from skipchain.models.rbm.expert_tables import expert_tables
 from skipchain.models.rbm.units import LabelFeatures
 from skipchain.parallel import Workers, blocks
-
-Floats = NDArray[np.float64]
 
 BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
 COLDEST = 0.1  # where annealing begins: scores are multiplied by this
@@ -47,7 +46,7 @@ class Sampling:
 def marginals(
     node: Floats,
     inputs: Floats,
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     features: LabelFeatures,
     sampling: Sampling,
     workers: Workers,
@@ -69,9 +68,19 @@ def marginals(
     def run(block: tuple[int, int]) -> None:
         beside = expert_tables([own.potentials(block) for own in experts])
         rbm.sample(
-            node, inputs, offsets, block, layout, tables, beside, heats, sampling.samples, states,
-            current, found,
-        )  # fmt: skip
+            node,
+            inputs,
+            offsets,
+            block,
+            layout,
+            tables,
+            beside,
+            heats,
+            sampling.samples,
+            states,
+            current,
+            found,
+        )
 
     workers.map(run, blocks(offsets, BLOCK_TOKENS))
     return found
@@ -115,7 +124,7 @@ def trace(
         once = np.array([heat])
         rbm.sample(
             node, inputs, offsets, (0, 1), layout, tables, beside, once, 1, states, current, own
-        )  # fmt: skip
+        )
         if step >= sampling.burn_in:
             for number, out in enumerate(found):
                 rbm.activities(

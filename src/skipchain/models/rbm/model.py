@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS, best_labels
 from skipchain.chains.table_scorer import table_scores
@@ -24,8 +24,6 @@ from skipchain.models.rbm.gibbs import Sampling
 from skipchain.models.rbm.units import LabelFeatures
 from skipchain.parallel import Workers
 
-Floats = NDArray[np.float64]
-
 SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
 
 
@@ -34,7 +32,7 @@ class Observed:
     """Input as a model with label features sees it, its pre-trained model and its experts do."""
 
     rows: Rows
-    offsets: NDArray[np.int64]  # [C + 1]
+    offsets: Ints  # [C + 1]
     base: Any = None
     experts: tuple[Dataset, ...] = ()
 
@@ -43,7 +41,7 @@ class Observed:
 class Sampled:
     """The marginals of all tokens."""
 
-    offsets: NDArray[np.int64]  # [C + 1]
+    offsets: Ints  # [C + 1]
     marginals: Floats  # [N, L]
     unknown: int
 
@@ -80,17 +78,20 @@ class RBMModel(Model):
         experts = tuple(own.dataset(given, workers) for own in self.experts)
         return Observed(rows, offsets, base, experts)
 
-    def scored(
-        self, data: Observed, workers: Workers, allowed: NDArray[np.bool_] | None = None
-    ) -> Sampled:
+    def scored(self, data: Observed, workers: Workers, allowed: Bools | None = None) -> Sampled:
         """The marginals of encoded data; ``allowed`` [N, L] limits tokens' labels."""
         node, inputs = self.potentials(data, workers)
         if allowed is not None:
             node = np.where(allowed, node, -np.inf)
         found = gibbs.marginals(
-            node, inputs, data.offsets, self.units, self.sampling, workers,
+            node,
+            inputs,
+            data.offsets,
+            self.units,
+            self.sampling,
+            workers,
             self.states(data.experts, workers),
-        )  # fmt: skip
+        )
         return Sampled(data.offsets, found, data.rows.unknown)
 
     def scores(

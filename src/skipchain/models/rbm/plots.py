@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.models.rbm.model import RBMModel
 from skipchain.report.pictures import Picture
-
-Floats = NDArray[np.float64]
 
 IN_A_ROW = 6  # panels beside each other
 CELL = 0.28  # inches

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.errors import SkipchainError
@@ -20,8 +21,6 @@ from skipchain.models.rbm.experts import learnt_weights
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.weights import LARGEST, MovingWeights, model_of
 from skipchain.parallel import Workers
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -64,21 +63,25 @@ class RBMTask:
             tokens = np.concatenate(
                 [np.arange(data.offsets[c], data.offsets[c + 1]) for c in own.tolist()]
             )
-            offsets = np.concatenate([[0], np.cumsum(lengths[own])])
+            offsets = offsets_of(lengths[own])
             experts = [Dataset(each.rows.take(tokens), offsets) for each in self.experts]
             found.append(
                 self._batch(
-                    data.rows.take(tokens), self.fixed[tokens], offsets, data.labels[tokens],
-                    experts, compact=size < len(chains),
+                    data.rows.take(tokens),
+                    self.fixed[tokens],
+                    offsets,
+                    data.labels[tokens],
+                    experts,
+                    compact=size < len(chains),
                 )
-            )  # fmt: skip
+            )
         return found
 
     def _batch(
         self,
         rows: Rows,
         fixed: Floats,
-        offsets: NDArray[np.int64],
+        offsets: Ints,
         labels: NDArray[np.int32],
         experts: Sequence[Dataset],
         *,

@@ -9,12 +9,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints, offsets_of
 from skipchain.errors import ParameterError
 from skipchain.kernels.rbm import Layout, Tables
-
-Floats = NDArray[np.float64]
 
 INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
 _GROUP = re.compile(r"(\d+)\s*:\s*([^|]+?)\s*(\|\s*x)?")
@@ -206,7 +204,7 @@ class LabelFeatures:
         return Tables(self.up, np.concatenate([np.zeros(0), *turned]), self.bias)
 
     @cached_property
-    def free(self) -> NDArray[np.bool_]:
+    def free(self) -> Bools:
         """Which numbers of the vector are learnt, and do not stay zero. [P]"""
         found = self.filled(np.ones(self.size))
         for number, group in enumerate(self.groups):
@@ -216,7 +214,7 @@ class LabelFeatures:
                 found.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
         return found.vector.astype(np.bool_)
 
-    def kept(self, features: NDArray[np.bool_]) -> LabelFeatures:
+    def kept(self, features: Bools) -> LabelFeatures:
         """With the weights of some features of the input only."""
         if not self._n_inputs:
             found = self.filled(self.vector)
@@ -229,5 +227,5 @@ class LabelFeatures:
         )
 
 
-def _starts(sizes: Sequence[int]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
+def _starts(sizes: Sequence[int]) -> Ints:
+    return offsets_of(sizes)

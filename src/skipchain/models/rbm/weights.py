@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.learn.momentum import Momentum, Moving
 from skipchain.models.latent.scorer import StateWeights
 from skipchain.models.rbm.contrastive import Batch, Contrast
 from skipchain.models.rbm.experts import learnt_weights
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.units import LabelFeatures
-
-Floats = NDArray[np.float64]
 
 LARGEST = 1000.0  # a weight beyond this has left all reason
 
@@ -83,7 +81,7 @@ class MovingWeights:
                 good &= table.push(_flat(part), count, own.features)
         return good
 
-    def _units_of(self, rows: NDArray[np.int64]) -> LabelFeatures:
+    def _units_of(self, rows: Ints) -> LabelFeatures:
         """The label features with the weights of some features of the input only."""
         units = self._own.units
         if not len(units.inputs):

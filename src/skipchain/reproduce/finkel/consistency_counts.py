@@ -36,9 +36,16 @@ def measure(run: Run) -> Table:
             good = abs(int(count) - wanted) <= CLOSE * wanted
             told = "" if count == wanted else f": {int(count) - wanted:+d}"
             rows.append(
-                Row(NAME, f"{TYPES[a]} and {TYPES[b]}", metric, wanted, int(count),
-                    seconds=clock.seconds("count"), verdict=f"{HOLDS if good else FAILS}{told}")
-            )  # fmt: skip
+                Row(
+                    NAME,
+                    f"{TYPES[a]} and {TYPES[b]}",
+                    metric,
+                    wanted,
+                    int(count),
+                    seconds=clock.seconds("count"),
+                    verdict=f"{HOLDS if good else FAILS}{told}",
+                )
+            )
     exact = sum(row.measured == row.published for row in rows)
     far = [row.system for row in rows if row.verdict.startswith(FAILS)]
     return Table(

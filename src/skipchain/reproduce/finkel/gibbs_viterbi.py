@@ -63,9 +63,16 @@ def measure(run: Run) -> Table:
             verdict = f"{HOLDS if abs(gap) <= CLOSE else FAILS}: {gap:+.2f}"
             published = PUBLISHED[seed] if seed < len(PUBLISHED) else None
             rows.append(
-                Row(NAME, f"{system}, {seed}", METRIC, published, f1,
-                    seconds=clock.seconds(system) / len(seeds), verdict=verdict)
-            )  # fmt: skip
+                Row(
+                    NAME,
+                    f"{system}, {seed}",
+                    METRIC,
+                    published,
+                    f1,
+                    seconds=clock.seconds(system) / len(seeds),
+                    verdict=verdict,
+                )
+            )
         spread = float(np.std(found[system], ddof=1))
         rows.append(Row(NAME, system, "mean", 85.51, float(np.mean(found[system]))))
         rows.append(Row(NAME, system, "standard deviation", 0.01, spread))
@@ -87,7 +94,7 @@ def measure(run: Run) -> Table:
         seeds,
         f"Runs over stretches {'agree' if good else 'do not agree'} with Viterbi; those over "
         f"single labels are off by {slow:+.2f} on average.",
-    )  # fmt: skip
+    )
 
 
 def _stretches(model: FactoredModel, test: Corpus, how: Annealing, threads: int | None) -> Corpus:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.chains.scores import Floats
+from skipchain.arrays import Floats, Ints
 from skipchain.models.document.candidate_graph import Interplay
-
-Ints = NDArray[np.int64]
 
 MOST_PAIRS = 4_000  # of candidates that mind each other; beyond, a document is not tried
 SECONDS = 5.0  # for one document
@@ -64,9 +61,12 @@ def optimum(
     table = coo_array((values, (rows, columns)), shape=(len(low), size + len(pairs))).tocsr()
     whole = np.concatenate([np.ones(size), np.zeros(len(pairs))])
     found = milp(
-        -gains, integrality=whole, bounds=Bounds(0.0, 1.0),
-        constraints=LinearConstraint(table, low, high), options={"time_limit": seconds},
-    )  # fmt: skip
+        -gains,
+        integrality=whole,
+        bounds=Bounds(0.0, 1.0),
+        constraints=LinearConstraint(table, low, high),
+        options={"time_limit": seconds},
+    )
     if found.status != 0:
         return None
     return candidates[np.flatnonzero(found.x[:size] > 0.5)]

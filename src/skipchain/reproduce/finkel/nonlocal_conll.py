@@ -57,9 +57,11 @@ def measure(run: Run) -> Table:
     clock = Clock()
     run.say(f"{NAME}: training, and learning penalties on parts held out")
     with clock("training"):
-        learned = Factored(
-            CRF("ner", **settings), folds=2 if run.quick else 5, threads=run.threads
-        ).fit(train).model_  # fmt: skip
+        learned = (
+            Factored(CRF("ner", **settings), folds=2 if run.quick else 5, threads=run.threads)
+            .fit(train)
+            .model_
+        )
     paper = replace(learned, factors=(Consistency.of(count_pairs(train, merged=True)),))
     strength = _strength(paper, testa, run)
     tuned = replace(paper, factors=tuple(own.times(strength) for own in paper.factors))
@@ -107,7 +109,7 @@ def measure(run: Run) -> Table:
         trials,
         _outcome(rows),
         (points([row for row in rows if row.metric == "F1 ALL"], "F1 on testb"),),
-    )  # fmt: skip
+    )
 
 
 def _seeded(system: System, seed: int) -> System:
@@ -153,9 +155,18 @@ def _f1_rows(
                 verdict += f", {_trials(f1, local.f1)}"
         seconds = clock.seconds(name) / len(runs)
         rows.append(
-            Row(NAME, name, "F1 ALL", published[-1], float(np.mean(f1)), min(f1), max(f1), seconds,
-                verdict)
-        )  # fmt: skip
+            Row(
+                NAME,
+                name,
+                "F1 ALL",
+                published[-1],
+                float(np.mean(f1)),
+                min(f1),
+                max(f1),
+                seconds,
+                verdict,
+            )
+        )
     return rows
 
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.datasets.readers.seminars import FIELDS
@@ -73,14 +73,16 @@ def measure(run: Run) -> Table:
     with clock("training"):
         folds = fit_folds(corpus, FEATURES, run, GIBBS)
         plain = fit_folds(corpus, PLAIN_FEATURES, run)
-    scores: dict[str, NDArray[np.float64]] = {}
+    scores: dict[str, Floats] = {}
     for name in (LOCAL, PAPER, LEARNED, TWICE, PLAIN):
         run.say(f"{NAME}: labels by {name}")
         with clock(name):
-            scores[name] = np.array([
-                fold.scores(_system(name, fold.model), run.threads)
-                for fold in (plain if name == PLAIN else folds)
-            ])  # fmt: skip
+            scores[name] = np.array(
+                [
+                    fold.scores(_system(name, fold.model), run.threads)
+                    for fold in (plain if name == PLAIN else folds)
+                ]
+            )
     rows = [row for name, own in scores.items() for row in _rows(name, own, scores[LOCAL], clock)]
     rows += [
         Row(NAME, name, "seconds to label", published, clock.seconds(name))
@@ -150,17 +152,18 @@ def fit_folds(corpus: Corpus, features: str, run: Run, decoder: str | None = Non
         train = corpus.take_documents(np.flatnonzero(fold != number))
         test = corpus.take_documents(np.flatnonzero(fold == number))
         estimator = Factored(
-            CRF(features, **settings), factors=(Consistency.blank(), *GIVEN),
-            penalties="given" if decoder is None else "learned", folds=2 if run.quick else INNER,
-            samples=SAMPLES, threads=run.threads,
-        )  # fmt: skip
+            CRF(features, **settings),
+            factors=(Consistency.blank(), *GIVEN),
+            penalties="given" if decoder is None else "learned",
+            folds=2 if run.quick else INNER,
+            samples=SAMPLES,
+            threads=run.threads,
+        )
         found.append(Fold(test, estimator.fit(train).model_))
     return found
 
 
-def _rows(
-    system: str, scores: NDArray[np.float64], local: NDArray[np.float64], clock: Clock
-) -> list[Row]:
+def _rows(system: str, scores: Floats, local: Floats, clock: Clock) -> list[Row]:
     published = PUBLISHED.get(system, (None,) * len(METRICS))
     rows = []
     for k, (metric, told) in enumerate(zip(METRICS, published, strict=True)):
@@ -172,13 +175,22 @@ def _rows(
             gains = scores[:, k] - local[:, k]
             verdict.append(f"{gains.mean():+.2f} on {LOCAL}{_t_test(gains)}")
         rows.append(
-            Row(NAME, system, metric, told, mean, low, high, clock.seconds(system),
-                "; ".join(verdict))
-        )  # fmt: skip
+            Row(
+                NAME,
+                system,
+                metric,
+                told,
+                mean,
+                low,
+                high,
+                clock.seconds(system),
+                "; ".join(verdict),
+            )
+        )
     return rows
 
 
-def _t_test(gains: NDArray[np.float64]) -> str:
+def _t_test(gains: Floats) -> str:
     """How likely gains as large are by chance, fold by fold."""
     from scipy.stats import ttest_1samp
 

@@ -73,10 +73,17 @@ def measure(run: Run) -> Table:
         ),
         seeds,
         outcome(rows),
-        (points([row for row in rows if row.metric == F1], "F1 by encoding"),
-         replace(points([row for row in rows if row.metric == SECONDS],
-                        "Seconds of learning by encoding"), name="seconds")),
-    )  # fmt: skip
+        (
+            points([row for row in rows if row.metric == F1], "F1 by encoding"),
+            replace(
+                points(
+                    [row for row in rows if row.metric == SECONDS],
+                    "Seconds of learning by encoding",
+                ),
+                name="seconds",
+            ),
+        ),
+    )
 
 
 class Stopwatch:

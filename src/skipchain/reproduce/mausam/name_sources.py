@@ -99,9 +99,14 @@ def _unlabelled(corpus: Corpus) -> Corpus:
 def _cut(corpus: Corpus) -> Corpus:
     """The corpus in documents of a few sentences."""
     return replace(
-        corpus, names=None, texts=None, starts=None, ends=None, links=None,
+        corpus,
+        names=None,
+        texts=None,
+        starts=None,
+        ends=None,
+        links=None,
         documents=np.append(np.arange(0, len(corpus), SENTENCES), len(corpus)),
-    )  # fmt: skip
+    )
 
 
 def _file(path: str) -> Path:

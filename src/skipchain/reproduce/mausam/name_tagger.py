@@ -90,7 +90,7 @@ def measure(run: Run) -> Table:
         ),
         (0,),
         _outcome(scores),
-    )  # fmt: skip
+    )
 
 
 def _supervised(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.annotators.document import Documents
 from skipchain.annotators.phrase_lists import tokenized
 from skipchain.annotators.truecase import Truecase
 from skipchain.annotators.words import Clustered
+from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.datasets.registry import data_set, root
 from skipchain.features import presets as sets
@@ -211,9 +211,18 @@ class _Measuring:
             if len(values) == 1 and part != CORRECTED and not self.run.quick:
                 low, high = f1_interval(self._counts(name, part))
             self.rows.append(
-                Row(NAME, name, f"F1 {part}", known, mean, low, high,
-                    self.clock.seconds(name) if part == TEST else 0.0, told)
-            )  # fmt: skip
+                Row(
+                    NAME,
+                    name,
+                    f"F1 {part}",
+                    known,
+                    mean,
+                    low,
+                    high,
+                    self.clock.seconds(name) if part == TEST else 0.0,
+                    told,
+                )
+            )
 
     def _look_up(self, parts: Parts) -> None:
         """Names by looking them up."""
@@ -269,8 +278,9 @@ class _Measuring:
         """The same features in a model of linked labels, in one stage and in two."""
         seeds = SEEDS[: len(self.systems[ONE])]
         for name, plain, given in (
-            (MIXTURE, ONE, [parts] * len(seeds)), (BOTH, ALL, self.staged),
-        ):  # fmt: skip
+            (MIXTURE, ONE, [parts] * len(seeds)),
+            (BOTH, ALL, self.staged),
+        ):
             for seed, own in zip(seeds, given, strict=True):
                 self.run.say(f"{NAME}: {name}, seed {seed}")
                 with self.clock(name):
@@ -305,10 +315,10 @@ class _Measuring:
         model = FactoredModel.around(base, learnt.factors, learnt.doubts, learnt.annealing)
         return self._labeller(System(model, GIBBS))
 
-    def _counts(self, name: str, part: str) -> NDArray[np.int64]:
+    def _counts(self, name: str, part: str) -> Ints:
         """Gold, predicted and right names of each document, over all seeds. [D, 3]"""
         own = [unit_counts(self._gold[part], found) for found in self.labelled[name, part]]
-        total: NDArray[np.int64] = np.sum(own, axis=0)
+        total: Ints = np.sum(own, axis=0)
         return total
 
     def _against(self, one: str, other: str) -> str:

@@ -66,9 +66,14 @@ def measure(run: Run) -> Table:
             run.say(f"{NAME}: order {order}, seed {seed}")
             with clock("learning"):
                 memm = MEMM(
-                    TEMPLATES, order=order, encoding=ENCODING, dropout=DROPOUT, epochs=epochs,
-                    seed=seed, threads=run.threads,
-                ).fit(train)  # fmt: skip
+                    TEMPLATES,
+                    order=order,
+                    encoding=ENCODING,
+                    dropout=DROPOUT,
+                    epochs=epochs,
+                    seed=seed,
+                    threads=run.threads,
+                ).fit(train)
             for name, f1 in scores(memm.model_, test, order, run.threads, clock).items():
                 found.setdefault(name, []).append(f1)
     rows = tuple(
@@ -95,10 +100,11 @@ def measure(run: Run) -> Table:
             f"Learning took {clock.seconds('learning'):.0f} s.",
         ),
         seeds,
-        f"The decoders differ by less than {LITTLE} F1, as published." if small else
-        "Some decoders differ by more than was published: see the verdicts.",
+        f"The decoders differ by less than {LITTLE} F1, as published."
+        if small
+        else "Some decoders differ by more than was published: see the verdicts.",
         (points(rows, "F1 by decoder, published and measured"),),
-    )  # fmt: skip
+    )
 
 
 def scores(

@@ -99,7 +99,7 @@ def measure(run: Run) -> Table:
         (),
         _outcome(rows),
         (points([row for row in rows if row.metric == "F1 testa"], "F1 on testa"), picture),
-    )  # fmt: skip
+    )
 
 
 def _systems(run: Run, train: Corpus, clock: Clock) -> dict[str, System]:
@@ -170,19 +170,34 @@ def _f1_rows(
                 gain = f"{test.difference:+.2f} on the CRF, p {test.p_value:.4f}"
                 verdict = f"{verdict}; {gain}" if verdict else gain
             rows.append(
-                Row(NAME, name, f"F1 {part}", published, f1[name], low, high, clock.seconds(name),
-                    verdict)
-            )  # fmt: skip
+                Row(
+                    NAME,
+                    name,
+                    f"F1 {part}",
+                    published,
+                    f1[name],
+                    low,
+                    high,
+                    clock.seconds(name),
+                    verdict,
+                )
+            )
     return rows
 
 
 def _verdict(name: str, f1: Mapping[str, float]) -> str:
     """Whether a system comes after the one that the paper, or reason, puts before it."""
     before = {
-        SEPARATE: POSTERIOR_MEMM, JOINT: SEPARATE, SKIP: LINEAR, PIECES: LINEAR, BOTH_MEMM: VITERBI,
-        BOTH_SEPARATE: SEPARATE, BOTH_JOINT: JOINT, GATED_SEPARATE: BOTH_SEPARATE,
+        SEPARATE: POSTERIOR_MEMM,
+        JOINT: SEPARATE,
+        SKIP: LINEAR,
+        PIECES: LINEAR,
+        BOTH_MEMM: VITERBI,
+        BOTH_SEPARATE: SEPARATE,
+        BOTH_JOINT: JOINT,
+        GATED_SEPARATE: BOTH_SEPARATE,
         GATED_JOINT: BOTH_JOINT,
-    }.get(name)  # fmt: skip
+    }.get(name)
     if before is None:
         return ""
     return f"{HOLDS if f1[name] >= f1[before] else FAILS}: {f1[name] - f1[before]:+.2f} on {before}"

@@ -58,9 +58,13 @@ class System:
             number = FEW_ORDERINGS if run.quick else ORDERINGS
             own |= {"orderings": f"random({number})", "seed": SEED}
         return self.estimator(
-            features, optimiser="lbfgs", min_count=MIN_COUNT[name], l2=l2, threads=run.threads,
+            features,
+            optimiser="lbfgs",
+            min_count=MIN_COUNT[name],
+            l2=l2,
+            threads=run.threads,
             **own,
-        ).fit(train)  # fmt: skip
+        ).fit(train)
 
 
 LINKED = {"edges": "links", "encoding": None}
@@ -203,9 +207,18 @@ def _rows(name: str, errors: Mapping[str, Mapping[str, float]], clock: Clock) ->
     for system, own in errors.items():
         published = SYSTEMS[system].published if name == WEBKB else None
         rows.append(
-            Row(NAME, system, f"{name}: {MEAN}", published, means[system], min(own.values()),
-                max(own.values()), clock.seconds(f"{name} {system}"), _verdict(system, means))
-        )  # fmt: skip
+            Row(
+                NAME,
+                system,
+                f"{name}: {MEAN}",
+                published,
+                means[system],
+                min(own.values()),
+                max(own.values()),
+                clock.seconds(f"{name} {system}"),
+                _verdict(system, means),
+            )
+        )
         by_school += [
             Row(NAME, system, f"{name}: {school}", None, value) for school, value in own.items()
         ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.metrics.token import TokenScores
 from skipchain.report import markdown
 from skipchain.report.pictures import Picture
@@ -13,8 +13,6 @@ from skipchain.reproduce.plots import confusions
 from skipchain.reproduce.run import spread
 from skipchain.reproduce.stewart.cora_published import CONFUSION_TABLES, FIELDS, confusion
 from skipchain.reproduce.table import Row
-
-Integers = NDArray[np.int64]
 
 LARGEST = 3  # of the published confusions of a system
 LEAST = 0.5  # per cent that are shown
@@ -60,7 +58,7 @@ def picture(results: Results) -> Picture:
     return confusions(scores, "What tokens of each field are taken for, all splits together")
 
 
-def measured(results: Results, system: str) -> list[Integers]:
+def measured(results: Results, system: str) -> list[Ints]:
     """The confusions of each split, in the order of the published tables. [L, L] each"""
     found = []
     for own in results.by_system[system]:
@@ -73,15 +71,15 @@ def measured(results: Results, system: str) -> list[Integers]:
     return found
 
 
-def total(results: Results, system: str) -> Integers:
+def total(results: Results, system: str) -> Ints:
     """The confusions of all splits together. [L, L]"""
-    found: Integers = np.sum(measured(results, system), axis=0)
+    found: Ints = np.sum(measured(results, system), axis=0)
     return found
 
 
-def percent(table: Integers) -> NDArray[np.float64]:
+def percent(table: Ints) -> Floats:
     """Rows that sum to 100."""
-    shares: NDArray[np.float64] = 100.0 * table / np.maximum(table.sum(axis=1), 1)[:, None]
+    shares: Floats = 100.0 * table / np.maximum(table.sum(axis=1), 1)[:, None]
     return shares
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.reproduce.labelling import columns
 
 FIELDS = {
@@ -139,7 +139,7 @@ _CONFUSED = {
 CONFUSION_TABLES = {"LR": "A.3", "RBM-LR(2)": "A.4", "CRF": "A.5", "RBM-CRF(2)": "A.6"}
 
 
-def confusion(system: str) -> NDArray[np.int64]:
+def confusion(system: str) -> Ints:
     """One of Tables A.3 to A.6: rows are fields, columns what their tokens were taken for. [L, L]
 
     >>> table = confusion("LR")

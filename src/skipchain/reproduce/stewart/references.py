@@ -122,9 +122,13 @@ _ENDING, _OPENS, _CLOSES = map(re.compile, (r"\W+$", r"[\"“`]|''?\w", r".+?([\
 def views() -> dict[str, UserView]:
     """All views that the templates name; lists of words come from ``SKIPCHAIN_DATA``."""
     return {
-        "kind": kind, "number": number, "ending": ending, "mark": mark, "quote": quote,
+        "kind": kind,
+        "number": number,
+        "ending": ending,
+        "mark": mark,
+        "quote": quote,
         **{name: _looked_up(word_list(name)) for name in LISTS},
-    }  # fmt: skip
+    }
 
 
 def kind(word: str) -> list[str]:

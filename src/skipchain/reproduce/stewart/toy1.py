@@ -33,7 +33,9 @@ LATENT = ("IOHMM", "HRF")
 UNITS = {"RBM(1)": 1, "RBM(2)": 2, "RBM(3)": 6}
 SYSTEMS = (*OBSERVED, *LATENT, *UNITS)
 SECONDS = columns(SYSTEMS, "seconds 30 15 250 390 120 2200 3200 420 950 27000")["seconds"]
-PUBLISHED = columns(SYSTEMS, """
+PUBLISHED = columns(
+    SYSTEMS,
+    """
     A  100 100 100 100 100 100 100  100    100    99.21
     B  100 100 100 100 100 100 100  100    100    99.80
     C  100 100 100 100 100 100 100  100    100   100
@@ -43,7 +45,8 @@ PUBLISHED = columns(SYSTEMS, """
     average F1         77.75 77.75 77.75 77.75 77.75 100 100  99.73  99.87  98.82
     average accuracy   97.52 97.52 97.52 97.52 97.52 100 100  99.96  99.98  99.80
     instance accuracy  26 26 26 26 26 100 100  98 99 92
-""")  # fmt: skip
+""",
+)
 LEAST = {"IOHMM": 100.0, "HRF": 100.0, "RBM(1)": 97.0, "RBM(2)": 97.0, "RBM(3)": 92.0}
 """The mean instance accuracies from which on a published one counts as reached."""
 A_COIN = 60.0  # labels told apart have a higher mean F1 than this, guessed ones about 35 to 50
@@ -131,8 +134,11 @@ def _outcome(rows: list[Row]) -> str:
 def _pictures(fitted: Mapping[str, Labeller], problem: Problem) -> tuple[Picture, ...]:
     """What the label features look for, and where they fire along a sequence with both shapes."""
     shown = next(
-        (x for x, y in zip(problem.test_x, problem.test_y, strict=True)
-         if all("".join(y).count(shape) > 1 for shape in SHAPES)),
+        (
+            x
+            for x, y in zip(problem.test_x, problem.test_y, strict=True)
+            if all("".join(y).count(shape) > 1 for shape in SHAPES)
+        ),
         problem.test_x[0],
-    )  # fmt: skip
+    )
     return tuple(picture for name in UNITS for picture in unit_pictures(name, fitted[name], shown))

@@ -36,14 +36,17 @@ STATES, RESTARTS, RBM_RESTARTS = 8, 5, 3
 RBMS = {"RBM(1)": "9:0..1", "RBM(2)": "9:0..1; 3:0..7"}
 SYSTEMS = (*OBSERVED, *KINDS, *RBMS)
 SECONDS = columns(SYSTEMS, "seconds 160 11 430 230 390 7300 5800 13000 20000")["seconds"]
-PUBLISHED = columns(SYSTEMS, """
+PUBLISHED = columns(
+    SYSTEMS,
+    """
     A  73.87 80.93 78.34 82.19 79.91 71.71 71.28 80.37 82.98
     B  75.91 79.10 77.05 84.43 82.17 73.74 73.88 82.94 84.97
     O  99.20 99.43 99.30 99.20 99.55 99.09 98.91 99.59 99.64
     average F1         82.99 86.49 84.90 88.61 87.21 81.51 81.36 87.63 89.20
     average accuracy   90.80 92.71 91.82 93.73 93.16 90.01 89.84 93.41 94.23
     instance accuracy  21.20 37.40 31.30 52.30 45.70 17.90 18.40 52.70 63.90
-""")  # fmt: skip
+""",
+)
 AHEAD = 8.0  # points that RBM(2) is to be ahead of the CRF
 BELOW = {"MEMM": "LR", "CRF": "MEMM", "RBM(2)": "CRF"}
 """Who is to be better than whom."""

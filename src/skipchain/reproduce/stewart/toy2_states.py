@@ -59,9 +59,13 @@ def study(problem: Problem, run: Run, name: str) -> Study:
             run.say(f"{name}: cross-validation, {line(kind, sigma)}")
             own = estimator(**settings(sigma, run, most=FEW_STEPS))
             found = choose_states(
-                own, problem.train_x, problem.train_y, states=numbers,
-                folds=2 if run.quick else FOLDS, threads=run.threads,
-            )  # fmt: skip
+                own,
+                problem.train_x,
+                problem.train_y,
+                states=numbers,
+                folds=2 if run.quick else FOLDS,
+                threads=run.threads,
+            )
             wrong = {choice.states: 100.0 - choice.score for choice in found}
             errors[HELD_OUT][line(kind, sigma)] = dict(sorted(wrong.items()))
             if wrong[found[0].states] < least:
@@ -87,9 +91,13 @@ def line(kind: str, sigma: float) -> str:
 def settings(sigma: float, run: Run, restarts: int = RESTARTS, most: int = 1000) -> dict[str, Any]:
     """Settings of a model of hidden states: EM, which brings nothing here, is left out."""
     return {
-        "encoding": None, "l2": l2_of(sigma), "em": 0, "restarts": 1 if run.quick else restarts,
-        "max_iterations": 40 if run.quick else most, "threads": run.threads,
-    }  # fmt: skip
+        "encoding": None,
+        "l2": l2_of(sigma),
+        "em": 0,
+        "restarts": 1 if run.quick else restarts,
+        "max_iterations": 40 if run.quick else most,
+        "threads": run.threads,
+    }
 
 
 def _parts(problem: Problem) -> tuple[tuple[str, Inputs, Labels], ...]:

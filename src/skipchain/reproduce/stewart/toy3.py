@@ -34,17 +34,23 @@ LATENT = ("IOHMM", "HRF")
 SYSTEMS = ("LR", "CRF", *LATENT, "RBM(1)", "RBM(2)")
 MARGINAL = "CRF, marginal"
 SECONDS = columns(SYSTEMS, "seconds 22 250 3300 8800 14000 39000")["seconds"]
-PUBLISHED = columns(SYSTEMS, """
+PUBLISHED = columns(
+    SYSTEMS,
+    """
     0  71.67 91.33 94.73 95.99 90.20 93.65
     1  79.75 91.23 94.83 95.85 90.55 93.79
     average F1         75.71 91.28 94.78 95.92 90.38 93.72
     average accuracy   76.38 91.28 94.78 95.92 90.38 93.72
     instance accuracy  0 1 5 7 1 4
-""")  # fmt: skip
-ERRORS = columns(SYSTEMS, """
+""",
+)
+ERRORS = columns(
+    SYSTEMS,
+    """
     errors on R  48.22 11.41 1.75 0.10 12.46 4.80
     errors on I  44.38 42.54 46.22 41.31 47.24 44.99
-""")  # fmt: skip
+""",
+)
 LEAST, LONGEST = 98.0, 60.0  # per cent of the sequences of every data set, seconds a data set
 ON_R = "errors on R"
 HELPED = {"CRF": "LR", MARGINAL: "CRF", "RBM(1)": "LR", "RBM(2)": "RBM(1)"}

@@ -69,9 +69,12 @@ class System:
 
 
 _OBSERVED = {
-    "features": "words", "optimiser": "lbfgs", "l2": l2_of(SIGMA),
-    "tolerance": 1e-6, "period": 1,
-}  # fmt: skip
+    "features": "words",
+    "optimiser": "lbfgs",
+    "l2": l2_of(SIGMA),
+    "tolerance": 1e-6,
+    "period": 1,
+}
 OBSERVED = {
     "LR": System(MaxEnt, _OBSERVED, words=True),
     "MEMM": System(MEMM, {**_OBSERVED, "dependent": True}, words=True),

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import Spans
 from skipchain.datasets.registry import data_set
@@ -198,9 +198,13 @@ def measure(run: Run) -> Table:
         ),
         (SEED,),
         verdict if good else "The order of the four methods is another than the published.",
-        (side_by_side([row for row in rows if row.metric != "F1"],
-                      "Segment precision and recall, published and measured"),),
-    )  # fmt: skip
+        (
+            side_by_side(
+                [row for row in rows if row.metric != "F1"],
+                "Segment precision and recall, published and measured",
+            ),
+        ),
+    )
 
 
 def groups(corpus: Corpus) -> dict[str, list[int]]:
@@ -231,8 +235,18 @@ def _rows(tallies: dict[str, Tally], clock: Clock) -> tuple[Row, ...]:
         measured = _figures(counts.sum(axis=0))
         low, high = _interval(counts)
         for k, metric in enumerate(METRICS):
-            rows.append(Row(NAME, system, metric, published[k], measured[k], float(low[k]),
-                            float(high[k]), clock.seconds(system)))  # fmt: skip
+            rows.append(
+                Row(
+                    NAME,
+                    system,
+                    metric,
+                    published[k],
+                    measured[k],
+                    float(low[k]),
+                    float(high[k]),
+                    clock.seconds(system),
+                )
+            )
     places = {metric: _places(rows, metric) for metric in METRICS}
     return tuple(_judged(row, places[row.metric].get(row.system)) for row in rows)
 
@@ -259,12 +273,12 @@ def _same_order(rows: tuple[Row, ...], metric: str) -> bool:
     return all(a == b for a, b in _places(list(rows), metric).values())
 
 
-def _figures(counts: NDArray[np.int64]) -> tuple[float, float, float]:
+def _figures(counts: Ints) -> tuple[float, float, float]:
     score = Score(*counts.tolist())
     return score.precision / 100, score.recall / 100, score.f1 / 100
 
 
-def _interval(counts: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _interval(counts: Ints) -> tuple[Floats, Floats]:
     """The percentile bootstrap interval of the three figures over the tests. [3] each"""
     random = np.random.default_rng(SEED)
     drawn = counts[random.integers(len(counts), size=(SAMPLES, len(counts)))].sum(axis=1)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
 from skipchain.models.chain.crf import CRF
@@ -84,10 +84,11 @@ def measure(run: Run) -> Table:
             f"low and high: worst and best seed. l2 = {SMALL_L2}.",
         ),
         seeds,
-        "The MEMM guesses the branch and the CRF reads it." if holds else
-        "The models do not differ as they should.",
+        "The MEMM guesses the branch and the CRF reads it."
+        if holds
+        else "The models do not differ as they should.",
         (_picture(pictured["MEMM"].model_, pictured["CRF"].model_),),
-    )  # fmt: skip
+    )
 
 
 def sample(size: int, random: np.random.Generator) -> Corpus:
@@ -111,9 +112,14 @@ def model(system: str, threads: int | None) -> LogLinear:
     """One of the three models, not fitted yet."""
     kind = CRF if system == "CRF" else MEMM
     return kind(
-        "word", optimiser="lbfgs", l2=SMALL_L2, dependent=system == "MEMM", boundaries=False,
-        tolerance=1e-8, threads=threads,
-    )  # fmt: skip
+        "word",
+        optimiser="lbfgs",
+        l2=SMALL_L2,
+        dependent=system == "MEMM",
+        boundaries=False,
+        tolerance=1e-8,
+        threads=threads,
+    )
 
 
 def _verdict(system: str, mean: float | None) -> str:
@@ -137,11 +143,11 @@ def branch_probability(model: ChainModel, word: str) -> list[float]:
     return heads
 
 
-def next_label(model: ChainModel, previous: str, symbol: str) -> NDArray[np.float64]:
+def next_label(model: ChainModel, previous: str, symbol: str) -> Floats:
     """A MEMM's p(next label | previous label, symbol). [L]"""
     with Workers(1) as workers:
         scores = model.scores(Corpus.of([["r", symbol]]), workers, [previous, None])
-        found: NDArray[np.float64] = marginals(scores, workers)[1]
+        found: Floats = marginals(scores, workers)[1]
     return found
 
 
@@ -152,20 +158,30 @@ def _picture(memm: ChainModel, crf: ChainModel) -> Picture:
         table = np.array([next_label(memm, *pair) for pair in asked])  # [4, L]
         left.imshow(table, cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
         for (y, x), p in np.ndenumerate(table):
-            left.text(x, y, f"{p:.2f}", ha="center", va="center",
-                      color="white" if p > 0.5 else "0.4")  # fmt: skip
+            left.text(
+                x, y, f"{p:.2f}", ha="center", va="center", color="white" if p > 0.5 else "0.4"
+            )
         entropy = -(table * np.log2(np.maximum(table, 1e-300))).sum(axis=1)
-        left.set_yticks(range(4), [
-            f"in {state}, sees {symbol}\n{bits:.2f} bits"
-            for (state, symbol), bits in zip(asked, entropy, strict=True)
-        ])  # fmt: skip
+        left.set_yticks(
+            range(4),
+            [
+                f"in {state}, sees {symbol}\n{bits:.2f} bits"
+                for (state, symbol), bits in zip(asked, entropy, strict=True)
+            ],
+        )
         left.set_xticks(range(len(memm.labels)), memm.labels)
         left.set_xlabel("next label")
         left.set_title("MEMM: all mass goes on,\nwhatever is seen")
         for word, style in zip(WORDS, ("-", "--"), strict=True):
             for name, own, colour in (("MEMM", memm, "tab:red"), ("CRF", crf, "tab:blue")):
-                right.plot([1, 2, 3], branch_probability(own, word), style, color=colour,
-                           marker="o", label=f"{name}, sees {word}")  # fmt: skip
+                right.plot(
+                    [1, 2, 3],
+                    branch_probability(own, word),
+                    style,
+                    color=colour,
+                    marker="o",
+                    label=f"{name}, sees {word}",
+                )
         right.set_xticks([1, 2, 3])
         right.set_ylim(-0.03, 1.03)
         right.set_xlabel("symbols seen")

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.learn.lbfgs import minimize
 from skipchain.reproduce.run import Clock, Run
 from skipchain.reproduce.table import FAILS, Row, Table
@@ -41,8 +41,13 @@ OVERLAP, INTERACTION = (2, 1, 2, 1), (1, 1, 1, 0)
 EXAMPLES = (
     Example("tags, no constraint", TAGS, TAG_COUNTS, (), "1/6 1/6 1/6 1/6 1/6 1/6"),
     Example("tags, N*", TAGS, TAG_COUNTS, (NOUN,), "8/36 8/36 8/36 8/36 2/36 2/36"),
-    Example("tags, N* and proper nouns", TAGS, TAG_COUNTS, (NOUN, PROPER),
-            "4/36 4/36 12/36 12/36 2/36 2/36"),
+    Example(
+        "tags, N* and proper nouns",
+        TAGS,
+        TAG_COUNTS,
+        (NOUN, PROPER),
+        "4/36 4/36 12/36 12/36 2/36 2/36",
+    ),
     Example("overlap, A", CELLS, OVERLAP, (A,), "1/3 1/6 1/3 1/6"),
     Example("overlap, A twice", CELLS, OVERLAP, (A, A), "1/3 1/6 1/3 1/6"),
     Example("interaction, no constraint", CELLS, INTERACTION, (), "1/4 1/4 1/4 1/4"),
@@ -50,7 +55,7 @@ EXAMPLES = (
     Example("interaction, A and B", CELLS, INTERACTION, (A, B), "4/9 2/9 2/9 1/9"),
     Example("interaction, A, B and AB", CELLS, INTERACTION, (A, B, BOTH), "1/3 1/3 1/3 0"),
     Example("interaction, A or B alone", CELLS, INTERACTION, (EITHER,), "1/3 1/3 1/3 0"),
-)  # fmt: skip
+)
 
 
 def measure(run: Run) -> Table:
@@ -67,8 +72,9 @@ def measure(run: Run) -> Table:
             wanted = float(Fraction(told))
             verdict = f"= {told}" if abs(p - wanted) <= CLOSE else f"{FAILS}: {told}"
             seconds = clock.seconds(example.system)
-            rows.append(Row(NAME, example.system, f"p({event})", wanted, p, None, None, seconds,
-                            verdict))  # fmt: skip
+            rows.append(
+                Row(NAME, example.system, f"p({event})", wanted, p, None, None, seconds, verdict)
+            )
     equal = all(not row.verdict.startswith(FAILS) for row in rows)
     once, twice = sums["overlap, A"], sums["overlap, A twice"]
     return Table(
@@ -77,8 +83,9 @@ def measure(run: Run) -> Table:
         "the worked examples of Mausam's slides on maximum-entropy Markov models",
         tuple(rows),
         (
-            "Part-of-speech counts: " + ", ".join(
-                f"{tag} {count}" for tag, count in zip(TAGS, TAG_COUNTS, strict=True)) + ".",
+            "Part-of-speech counts: "
+            + ", ".join(f"{tag} {count}" for tag, count in zip(TAGS, TAG_COUNTS, strict=True))
+            + ".",
             f"A feature given twice is not counted twice: one weight of {once:.3f}, or two that "
             f"add up to {twice:.3f}.",
             "The slide on overlap shows its tables without figures; those of the same constraint "
@@ -87,13 +94,14 @@ def measure(run: Run) -> Table:
             "disjunction of the two alone, does.",
         ),
         verdict=f"Every probability equals the published fraction within {CLOSE:g}."
-        if equal else "Some probabilities differ from the published fractions.",
-    )  # fmt: skip
+        if equal
+        else "Some probabilities differ from the published fractions.",
+    )
 
 
 def maximum_entropy(
     counts: tuple[int, ...], features: tuple[tuple[int, ...], ...]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """The distribution p(x) ∝ exp Σ_k w_k f_k(x) with E_p[f_k] as in the data, and w.
 
     >>> maximum_entropy((3, 1, 0), ((1, 0, 0),))[0].round(3)
@@ -102,7 +110,7 @@ def maximum_entropy(
     observed = np.array(counts, np.float64) / sum(counts)  # [X]
     table = np.array(features, np.float64).reshape(len(features), len(counts))  # [K, X]
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    def loss(weights: Floats) -> tuple[float, Floats]:
         scores = weights @ table
         shift = scores.max()
         p = np.exp(scores - shift)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.corpus.corpus import Corpus, offsets_of
+from skipchain.arrays import Ints, offsets_of
+from skipchain.corpus.corpus import Corpus
 from skipchain.io.detect import by_content, by_ending
 from skipchain.io.files import check_text
 from skipchain.io.formats import read
@@ -23,7 +23,6 @@ from skipchain.resources.ngrams.pattern import END, START
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Integers = NDArray[np.int64]
 
 TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
@@ -114,7 +113,7 @@ class Tally:
         return Part(target.name, int(rows), total, target.stat().st_size)
 
 
-def padded(corpus: Corpus) -> tuple[Integers, Integers]:
+def padded(corpus: Corpus) -> tuple[Ints, Ints]:
     """Codes of words with a mark before and behind each sentence ``[N + 2 M]``, and offsets."""
     size = len(corpus.words.values)
     lengths = np.diff(corpus.sentences)
@@ -128,7 +127,7 @@ def padded(corpus: Corpus) -> tuple[Integers, Integers]:
     return codes, offsets
 
 
-def ngrams(codes: Integers, offsets: Integers, orders: int) -> Iterator[tuple[Integers, Integers]]:
+def ngrams(codes: Ints, offsets: Ints, orders: int) -> Iterator[tuple[Ints, Ints]]:
     """For each order from 1 on: where each distinct n-gram stands first, and how often it occurs.
 
     An n-gram of order k is numbered by those of order k − 1 and its last word.

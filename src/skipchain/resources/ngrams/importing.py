@@ -42,14 +42,16 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
             raise ReadError(
                 "expected an n-gram, a tab and its count, or CSV with the header "
                 f"{HEADER!r}; got {line[:60]!r}",
-                path=path, line=number,
-            )  # fmt: skip
+                path=path,
+                line=number,
+            )
         words = tuple(cells[0].split())
         if not 1 <= len(words) <= LONGEST:
             raise ReadError(
                 f"expected an n-gram of 1 to {LONGEST} words, got {cells[0][:60]!r}",
-                path=path, line=number,
-            )  # fmt: skip
+                path=path,
+                line=number,
+            )
         if not (cells[1].isascii() and cells[1].isdigit() and len(cells[1]) < 19):
             raise ReadError(
                 f"expected a count, a whole number, got {cells[1][:60]!r}", path=path, line=number

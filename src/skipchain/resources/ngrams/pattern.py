@@ -106,9 +106,7 @@ class Pattern:
     @property
     def tags(self) -> tuple[str, ...]:
         """The classes that are parts of speech."""
-        return tuple(
-            name for own in self.items for name in own.classes if name not in SHAPES
-        )  # fmt: skip
+        return tuple(name for own in self.items for name in own.classes if name not in SHAPES)
 
     def select(self, source: str) -> str:
         """The query for fillers and their counts, commonest first."""

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.document.factors.base import Relation, Wiring, check_types, single
 from skipchain.models.document.factors.mentions import Mentions
 from skipchain.models.document.factors.times import time_key
-
-Floats = NDArray[np.float64]
 
 Key = Callable[[str], str | None]
 KEYS: dict[str, Key] = {"words": str, "lower": str.lower, "time": time_key}
@@ -71,9 +69,12 @@ class Agreement:
         name = f"{self.type} disagrees"
         relation = Relation.within(name, costs, np.append(every, alike), sizes, free)
         return Wiring(
-            (relation,), len(hubs) + len(groups), np.append(own, own),
-            np.full(2 * len(own), kind), np.append(first + hub, first + len(hubs) + group),
-        )  # fmt: skip
+            (relation,),
+            len(hubs) + len(groups),
+            np.append(own, own),
+            np.full(2 * len(own), kind),
+            np.append(first + hub, first + len(hubs) + group),
+        )
 
     def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Agreement:
         """The same with a penalty from a table."""

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import SkipchainError
 from skipchain.models.document.factors.mentions import Mentions
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 FORBIDDING = 1e4  # a penalty that nothing makes up for, and that can still be added and taken off
 
@@ -37,12 +34,10 @@ class Relation:
     rows: Ints  # [R]
     columns: Ints  # [R]
     sizes: Floats  # [R]
-    free: NDArray[np.bool_]  # [K + 1, K + 1], the entries that may be learnt
+    free: Bools  # [K + 1, K + 1], the entries that may be learnt
 
     @classmethod
-    def within(
-        cls, name: str, table: Floats, slots: Ints, sizes: Floats, free: NDArray[np.bool_]
-    ) -> Relation:
+    def within(cls, name: str, table: Floats, slots: Ints, sizes: Floats, free: Bools) -> Relation:
         """Any two spans of one slot."""
         return cls(name, table, slots, slots, sizes, free)
 

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.models.document.factors.base import Relation, Wiring, check_types
 from skipchain.models.document.factors.counts import Counts, count_pairs
 from skipchain.models.document.factors.mentions import Mentions
-
-Floats = NDArray[np.float64]
 
 SAME, INSIDE = "same words", "words inside"
 
@@ -87,10 +85,13 @@ class Consistency:
         inside = np.log(parts / parts.sum(axis=0))
         equal = np.eye(len(counts.types), dtype=bool)
         return cls(
-            counts.types, np.where(equal, 0.0, 0.5 * (shares + shares.T)),
-            np.where(equal, 0.0, inside), strength,
-            by_length=True, shared=False,
-        )  # fmt: skip
+            counts.types,
+            np.where(equal, 0.0, 0.5 * (shares + shares.T)),
+            np.where(equal, 0.0, inside),
+            strength,
+            by_length=True,
+            shared=False,
+        )
 
     @classmethod
     def blank(cls, types: Sequence[str] = ()) -> Consistency:
@@ -121,12 +122,21 @@ class Consistency:
             inside *= mentions.lengths[inner]
         every = np.arange(len(mentions))
         free = self._table(np.ones_like(self.same), types) > 0.0
-        return Wiring((
-            Relation.within(SAME, self.strength * self._table(self.same, types), every, same, free),
-            Relation(
-                INSIDE, self.strength * self._table(self.inside, types), outer, inner, inside, free
-            ),
-        ))  # fmt: skip
+        return Wiring(
+            (
+                Relation.within(
+                    SAME, self.strength * self._table(self.same, types), every, same, free
+                ),
+                Relation(
+                    INSIDE,
+                    self.strength * self._table(self.inside, types),
+                    outer,
+                    inner,
+                    inside,
+                    free,
+                ),
+            )
+        )
 
     def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Consistency:
         """The same with the tables of types and what is after them."""

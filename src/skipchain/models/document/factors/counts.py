@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Ints
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import Spans, decode, encode
 
@@ -23,8 +23,8 @@ class Counts:
     """
 
     types: tuple[str, ...]
-    same: NDArray[np.int64]  # [K, K]
-    inside: NDArray[np.int64]  # [K, K]
+    same: Ints  # [K, K]
+    inside: Ints  # [K, K]
 
 
 def count_pairs(corpus: Corpus, *, merged: bool = False) -> Counts:
@@ -77,9 +77,10 @@ def proper_parts(string: tuple[int, ...]) -> set[tuple[int, ...]]:
     """
     size = len(string)
     return {
-        string[start : start + length] for length in range(1, size)
+        string[start : start + length]
+        for length in range(1, size)
         for start in range(size - length + 1)
-    }  # fmt: skip
+    }
 
 
 def _merged(corpus: Corpus, spans: Spans) -> Spans:

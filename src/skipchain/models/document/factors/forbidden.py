@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.errors import ParameterError
 from skipchain.models.document.factors.base import FORBIDDING, Relation, Wiring, check_types, single
 from skipchain.models.document.factors.mentions import Mentions
@@ -40,7 +40,7 @@ class Forbidden:
         still = np.zeros(costs.shape, np.bool_)
         return Wiring((Relation.within(name, costs, every, np.ones(len(every)), still),))
 
-    def weighed(self, tables: Sequence[NDArray[np.float64]], types: Sequence[str]) -> Forbidden:
+    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Forbidden:
         """The same: what is forbidden stays so."""
         return self
 

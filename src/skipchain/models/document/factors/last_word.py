@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Floats
 from skipchain.errors import ParameterError
 from skipchain.models.document.factors.base import Relation, Wiring, check_types, single
 from skipchain.models.document.factors.mentions import Mentions
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +50,15 @@ class LastWord:
         name = f"last word of {self.type}"
         free = single(types, self.type, len(types), 1.0) > 0.0
         return Wiring(
-            (Relation.within(name, costs, slots, np.ones(len(slots)), free),), len(known),
-            own, np.full(len(own), kind), first + group.astype(np.int64),
-            found, np.full(len(found), kind), first + at[found],
-        )  # fmt: skip
+            (Relation.within(name, costs, slots, np.ones(len(slots)), free),),
+            len(known),
+            own,
+            np.full(len(own), kind),
+            first + group.astype(np.int64),
+            found,
+            np.full(len(found), kind),
+            first + at[found],
+        )
 
     def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> LastWord:
         """The same with a penalty from a table."""

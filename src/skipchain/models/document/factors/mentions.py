@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Bools, Ints
 from skipchain.corpus.corpus import Corpus
 from skipchain.metrics.consistency import numbered, string_numbers
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +24,7 @@ class Mentions:
     starts: Ints  # [S]
     stops: Ints  # [S]
     places: Ints  # [S]
-    possible: NDArray[np.bool_]  # [S, K]
+    possible: Bools  # [S, K]
 
     @classmethod
     def of(
