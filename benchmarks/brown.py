@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.setting import seconds
 from skipchain.datasets.registry import data_set
 from skipchain.resources.bigrams import Bigrams
-from skipchain.resources.brown import induce, information
+from skipchain.resources.brown import induce, mutual_information
 
 REAL = {
     "gmb": ("all",), "conll2003": ("train", "testa", "testb"), "conll2000": ("train", "test"),
@@ -59,7 +59,7 @@ def tell(report, kind, text):
         f"{kind} text, {tokens:,} tokens, {len(clusters):,} words of count {MIN_COUNT} or more: "
         f"counted in {counting:.1f} s, clustered in {clustering:.1f} s, "
         f"{tokens / spent:,.0f} tokens/s; "
-        f"mutual information {information(bigrams, clusters):.4f} nats"
+        f"mutual information {mutual_information(bigrams, clusters):.4f} nats"
     )
     return spent
 

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.setting import command, in_turn, path, seconds
 from skipchain import CRF, Corpus, save
 from skipchain.datasets.registry import data_set
-from skipchain.models.document.annealing import Annealing, cooled
+from skipchain.models.document.annealing import Annealing, anneal_chain
 from skipchain.models.document.factors import Consistency
 from skipchain.models.document.model import FactoredModel
 from skipchain.parallel import Workers
@@ -23,7 +23,7 @@ SWEEPS = 20
 def measure(report, setting):
     train, test = (data_set("conll2003").read(part) for part in ("train", "testb"))
     chain = CRF("ner", epochs=10).fit(train).model_
-    model = FactoredModel.around(chain, [Consistency.fit(train)])
+    model = FactoredModel.from_chain(chain, [Consistency.fit(train)])
     compare_tagging(report, setting, model)
     compare_lengths(report, model, test)
 
@@ -50,8 +50,8 @@ def compare_lengths(report, model, test):
     for length in LENGTHS:
         corpus = one_document(test, length)
         with Workers(1) as workers:
-            interplay = model.interplay(model.scores(corpus, workers), workers)
-            sweeps = partial(cooled, interplay, Annealing(SWEEPS), workers)
+            graph = model.candidate_graph(model.scores(corpus, workers), workers)
+            sweeps = partial(anneal_chain, graph, Annealing(SWEEPS), workers)
             sweeps()  # what is kept from call to call
             spent[length] = seconds(sweeps, 3) / SWEEPS
         held[length] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

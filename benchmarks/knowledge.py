@@ -9,7 +9,7 @@ from benchmarks import ours
 from benchmarks.setting import command, seconds
 from skipchain import CRF, Corpus, load, save
 from skipchain.annotators.phrase_lists import read_lexicon
-from skipchain.datasets.registry import data_set, root
+from skipchain.datasets.registry import data_folder, data_set
 from skipchain.parallel import Workers
 from skipchain.recipes import recipe
 
@@ -19,7 +19,7 @@ PHRASES = 200.0  # MB that half a million phrases may take
 
 def measure(report, setting):
     train, test = (data_set("conll2003").read(part) for part in ("train", "testb"))
-    lists = root() / "gazetteers" / "illinois"
+    lists = data_folder() / "gazetteers" / "illinois"
     os.environ["SKIPCHAIN_CACHE"] = str(setting.folder / "cache")
     lexicon = read_lexicon(lists)
     report.add(
@@ -31,7 +31,8 @@ def measure(report, setting):
     )
     report.add("s to read them again", seconds(partial(read_lexicon, lists), 3), 1.0, at_most=True)
     features = recipe(
-        "ner-full", lexicons=lexicon, clusters=root() / "brown-clusters/bllip-clusters.txt.xz",
+        "ner-full", lexicons=lexicon,
+        clusters=data_folder() / "brown-clusters/bllip-clusters.txt.xz",
         folds=2, epochs=10,
     )  # fmt: skip
     file = setting.folder / "full.skip"

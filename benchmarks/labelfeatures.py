@@ -15,15 +15,15 @@ from skipchain.features.direct import NumberedFeatures
 from skipchain.kernels.random import seeded
 from skipchain.models.latent.scorer import StateWeights
 from skipchain.models.rbm import gibbs
-from skipchain.models.rbm.contrastive import Batch
-from skipchain.models.rbm.expert_gradient import Expert
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.units import LabelFeatures, parse_groups
+from skipchain.models.rbm.contrastive import ContrastiveBatch
+from skipchain.models.rbm.expert_gradient import ExpertBatch
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.units import LabelFilters, parse_unit_groups
 from skipchain.parallel import Workers
 
 GROUPS = "9:0..1; 3:0..7"  # RBM(2) of toy problem 2
 STEPS = 3
-SAMPLING = Sampling(burn_in=10, samples=20)
+SAMPLING = GibbsSettings(burn_in=10, samples=20)
 STATES = 4
 PUBLISHED = 2.0e4  # seconds that 1000 iterations took in the thesis, in MATLAB
 
@@ -53,8 +53,8 @@ def compare_with_numpy(report, setting, work):
     with Workers(1) as workers:
         ours, theirs = in_turn(
             (
-                partial(work.contrast, workers),
-                partial(plain.contrast, work.labels, STEPS, rng),
+                partial(work.contrastive_divergence, workers),
+                partial(plain.contrastive_divergence, work.labels, STEPS, rng),
             ),
             setting.repeat,
         )
@@ -67,7 +67,7 @@ def compare_with_numpy(report, setting, work):
             (partial(work.marginals, workers), partial(plain.marginals, SAMPLING, rng)),
             setting.repeat,
         )
-    steps = len(SAMPLING.heats)
+    steps = len(SAMPLING.inverse_temperatures)
     report.faster(
         "Gibbs sampling, ns a unit, position and step, beside NumPy", scale * ours / steps,
         scale * theirs / steps, 3.0,
@@ -77,7 +77,10 @@ def compare_with_numpy(report, setting, work):
 def compare_threads(report, setting, work):
     """How much faster two threads are than one."""
     with Workers(1) as one, Workers(2) as two:
-        for name, run in (("CD-3", work.contrast), ("Gibbs sampling", work.marginals)):
+        for name, run in (
+            ("CD-3", work.contrastive_divergence),
+            ("Gibbs sampling", work.marginals),
+        ):
             alone, both = in_turn((partial(run, one), partial(run, two)), setting.repeat)
             report.faster(f"{name} by 2 threads, beside 1 (s)", both, alone, 1.6)
 
@@ -86,7 +89,11 @@ def compare_experts(report, setting, work, other):
     """What hidden states beside the label features add."""
     with Workers(1) as workers:
         base, own = in_turn(
-            (partial(work.contrast, workers), partial(other.contrast, workers)), setting.repeat
+            (
+                partial(work.contrastive_divergence, workers),
+                partial(other.contrastive_divergence, workers),
+            ),
+            setting.repeat,
         )
     report.within(f"CD-3 with an expert of {STATES} states, beside none (s)", own, base, 4.0)
 
@@ -100,21 +107,21 @@ class Work:
         _, rows, self.offsets = NumberedFeatures.fit(inputs, 1)
         self.labels = np.array([names.index(one) for own in labels for one in own], np.int32)
         self.node = rng.normal(size=(len(self.labels), len(names)))
-        blank = LabelFeatures.zeros(parse_groups(groups), len(names), 0)
-        self.features = blank.filled(rng.normal(size=blank.size) * blank.free)
+        blank = LabelFilters.zeros(parse_unit_groups(groups), len(names), 0)
+        self.features = blank.with_weights(rng.normal(size=blank.size) * blank.learnable)
         empty = [StateWeights.zeros(rows.n_features, count, len(names)) for count in states]
-        self.experts = [own.like(rng.normal(0.0, 0.1, own.size)) for own in empty]
+        self.experts = [own.from_vector(rng.normal(0.0, 0.1, own.size)) for own in empty]
         seen = Dataset(rows, self.offsets)
-        self.batch = Batch(
+        self.batch = ContrastiveBatch(
             TableScorer(rows), self.node, self.offsets, self.labels, False,
-            [Expert(seen, count, len(names), local=False) for count in states],
+            [ExpertBatch(seen, count, len(names), local=False) for count in states],
         )  # fmt: skip
         self.random = seeded(0, 1, len(self.offsets) - 1)
 
-    def contrast(self, workers):
+    def contrastive_divergence(self, workers):
         """The gradient of `STEPS` of contrastive divergence."""
         nothing = np.zeros((0, self.node.shape[1]))
-        return self.batch.contrast(
+        return self.batch.contrastive_divergence(
             nothing, self.features, STEPS, self.random, self.labels.copy(), workers, self.experts
         )[1].vector
 
@@ -137,7 +144,7 @@ class Plain:
             for k, group in enumerate(features.groups)
         ]
         self.biases = np.split(features.bias, features.layout.units[1:-1])
-        gap = max(group.span for group in features.groups)
+        gap = max(group.width for group in features.groups)
         chains = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         self.where = np.arange(len(node)) + gap * (chains + 1)
         self.node = node
@@ -149,7 +156,7 @@ class Plain:
             for places, _ in self.groups
         ]
 
-    def contrast(self, labels, steps, rng):
+    def contrastive_divergence(self, labels, steps, rng):
         """The statistics of labels minus those after some steps, as one vector."""
         reached = labels
         for _ in range(steps):
@@ -160,7 +167,7 @@ class Plain:
     def marginals(self, sampling, rng):
         """p(y | h) averaged over steps."""
         labels, found = self.node.argmax(axis=1), np.zeros_like(self.node)
-        for step in range(len(sampling.heats)):
+        for step in range(len(sampling.inverse_temperatures)):
             chance = self._chances(labels, rng)
             labels = self._drawn(chance, rng)
             if step >= sampling.burn_in:
@@ -168,7 +175,7 @@ class Plain:
         return found
 
     def statistics(self, labels):
-        """The sums of p(h = 1 | y) over what each unit looks at, laid out as in `LabelFeatures`."""
+        """The sums of p(h = 1 | y) over what each unit looks at, laid out as in `LabelFilters`."""
         hot = self._one_hot(labels)
         weights, biases = [], []
         for (places, table), on in zip(self.groups, self._on(hot), strict=True):

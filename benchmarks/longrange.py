@@ -16,16 +16,16 @@ from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import convert
 from skipchain.datasets.registry import data_set
-from skipchain.edges import Ordering, Relations, parse_rules
+from skipchain.edges import EdgeSet, Ordering, parse_rules
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.graph.dataset import Linked
-from skipchain.models.graph.edge_features import Ends
-from skipchain.models.graph.edges import Conditional
-from skipchain.models.graph.mixture_likelihood import MixtureObjective
+from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.edges import EdgeModel
+from skipchain.models.graph.mixture_likelihood import MixtureLikelihood
 from skipchain.models.graph.model import GraphModel
 from skipchain.parallel import Workers
-from skipchain.report.pictures import Picture, available, png
+from skipchain.report.pictures import Picture, matplotlib_available, png
 
 EDGES = "previous, same_word"
 SIZES = (10**4, 10**5, 10**6, 10**7)
@@ -49,10 +49,10 @@ def compare_marginals(report, setting, train, test):
         encoded, linked = chain.dataset(test, workers), mixture.dataset(test, workers)
 
         def posterior():
-            return chain.decode(chain.scored(encoded, workers), workers, "posterior")
+            return chain.decode(chain.score_dataset(encoded, workers), workers, "posterior")
 
         def exact():
-            return mixture.decode(mixture.scored(linked, workers), workers, "posterior")
+            return mixture.decode(mixture.score_dataset(linked, workers), workers, "posterior")
 
         def whole(model):
             return model.decode(model.scores(test, workers), workers, "posterior")
@@ -68,19 +68,19 @@ def compare_objectives(report, setting, train):
     _, rows = Vocabulary.fit(train, Templates.parse(TEMPLATES))
     labels = convert(train.labels, train.sentences, train.scheme, "bioes")
     size, codes = len(labels.values), labels.codes
-    relations = Relations.of(train, [rule.fit(train) for rule in parse_rules(EDGES)])
-    linked = Linked(rows, relations)
-    child, parent = linked.of_kind("same_word")[0].ends(along=True)
-    ends = {"previous": None, "same_word": Ends.fit(rows, child, parent)}
-    linked = Linked.of(rows, relations, ends)
+    relations = EdgeSet.of(train, [rule.fit(train) for rule in parse_rules(EDGES)])
+    linked = GraphDataset(rows, relations)
+    child, parent = linked.edges_of_type("same_word")[0].endpoints(first_is_parent=True)
+    ends = {"previous": None, "same_word": EdgeFeatures.fit(rows, child, parent)}
+    linked = GraphDataset.of(rows, relations, ends)
     data = Dataset(rows, train.sentences, codes)
     with Workers() as workers:
         scorer = LinearScorer(
-            data, size, observed=True, boundaries=True, workers=workers, single=True
+            data, size, observed=True, boundaries=True, workers=workers, single_precision=True
         )
         chain = ConditionalLikelihood(data, scorer, workers, local=True)
-        joint = MixtureObjective(
-            linked, codes, size, linked.dags([Ordering()]), workers, single=True
+        joint = MixtureLikelihood(
+            linked, codes, size, linked.dags([Ordering()]), workers, single_precision=True
         )
         rng = np.random.default_rng(0)
         vectors = [rng.normal(0.0, 0.1, own.size) for own in (scorer, joint)]
@@ -98,11 +98,11 @@ def compare_sizes(report, setting):
         with Workers() as workers:
             linked = model.dataset(corpus, workers)
             edges = linked.dags(model.orderings)[0].n_edges
-            found[edges] = seconds(partial(model.scored, linked, workers), 3)
+            found[edges] = seconds(partial(model.score_dataset, linked, workers), 3)
         report.console.print(f"{edges:,} edges: {found[edges]:.4f} s")
     (few, short), (many, long) = list(found.items())[1], list(found.items())[-1]
     report.within("ns an edge, 10⁷ edges beside 10⁵", 1e9 * long / many, 1e9 * short / few, 1.5)
-    if available():
+    if matplotlib_available():
         IMAGE.write_bytes(png(growth_picture(found)))
 
 
@@ -122,12 +122,12 @@ def made_up(tokens, labels=9, size=2000):
         return Weights.views(rng.normal(size=len(zeros.vector)), features, 0, labels)
 
     every = np.arange(features.n_features, dtype=np.int32)
-    conditionals = {
-        "previous": Conditional(weights(len(every))),
-        "same_word": Conditional(weights(2 * len(every)), Ends(every, every)),
+    edge_models = {
+        "previous": EdgeModel(weights(len(every))),
+        "same_word": EdgeModel(weights(2 * len(every)), EdgeFeatures(every, every)),
     }
     names = tuple(map(str, range(labels)))
-    return GraphModel("mop-memm", names, features, rules, conditionals), corpus
+    return GraphModel("mop-memm", names, features, rules, edge_models), corpus
 
 
 def growth_picture(found):

@@ -42,7 +42,12 @@ def compare_with_peer(report, setting, data, vocabulary, names):
         with Workers(threads) as workers:
             scorer = (
                 LinearScorer(  # single, as training has it unless a tight tolerance is asked for
-                    data, len(names), observed=True, boundaries=False, workers=workers, single=True
+                    data,
+                    len(names),
+                    observed=True,
+                    boundaries=False,
+                    workers=workers,
+                    single_precision=True,
                 )
             )
             objective = ConditionalLikelihood(data, scorer, workers, l2=peer.L2)

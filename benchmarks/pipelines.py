@@ -21,8 +21,8 @@ def measure(report, setting):
     mine = time.perf_counter() - began
     report.console.print(
         f"CRFsuite: {len(trainer.logparser.iterations)} iterations, loss "
-        f"{trainer.logparser.last_iteration['loss']:,.1f}; skipchain: {crf.minimum_.iterations} "
-        f"iterations, loss {crf.minimum_.loss:,.1f}"
+        f"{trainer.logparser.last_iteration['loss']:,.1f}; skipchain: {crf.result_.iterations} "
+        f"iterations, loss {crf.result_.loss:,.1f}"
     )
     report.faster("file to saved model (s)", mine, theirs, 8.0)
     compare_tagging(report, setting, their_model, our_model, test)

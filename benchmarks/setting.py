@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from skipchain.datasets.registry import data_set, root
+from skipchain.datasets.registry import data_folder, data_set
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Setting:
 
 def path(name, part):
     """The file of a part of a data set."""
-    return str(root() / data_set(name).parts[part].path)
+    return str(data_folder() / data_set(name).files[part].path)
 
 
 def seconds(function, repeat):

@@ -21,8 +21,8 @@ from skipchain import CRF, Corpus, Factored, Tagger, evaluate, pretrained, save
 from skipchain.annotators.lexicon import Lexicon
 from skipchain.corpus.folds import document_folds
 from skipchain.corpus.schemes import Spans, encode
-from skipchain.datasets.registry import data_set, root
-from skipchain.features.presets import SETS
+from skipchain.datasets.registry import data_folder, data_set
+from skipchain.features.presets import PRESETS
 from skipchain.metrics import Evaluation
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document.model import FactoredModel
@@ -38,7 +38,7 @@ WNUT_TYPES = {
 }
 LAYOUT = ("zone?", "topic?", "pattern?")  # of newswire; articles and plain text have none
 FEATURES = "\n".join(
-    line for line in SETS["ner-full"].split("\n") if not any(name in line for name in LAYOUT)
+    line for line in PRESETS["ner-full"].split("\n") if not any(name in line for name in LAYOUT)
 )
 POPULATION = 15_000  # of the smallest city in the list
 SURNAMES = 20_000
@@ -84,7 +84,7 @@ def messages_model(lexicon: Lexicon) -> ChainModel:
     It has no sources of its own: it reads the columns that the model of articles has.
     """
     messages = Corpus.concatenate([emerging("train"), emerging("dev"), *tweets()])
-    _, corpus = CRF(recipe("ner-knowledge", lexicons=lexicon)).prepared(messages)
+    _, corpus = CRF(recipe("ner-knowledge", lexicons=lexicon)).fit_annotators(messages)
     found = CRF(FEATURES, **MESSAGES).fit(corpus).model_
     assert isinstance(found, ChainModel)
     return rounded(found)
@@ -165,20 +165,20 @@ def emerging(part: str) -> Corpus:
 
 def tweets() -> Iterator[Corpus]:
     """Tweets of the Broad Twitter Corpus, a document each; it has no MISC."""
-    for part in data_set("btc").parts:
+    for part in data_set("btc").files:
         yield plain(apart(read("btc", part)))
 
 
 def elsewhere() -> Iterator[tuple[str, Corpus]]:
     """Data that no part of the model has been trained on, where they are at hand."""
     yield "WNUT-2017 test", emerging("test")
-    if (root() / data_set("conll2003").parts["testb"].path).exists():
+    if (data_folder() / data_set("conll2003").files["testb"].path).exists():
         yield "CoNLL-2003 testb", plain(read("conll2003", "testb"))
 
 
 def read(name: str, part: str) -> Corpus:
     """One file of a data set."""
-    return data_set(name).parts[part].read(root())
+    return data_set(name).files[part].read(data_folder())
 
 
 def apart(corpus: Corpus) -> Corpus:

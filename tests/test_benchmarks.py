@@ -21,8 +21,8 @@ from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.expert_tables import expert_tables
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.units import LabelFeatures
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 
 
@@ -31,7 +31,7 @@ def test_templates_and_python_give_the_same_features():
     tags = [[word[-2:].upper() for word in sentence.words] for sentence in story]
     corpus = Corpus.of([sentence.words for sentence in story], pos=tags)
     vocabulary, rows = Vocabulary.fit(corpus, Templates.parse(TEMPLATES))
-    names, flat = vocabulary.names(), rows.flat()
+    names, flat = vocabulary.names(), rows.expanded()
     ours = [{names[k] for k in flat.indices[a:b]} for a, b in pairwise(flat.indptr.tolist())]
     theirs = [
         set(token)
@@ -63,24 +63,25 @@ def test_label_features_in_plain_arrays_are_the_same():
     work = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2")
     plain = labelfeatures.Plain(work.node, work.offsets, work.features)
     features, labels = work.features, work.labels
-    exact = LabelFeatures.zeros(features.groups, 3, 0)
+    exact = LabelFilters.zeros(features.groups, 3, 0)
     nothing, chains = np.zeros((0, features.n_units)), len(work.offsets) - 1
-    rbm.contrast(
+    rbm.contrastive_divergence(
         work.node, features.inputs, work.offsets, (0, chains), features.layout, features.tables,
-        expert_tables([]), labels, 0, seeded(0, 1, chains), np.zeros_like(labels), exact.up,
+        expert_tables([]), labels, 0, seeded(0, 1, chains), np.zeros_like(labels),
+        exact.label_to_unit,
         exact.bias, np.empty_like(work.node), nothing, np.zeros(0), np.zeros(0),
     )  # fmt: skip
     found = plain.statistics(labels) - plain.statistics(np.zeros_like(labels))
-    np.testing.assert_allclose(found, exact.vector * features.free, atol=1e-9)
+    np.testing.assert_allclose(found, exact.vector * features.learnable, atol=1e-9)
     rng = np.random.default_rng(0)
-    many = Sampling(burn_in=50, samples=4000)
+    many = GibbsSettings(burn_in=50, samples=4000)
     theirs = plain.marginals(many, rng)
     with Workers(1) as workers:
         ours = gibbs.marginals(work.node, features.inputs, work.offsets, features, many, workers)
     np.testing.assert_allclose(theirs, ours, atol=0.05)
     other = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2", states=(2,))
-    assert other.contrast(workers).shape == (features.size + other.experts[0].size,)
-    assert plain.contrast(labels, 2, rng).shape == (features.size,)
+    assert other.contrastive_divergence(workers).shape == (features.size + other.experts[0].size,)
+    assert plain.contrastive_divergence(labels, 2, rng).shape == (features.size,)
 
 
 def test_both_perceptrons_learn_the_same_words(tmp_path):

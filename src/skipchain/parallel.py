@@ -13,8 +13,8 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.errors import ParameterError
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 BLOCK_TOKENS = 8192
 
@@ -48,7 +48,7 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    def map(self, function: Callable[[Input], Output], items: Iterable[Input]) -> list[Output]:
         """The function of each item, in order."""
         if self._pool is None:
             return [function(item) for item in items]

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from skipchain import pretrained as boxed
-from skipchain.annotators.document import Documents
+from skipchain.annotators.document import DocumentContext
 from skipchain.annotators.lexicon import Lexicon
 from skipchain.annotators.phrase_lists import read_lexicon
 from skipchain.annotators.truecase import Truecase
-from skipchain.annotators.words import Clustered, Embedded
+from skipchain.annotators.words import ClusterColumn, VectorColumn
 from skipchain.errors import ParameterError
-from skipchain.features.annotator import Source
+from skipchain.features.annotator import Annotator
 from skipchain.features.templates import Templates
 from skipchain.modelfile import load_model
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import Model
 from skipchain.models.registry import make_estimator
-from skipchain.models.stacking import FirstStage
+from skipchain.models.stacking import StackedPredictions
 from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
 
@@ -37,7 +37,7 @@ def recipe(
     clusters: Clusters | str | Path | None = None,
     vectors: Vectors | str | Path | None = None,
     features: str | Path | None = None,
-    first: Labeller | Model | None = None,
+    first: BaseEstimator | Model | None = None,
     folds: int = 5,
     **settings: Any,
 ) -> Templates:
@@ -77,35 +77,37 @@ def recipe(
             f"{next(iter(settings))} is a setting of the first model that ner-full makes, and "
             + (f"{name} makes none" if first is None else "that model is given")
         )
-    sources: list[Source] = []
+    annotators: list[Annotator] = []
     if lexicons is None:
-        sources.append(lexicon_in_the_box())
+        annotators.append(builtin_lexicon())
     elif isinstance(lexicons, (Lexicon, str, Path)) or lexicons:
-        sources.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
+        annotators.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
     truecase = Truecase.of({})
     if clusters is not None:
         found = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
-        sources.append(Clustered(found))
+        annotators.append(ClusterColumn(found))
         counts = zip(found.words.tolist(), found.counts.tolist(), strict=True)
         truecase = Truecase.of(dict(counts))
     text = Templates.of(features or "ner-full")
     if vectors is not None:
         found_vectors = vectors if isinstance(vectors, Vectors) else Vectors.read(vectors)
-        sources.append(Embedded(found_vectors))
+        annotators.append(VectorColumn(found_vectors))
         text = Templates.parse(f"{text.text}\nvector(embedding)")
-    sources.append(Documents(truecase=truecase))
+    annotators.append(DocumentContext(truecase=truecase))
     if name == "ner-full":
-        sources.append(FirstStage(first or make_estimator("crf", text, **settings), folds))
-    return replace(text, sources=tuple(sources))
+        annotators.append(
+            StackedPredictions(first or make_estimator("crf", text, **settings), folds)
+        )
+    return replace(text, annotators=tuple(annotators))
 
 
-def lexicon_in_the_box() -> Lexicon:
+def builtin_lexicon() -> Lexicon:
     """The names and places that come with skipchain, inside its English model.
 
     Their origin and licences stand in the model's card.
 
-    >>> lexicon_in_the_box().names
+    >>> builtin_lexicon().names
     ('country', 'state', 'city', 'first', 'last')
     """
     templates = load_model(boxed.path()).features.templates
-    return next(source for source in templates.sources if isinstance(source, Lexicon))
+    return next(source for source in templates.annotators if isinstance(source, Lexicon))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from skipchain import pretrained as boxed
 from skipchain.arrays import Floats
-from skipchain.chains.scores import Ranked
+from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
@@ -25,8 +25,8 @@ from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
     from skipchain.models.chain.explain import Explanation
-    from skipchain.models.document.explain import Objections
-    from skipchain.models.graph.explain import Parentage
+    from skipchain.models.document.explain import FactorExplanation
+    from skipchain.models.graph.explain import ParentExplanation
 
 
 def load(
@@ -62,7 +62,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class TaggedText:
     """A text with its tokens (start and end character), their labels, and the labelled spans."""
 
     text: str
@@ -85,7 +85,7 @@ class Prediction:
     spans: Spans | None = None
     confidences: Floats | None = None  # [K], one per span
     marginals: Floats | None = None  # [N, L], columns as the model's labels
-    ranked: list[Ranked] | None = None  # one per sentence
+    ranked: list[NBestPaths] | None = None  # one per sentence
     unknown: int = 0
 
 
@@ -105,14 +105,14 @@ class Tagger:
     model: Model
     threads: int | None = None
 
-    def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> Tagged:
+    def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText:
         """Tokenise and tag running text; an empty text has no tokens."""
         if not text.strip():
-            return Tagged(text, (), (), ())
+            return TaggedText(text, (), (), ())
         corpus = parse_plain(text)
         assert corpus.starts is not None
         assert corpus.ends is not None
-        told = self.model.encoding is not None and self.model.weighs_spans
+        told = self.model.encoding is not None and self.model.has_span_probabilities
         found = self.predict(corpus, decoder=decoder, beam=beam, confidences=told)
         starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
         entities = []
@@ -122,7 +122,7 @@ class Tagger:
             for (a, b, label), sure in zip(found.spans, known, strict=True):
                 start, end = starts[a], ends[b - 1]
                 entities.append(Entity(start, end, label, text[start:end], sure))
-        return Tagged(
+        return TaggedText(
             text,
             tuple(zip(starts, ends, strict=True)),
             tuple(found.corpus.labels.tolist()),
@@ -155,7 +155,7 @@ class Tagger:
         with Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)
-            tagged = corpus.with_labels(model.outward(labels, corpus.sentences), model.scheme)
+            tagged = corpus.with_labels(model.to_scheme(labels, corpus.sentences), model.scheme)
             spans = None if model.encoding is None else model.spans(labels, corpus.sentences)
             sure = None
             if confidences:
@@ -187,7 +187,7 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
-    ) -> Explanation | Parentage | Objections:
+    ) -> Explanation | ParentExplanation | FactorExplanation:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
@@ -220,12 +220,12 @@ class Tagger:
             )
         return explain(model, own, token, labels=labels, threads=self.threads)
 
-    def alternatives(self, corpus: Corpus, ranked: Sequence[Ranked], rank: int) -> Column:
+    def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
         model = self.model
         parts = [best.paths[min(rank, len(best.paths) - 1)] for best in ranked]
         codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
-        return model.outward(Column(codes.astype(np.int32), model.labels), corpus.sentences)
+        return model.to_scheme(Column(codes.astype(np.int32), model.labels), corpus.sentences)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""

@@ -8,16 +8,16 @@ from sklearn.base import clone
 
 from skipchain import CRF, MEMM, Corpus, MoPMEMM, Perceptron, Tagger, Templates, load
 from skipchain.annotators import phrase_lists as lists
-from skipchain.annotators.document import Documents
+from skipchain.annotators.document import DocumentContext
 from skipchain.annotators.lexicon import Lexicon
 from skipchain.annotators.predictions import prediction_columns
-from skipchain.annotators.words import Clustered, Embedded
+from skipchain.annotators.words import ClusterColumn, VectorColumn
 from skipchain.corpus.schemes import Spans
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import CorpusError, ModelFileError, ParameterError, TemplateError
 from skipchain.modelfile import save
 from skipchain.models.document.estimator import Factored
-from skipchain.models.stacking import FirstStage
+from skipchain.models.stacking import StackedPredictions
 from skipchain.parallel import Workers
 from skipchain.recipes import recipe
 from skipchain.resources.clusters import Clusters
@@ -30,21 +30,26 @@ LOCAL = "word[-1..1]\nshape\nsuffix(3)\n"
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch):
-    monkeypatch.setenv(lists.CACHE, "")
+    monkeypatch.setenv(lists.CACHE_VARIABLE, "")
 
 
 def knowledge():
     names = sorted({word for word in TRAIN.words.values if word[:1].isupper()})
     clusters = Clusters.of({name: format(k % 16, "04b") for k, name in enumerate(names)})
     vectors = Vectors.of({name: [len(name), -1.0] for name in names})
-    return [Lexicon.of({"names": names}), Clustered(clusters), Embedded(vectors), Documents()]
+    return [
+        Lexicon.of({"names": names}),
+        ClusterColumn(clusters),
+        VectorColumn(vectors),
+        DocumentContext(),
+    ]
 
 
 TEXT = LOCAL + "items(lexicon)\nprefix(brown, 2)\nvector(embedding)\nzone\nitems(occurrence)"
 
 
 def test_a_model_reads_what_sources_give(tmp_path):
-    crf = CRF(Templates.parse(TEXT, sources=knowledge()), epochs=4).fit(TRAIN)
+    crf = CRF(Templates.parse(TEXT, annotators=knowledge()), epochs=4).fit(TRAIN)
     names = crf.model_.features.names()
     assert any(name.startswith("items(lexicon)=S-names") for name in names)
     assert any(name.startswith("prefix(brown, 2)=") for name in names)
@@ -52,25 +57,25 @@ def test_a_model_reads_what_sources_give(tmp_path):
     tagger = load(tmp_path / "m.skip")
     again = tagger.predict(TEST.without_labels()).corpus.labels
     assert again.tolist() == [label for own in crf.predict(TEST) for label in own]
-    kinds = [source.kind for source in tagger.model.features.templates.sources]
+    kinds = [source.kind for source in tagger.model.features.templates.annotators]
     assert kinds == ["lexicon", "clusters", "vectors", "documents"]
     assert tagger.tag("Ada Lee left Ostley.").labels  # plain text has none of the columns
 
 
 def test_columns_that_the_corpus_has_are_taken():
     given = TRAIN.with_column("lexicon", TRAIN.words)
-    crf = CRF(Templates.parse("items(lexicon)", sources=knowledge()[:1]), epochs=1).fit(given)
+    crf = CRF(Templates.parse("items(lexicon)", annotators=knowledge()[:1]), epochs=1).fit(given)
     assert not any("S-names" in name for name in crf.model_.features.names())
 
 
 def test_some_of_the_columns_are_not_enough():
     given = TRAIN.with_column("topic", TRAIN.words)
     with pytest.raises(TemplateError, match="the data have a column 'topic'"):
-        CRF(Templates.parse("topic", sources=[Documents()])).fit(given)
+        CRF(Templates.parse("topic", annotators=[DocumentContext()])).fit(given)
 
 
 def test_every_model_can_use_them(tmp_path):
-    features = Templates.parse(TEXT, sources=knowledge())
+    features = Templates.parse(TEXT, annotators=knowledge())
     for estimator in (
         MEMM(features, epochs=1),
         Perceptron(features, epochs=1),
@@ -83,16 +88,16 @@ def test_every_model_can_use_them(tmp_path):
 
 
 def test_sources_of_your_own_are_not_kept(tmp_path):
-    class Mine(Documents):
+    class Mine(DocumentContext):
         kind = "mine"
 
-    crf = CRF(Templates.parse("zone", sources=[Mine()]), epochs=1).fit(TRAIN)
+    crf = CRF(Templates.parse("zone", annotators=[Mine()]), epochs=1).fit(TRAIN)
     with pytest.raises(ModelFileError, match="a source of columns of your own"):
         save(crf, tmp_path / "m.skip")
 
 
 def test_damaged_sources_are_named(tmp_path):
-    crf = CRF(Templates.parse("items(lexicon)", sources=knowledge()[:1]), epochs=1).fit(TRAIN)
+    crf = CRF(Templates.parse("items(lexicon)", annotators=knowledge()[:1]), epochs=1).fit(TRAIN)
     path = tmp_path / "m.skip"
     save(crf, path)
 
@@ -117,12 +122,12 @@ def test_damaged_sources_are_named(tmp_path):
 def staged(**settings):
     first = CRF(LOCAL, epochs=4)
     text = LOCAL + "first_label[-1..1]\nfirst_word & first_label\nfirst_entity\nfirst_longer"
-    return Templates.parse(text, sources=[FirstStage(first, **{"folds": 3, **settings})])
+    return Templates.parse(text, annotators=[StackedPredictions(first, **{"folds": 3, **settings})])
 
 
 def test_a_first_model_is_cross_fitted(tmp_path):
-    templates, corpus = staged().learnt(TRAIN)
-    source = templates.sources[0]
+    templates, corpus = staged().fit_annotators(TRAIN)
+    source = templates.annotators[0]
     seen = source.columns(TRAIN, Workers(1))["first_label"]
     own = corpus.column("first_label")
     gold = CRF(LOCAL, epochs=4)._labels(TRAIN, None)[0].column
@@ -138,18 +143,18 @@ def test_a_first_model_needs_labels_and_documents():
     with pytest.raises(ParameterError, match="folds for a first model need as many documents"):
         CRF(staged(folds=99)).fit(TRAIN)
     with pytest.raises(CorpusError, match="labels in the corpus itself"):
-        staged().learnt(TRAIN.without_labels())
+        staged().fit_annotators(TRAIN.without_labels())
 
 
 def test_factors_ask_sources_once(monkeypatch):
     asked = []
-    real = FirstStage.learnt
+    real = StackedPredictions.fit
 
     def counted(self, corpus, progress=None):
         asked.append(corpus.n_documents)
         return real(self, corpus, progress)
 
-    monkeypatch.setattr(FirstStage, "learnt", counted)
+    monkeypatch.setattr(StackedPredictions, "fit", counted)
     model = Factored(CRF(staged(), epochs=2), folds=2, samples=5).fit(TRAIN).model_
     assert asked == [TRAIN.n_documents]
     assert len(Tagger(model).predict(TEST.without_labels()).corpus.labels) == TEST.n_tokens
@@ -195,7 +200,7 @@ def test_recipes_by_command(tmp_path, run):
     code, _, told = run(*train, *arguments, "--folds", "2")
     assert code == 0
     assert "it reads the columns" not in told
-    assert load(model).model.features.templates.sources[-1].folds == 2
+    assert load(model).model.features.templates.annotators[-1].folds == 2
     assert "2 phrases in 1 list" in run("inspect", model)[1]
     assert run("tag", model, tmp_path / "test.conll")[0] == 0
     code, _, told = run(*train, "--overwrite", "--lexicons", "x.lst")
@@ -210,14 +215,16 @@ def test_recipes_by_command(tmp_path, run):
 
 def test_two_sources_cannot_give_one_column():
     with pytest.raises(TemplateError, match="two sources give the column 'lexicon'"):
-        Templates.parse("word", sources=[Lexicon.of({"a": ["x"]}), Lexicon.of({"b": ["y"]})])
+        Templates.parse("word", annotators=[Lexicon.of({"a": ["x"]}), Lexicon.of({"b": ["y"]})])
 
 
 def test_a_history_can_read_what_a_source_gives(tmp_path):
     words = [["Ada", "ran"], ["Bo", "slept"]] * 4
     corpus = Corpus.of(words, [["B-PER", "O"]] * 8, scheme="iob2", documents=[2] * 4)
-    clusters = Clustered(Clusters.of({"Ada": "0", "Bo": "0"}))
-    memm = MEMM(Templates.parse("word\nhistory(brown)", sources=[clusters]), epochs=2).fit(corpus)
+    clusters = ClusterColumn(Clusters.of({"Ada": "0", "Bo": "0"}))
+    memm = MEMM(Templates.parse("word\nhistory(brown)", annotators=[clusters]), epochs=2).fit(
+        corpus
+    )
     save(memm, tmp_path / "m.skip")
     found = load(tmp_path / "m.skip").predict(corpus.without_labels()).corpus.labels
     assert found.tolist() == [label for own in memm.predict(corpus) for label in own]
@@ -225,11 +232,13 @@ def test_a_history_can_read_what_a_source_gives(tmp_path):
 
 def test_a_first_model_needs_spans_and_to_have_learnt(tmp_path):
     plain = Corpus.of([["Ada"], ["ran"]] * 3, [["N"], ["V"]] * 3, documents=[2] * 3)
-    features = Templates.parse("word\nfirst_label", sources=[FirstStage(CRF("word"), folds=2)])
+    features = Templates.parse(
+        "word\nfirst_label", annotators=[StackedPredictions(CRF("word"), folds=2)]
+    )
     with pytest.raises(CorpusError, match="mark no spans"):
         CRF(features, epochs=1).fit(plain)
     given = TRAIN
-    for name in features.sources[0].gives:
+    for name in features.annotators[0].provides:
         given = given.with_column(name, given.words)
     crf = CRF(features, epochs=1).fit(given)
     with pytest.raises(ModelFileError, match="the first model has not learnt"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from skipchain import Corpus
-from skipchain.annotators.document import GIVEN, Documents
+from skipchain.annotators.document import COLUMN_NAMES, DocumentContext
 from skipchain.annotators.truecase import Truecase
 from skipchain.errors import ParameterError
 from skipchain.parallel import Workers
@@ -27,7 +27,9 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def found(corpus):
-    columns = Documents(truecase=Truecase.of({"wins": 5, "then": 4})).columns(corpus, Workers(1))
+    columns = DocumentContext(truecase=Truecase.of({"wins": 5, "then": 4})).columns(
+        corpus, Workers(1)
+    )
     return {name: column.tolist() for name, column in columns.items()}
 
 
@@ -82,41 +84,42 @@ def test_contexts_reach_as_far_as_the_window():
     words = [["then", "Lee", "won"], ["so"] * 30, ["and", "Lee", "slept"]]
     corpus = Corpus.of(words)
     near, far = (
-        Documents(window=w).columns(corpus, Workers(1))["context"].tolist()[1] for w in (5, None)
+        DocumentContext(window=w).columns(corpus, Workers(1))["context"].tolist()[1]
+        for w in (5, None)
     )
     assert (near, far) == ("", "before=and behind=slept before_run=and behind_run=slept")
 
 
 def test_words_with_spaces_are_one_value():
     corpus = Corpus.of([["10 000", "Lee", "won"], ["x", "Lee", "slept"]])
-    cell = Documents().columns(corpus, Workers(1))["context"].tolist()[4]
+    cell = DocumentContext().columns(corpus, Workers(1))["context"].tolist()[4]
     assert cell.split() == ["before=10_000", "behind=won", "before_run=10_000", "behind_run=won"]
 
 
 def test_contexts_by_clusters(corpus):
     with_clusters = corpus.with_column("brown", corpus.words)
-    found = Documents().columns(with_clusters, Workers(1))["context_clusters"].tolist()
+    found = DocumentContext().columns(with_clusters, Workers(1))["context_clusters"].tolist()
     assert "behind=of" in found[at(corpus, "Lee", 1)].split()
 
 
 def test_it_comes_back_from_its_arrays(corpus):
-    source, columns = Documents(window=None, most=3).learnt(corpus)
-    again = Documents.restored(source.described(), source.arrays())
+    source, columns = DocumentContext(window=None, most=3).fit(corpus)
+    again = DocumentContext.from_config(source.config(), source.arrays())
     assert again.columns(corpus, Workers(1)) == columns
-    assert tuple(columns) == GIVEN
+    assert tuple(columns) == COLUMN_NAMES
     arrays = source.arrays()
     arrays["forms.starts"], arrays["forms.lengths"] = (
         arrays[name][:-1] for name in ("forms.starts", "forms.lengths")
     )
     with pytest.raises(ValueError, match="forms"):
-        Documents.restored(source.described(), arrays)
+        DocumentContext.from_config(source.config(), arrays)
 
 
 def test_odd_corpora_and_settings():
     for words in ([], [[]], [[], ["A"], []], [["-"], ["--"]]):
-        found = Documents().columns(Corpus.of(words), Workers(1))
+        found = DocumentContext().columns(Corpus.of(words), Workers(1))
         assert {len(column) for column in found.values()} == {sum(map(len, words))}
     with pytest.raises(ParameterError, match="window must be"):
-        Documents(window=0)
+        DocumentContext(window=0)
     with pytest.raises(ParameterError, match="most must be"):
-        Documents(most=None)
+        DocumentContext(most=None)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from skipchain import Corpus
 from skipchain.annotators import phrase_lists as lists
-from skipchain.annotators.lexicon import CASES, Lexicon, key
+from skipchain.annotators.lexicon import CASES, Lexicon, match_key
 from skipchain.annotators.phrase_lists import read_lexicon
 from skipchain.errors import ParameterError, ReadError, SkipchainError
 from skipchain.parallel import Workers
@@ -20,7 +20,7 @@ from skipchain.parallel import Workers
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch):
-    monkeypatch.setenv(lists.CACHE, "")
+    monkeypatch.setenv(lists.CACHE_VARIABLE, "")
 
 
 def plain_matches(lexicon, phrases, sentences, case, longest):
@@ -31,11 +31,13 @@ def plain_matches(lexicon, phrases, sentences, case, longest):
         while i < len(words):
             here = []
             for j in range(i + 1, len(words) + 1):
-                own = tuple(key(word, case) for word in words[i:j])
+                own = tuple(match_key(word, case) for word in words[i:j])
                 hits = []
                 for number, entries in enumerate(phrases.values()):
                     forms = [
-                        e.split() for e in entries if tuple(key(w, case) for w in e.split()) == own
+                        e.split()
+                        for e in entries
+                        if tuple(match_key(w, case) for w in e.split()) == own
                     ]
                     if forms:
                         hits.append((base + i, base + j, number, words[i:j] in forms))
@@ -76,8 +78,8 @@ def test_empty_lexicons_and_corpora_are_no_trouble():
     nothing = Lexicon.of({})
     assert nothing.columns(Corpus.of([["a"]]), Workers(1))["lexicon"].tolist() == [""]
     assert len(Lexicon.of({"a": ["b"]}).columns(Corpus.of([]), Workers(1))["lexicon"]) == 0
-    assert len(lists.tokenized({})) == len(lists.tokenized({"a": []})) == 0
-    blank = lists.tokenized({"a": ["Oslo", " "], "b": [""], "c": ["Rome"]})
+    assert len(lists.tokenized_lexicon({})) == len(lists.tokenized_lexicon({"a": []})) == 0
+    blank = lists.tokenized_lexicon({"a": ["Oslo", " "], "b": [""], "c": ["Rome"]})
     found = blank.columns(Corpus.of([["Oslo", "Rome"]]), Workers(1))["lexicon"]
     assert found.tolist() == ["S-a", "S-c"]
 
@@ -90,14 +92,14 @@ def test_the_column_and_the_longest_phrase():
 
 def test_a_lexicon_comes_back_from_its_arrays():
     lexicon = Lexicon.of({"place": ["New York"], "name": ["Ada", "New"]}, case="light")
-    again = Lexicon.restored(lexicon.described(), lexicon.arrays())
+    again = Lexicon.from_config(lexicon.config(), lexicon.arrays())
     corpus = Corpus.of([["New", "York", "ada"]])
     assert again.columns(corpus, Workers(1)) == lexicon.columns(corpus, Workers(1))
     for name in ("root", "token", "first", "lists"):
         arrays = lexicon.arrays()
         arrays[name] = arrays[name] + np.int32(1_000)
         with pytest.raises(ValueError, match="lexicon"):
-            Lexicon.restored(lexicon.described(), arrays)
+            Lexicon.from_config(lexicon.config(), arrays)
 
 
 def test_settings_are_checked():
@@ -158,11 +160,11 @@ def test_what_cannot_be_kept_is_read_all_the_same(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise SkipchainError("cannot write")
 
-    monkeypatch.setenv(lists.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(lists.CACHE_VARIABLE, str(tmp_path / "cache"))
     monkeypatch.setattr(lists, "atomic_write", refuse)
     (tmp_path / "cities.lst").write_text("Oslo\n", encoding="utf-8")
     assert len(read_lexicon(tmp_path / "cities.lst")) == 1
-    monkeypatch.delenv(lists.CACHE)
+    monkeypatch.delenv(lists.CACHE_VARIABLE)
     monkeypatch.setattr(lists.Path, "home", homeless)
     assert len(read_lexicon(tmp_path / "cities.lst")) == 1
 
@@ -172,15 +174,15 @@ def homeless():
 
 
 def test_what_was_read_once_is_kept_ready(tmp_path, monkeypatch):
-    monkeypatch.setenv(lists.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(lists.CACHE_VARIABLE, str(tmp_path / "cache"))
     path = tmp_path / "cities.lst"
     path.write_text("Oslo\n", encoding="utf-8")
     read_lexicon(path)
     (ready,) = (tmp_path / "cache").iterdir()
-    monkeypatch.setattr(lists, "_read_into", None)  # it is not read again
-    assert read_lexicon(path, column="town").gives == ("town",)
+    monkeypatch.setattr(lists, "_add_phrases", None)  # it is not read again
+    assert read_lexicon(path, column="town").provides == ("town",)
     monkeypatch.undo()
-    monkeypatch.setenv(lists.CACHE, str(tmp_path / "cache"))
+    monkeypatch.setenv(lists.CACHE_VARIABLE, str(tmp_path / "cache"))
     ready.write_bytes(b"damaged")
     corpus = Corpus.of([["Oslo"]])
     assert read_lexicon(path).columns(corpus, Workers(1))["lexicon"].tolist() == ["S-cities"]

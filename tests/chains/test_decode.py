@@ -142,7 +142,7 @@ def test_forced_labels_come_back_as_they_were_given(scheme, encoding):
             for decoder in DECODERS:
                 scores = model.scores(sentence, workers, path)
                 labels = model.decode(scores, workers, decoder, beam=2)
-                assert tuple(model.outward(labels, sentence.sentences).tolist()) == path
+                assert tuple(model.to_scheme(labels, sentence.sentences).tolist()) == path
 
 
 def test_a_marked_neighbour_must_be_of_the_same_type():
@@ -204,7 +204,7 @@ def test_what_has_no_path_is_refused_by_every_decoder():
     allowed = np.ones((3, len(model.labels)), bool)
     allowed[2] = False
     with Workers(1) as workers:
-        scores = model.scored(model.dataset(corpus), workers, allowed)
+        scores = model.score_dataset(model.dataset(corpus), workers, allowed)
         for decoder in DECODERS:
             with pytest.raises(CorpusError, match="sequence at token 1 has no possible labelling"):
                 model.decode(scores, workers, decoder)

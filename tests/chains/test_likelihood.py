@@ -38,10 +38,10 @@ def draw(seed, lengths, labels, templates=TEMPLATES):
 
 def paths_of(data, weights, first, last, *, local=False):
     """Every label sequence of one chain with its log probability, from the flat index alone."""
-    flat, edges = data.rows.flat(), data.rows.edges
+    flat, edges = data.rows.expanded(), data.rows.edges
     labels = weights.n_labels
 
-    def scores(t, before, second=None):
+    def scores(t, before, earlier=None):
         """The score of every label at t, given the label before (None: the chain begins)."""
         own = flat.indices[flat.indptr[t] : flat.indptr[t + 1]]
         pair = edges.indices[edges.indptr[t] : edges.indptr[t + 1]]
@@ -52,7 +52,7 @@ def paths_of(data, weights, first, last, *, local=False):
         else:
             total = total + weights.transitions[before] + tables[before]
             if weights.order == 2:
-                total = total + weights.second[labels if second is None else second, before]
+                total = total + weights.triples[labels if earlier is None else earlier, before]
         if t == last - 1:
             total = total + weights.end
         return total - np.logaddexp.reduce(total) if local else total
@@ -160,7 +160,7 @@ def test_single_precision_is_close(local, kind):
     with Workers(1) as workers:
         for single in (True, False):
             scorer = LinearScorer(
-                data, 3, observed=True, boundaries=True, workers=workers, single=single
+                data, 3, observed=True, boundaries=True, workers=workers, single_precision=single
             )
             objective = KINDS[kind](data, scorer, workers, l2=0.1, local=local)
             found.append(objective(np.random.default_rng(0).normal(size=scorer.size)))
@@ -225,7 +225,7 @@ def test_loss_equals_crfsuite_at_its_weights(tmp_path):
     gold = rng.integers(0, 3, corpus.n_tokens).astype(np.int32)
     data = Dataset(rows, corpus.sentences, gold)
     feature_names = vocabulary.names()
-    flat = rows.flat()
+    flat = rows.expanded()
     tokens = [
         [feature_names[k] for k in flat.indices[a:b]]
         for a, b in itertools.pairwise(flat.indptr.tolist())

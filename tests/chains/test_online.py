@@ -15,7 +15,7 @@ from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.kernels.sgd import LONG, OFTEN, Tally, _count
+from skipchain.kernels.sgd import FULL_STEP_COUNT, LONG_CHAIN, OccurrenceCounts, _count_occurrences
 from skipchain.parallel import Workers
 
 WORDS = ["Ada", "Bo", "ran", "to", "York", "."]
@@ -63,7 +63,7 @@ def gradient(data, weights, *, local=False, constraints=None):
 def test_one_step_follows_the_gradient(templates, local, length):
     data = draw(3, [length], templates=templates)
     first = random_weights(data, 3, 1)
-    learner = StochasticLikelihood(data, 3, local=local, l2=0.25, first=first)
+    learner = StochasticLikelihood(data, 3, local=local, l2=0.25, initial_weights=first)
     loss = learner.epoch(0.1)
     wanted_loss, slope = gradient(data, first, local=local)
     assert loss == pytest.approx(wanted_loss, rel=1e-5)
@@ -75,23 +75,23 @@ def test_one_step_follows_the_gradient(templates, local, length):
 @pytest.mark.parametrize("local", [True, False], ids=["local", "global"])
 @pytest.mark.parametrize("some", [True, False], ids=["partial", "full"])
 def test_a_step_of_a_long_chain_is_shorter_where_things_occur_often(templates, local, some):
-    data = draw(3, [LONG + 72], templates=templates)
+    data = draw(3, [LONG_CHAIN + 72], templates=templates)
     if some and not local:
         data = Dataset(data.rows, data.offsets, data.labels, np.ones((data.n_tokens, 3), bool))
         data.labels[::2] = -1
     first = random_weights(data, 3, 1)
-    learner = StochasticLikelihood(data, 3, local=local, l2=0.25, first=first)
+    learner = StochasticLikelihood(data, 3, local=local, l2=0.25, initial_weights=first)
     learner.epoch(0.01)
     _, slope = gradient(data, first, local=local)
     size = (data.rows.n_features, data.rows.n_edge_features, 3)
     slope = Weights.views(slope, *size)
-    flat, edges = data.rows.flat(), data.rows.edges
+    flat, edges = data.rows.expanded(), data.rows.edges
     for table, index in ((slope.state, flat), (slope.edges, edges)):
         squares = index.values**2 if len(index.values) else np.ones(len(index.indices))
         often = np.bincount(index.indices, squares, minlength=len(table))
-        table /= np.maximum(1.0, often / OFTEN)[:, None]
+        table /= np.maximum(1.0, often / FULL_STEP_COUNT)[:, None]
     known = [((data.labels == i) | (data.labels < 0)).sum() for i in range(3)]
-    slope.transitions[:] /= np.maximum(1.0, np.array(known) / LONG)[:, None]
+    slope.transitions[:] /= np.maximum(1.0, np.array(known) / LONG_CHAIN)[:, None]
     wanted = first.vector * (1 - 0.01 * 2 * 0.25) - 0.01 * slope.vector
     np.testing.assert_allclose(learner.vector(), wanted, atol=1e-5)
 
@@ -100,12 +100,14 @@ def test_a_step_of_a_long_chain_is_shorter_where_things_occur_often(templates, l
 def test_the_counts_of_a_chain_are_forgotten(templates):
     data = draw(3, [7, 9], templates=templates)
     features = kernel_features(data.rows)
-    tally = Tally(np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3))
+    tally = OccurrenceCounts(
+        np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3)
+    )
     kept = np.ones(1000, bool)
-    _count(features, 7, 9, kept, data.labels, tally, False)
+    _count_occurrences(features, 7, 9, kept, data.labels, tally, False)
     assert tally.labels.sum() == 9
     assert tally.state.any()
-    _count(features, 7, 9, kept, data.labels, tally, True)
+    _count_occurrences(features, 7, 9, kept, data.labels, tally, True)
     assert not any(part.any() for part in tally)
 
 
@@ -115,7 +117,7 @@ def test_a_partly_labelled_step_follows_the_clamped_gradient():
     allowed[np.arange(5), data.labels] = True
     data = Dataset(data.rows, data.offsets, np.full(5, -1, np.int32), allowed)
     first = random_weights(data, 3, 1)
-    learner = StochasticLikelihood(data, 3, first=first)
+    learner = StochasticLikelihood(data, 3, initial_weights=first)
     loss = learner.epoch(0.1)
     wanted_loss, slope = gradient(data, first)
     assert loss == pytest.approx(wanted_loss, rel=1e-5)
@@ -128,7 +130,7 @@ def test_constraints_hold_in_a_step():
     pairs = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1]], bool)
     allowed = Constraints(pairs, np.array([1, 0, 1], bool), np.array([0, 1, 1], bool))
     first = random_weights(data, 3, 2)
-    learner = StochasticLikelihood(data, 3, first=first, constraints=allowed)
+    learner = StochasticLikelihood(data, 3, initial_weights=first, constraints=allowed)
     loss = learner.epoch(0.1)
     wanted_loss, slope = gradient(data, first, constraints=allowed)
     assert loss == pytest.approx(wanted_loss, rel=1e-5)
@@ -138,7 +140,7 @@ def test_constraints_hold_in_a_step():
 def test_a_first_adagrad_step_has_the_size_of_the_rate():
     data = draw(3, [1], templates="word")
     first = random_weights(data, 3, 1)
-    learner = StochasticLikelihood(data, 3, adaptive=True, first=first)
+    learner = StochasticLikelihood(data, 3, adaptive=True, initial_weights=first)
     learner.epoch(0.1)
     moved = learner.vector() - first.vector
     _, slope = gradient(data, first)
@@ -157,7 +159,7 @@ def test_dropout_keeps_the_expected_score_and_follows_the_seed():
     assert losses[0] != losses[2]
     np.testing.assert_array_equal(runs[0].vector(), runs[1].vector())
     first = random_weights(data, 3, 1)
-    still = StochasticLikelihood(data, 3, dropout=0.5, unit_dropout=0.2, first=first)
+    still = StochasticLikelihood(data, 3, dropout=0.5, unit_dropout=0.2, initial_weights=first)
     noisy = np.mean([still.epoch(0.0) for _ in range(200)])
     assert noisy > gradient(data, first)[0]  # noise costs, by the convexity of log Z
 
@@ -166,7 +168,7 @@ def test_observed_pairs_are_the_only_ones_to_move():
     data = draw(7, [6] * 10, templates=PLAIN)
     learner = StochasticLikelihood(data, 3, observed=True)
     learner.epoch(0.1)
-    flat = data.rows.flat()
+    flat = data.rows.expanded()
     seen = np.zeros((data.rows.n_features, 3), bool)
     for t, (a, b) in enumerate(pairwise(flat.indptr.tolist())):
         seen[flat.indices[a:b], data.labels[t]] = True
@@ -182,7 +184,7 @@ def dense(data, labels, path, first, last):
     """The feature vector of one labelling, in the order of the weights."""
     size = (data.rows.n_features, data.rows.n_edge_features, labels)
     total = Weights.zeros(*size)
-    flat, edges = data.rows.flat(), data.rows.edges
+    flat, edges = data.rows.expanded(), data.rows.edges
     for t in range(first, last):
         y, before = path[t - first], path[t - first - 1] if t > first else labels
         for k in range(flat.indptr[t], flat.indptr[t + 1]):

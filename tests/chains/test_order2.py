@@ -15,8 +15,8 @@ from skipchain.chains import order2 as second
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
-from skipchain.chains.scores import Scores
-from skipchain.chains.span_events import Windows
+from skipchain.chains.scores import ChainScores
+from skipchain.chains.span_events import SpanEvents
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
@@ -48,7 +48,7 @@ def problem(
         candidates[:, 0] = True  # with which any path is possible
     data = Dataset(rows, corpus.sentences, candidates=candidates)
     with Workers(1) as workers:
-        return Scores.of(data, weights, workers, constraints, None, local)
+        return ChainScores.of(data, weights, workers, constraints, None, local)
 
 
 class Enumeration:
@@ -56,10 +56,10 @@ class Enumeration:
 
     def __init__(self, scores, c):
         raw = scores.raw((0, len(scores.data.offsets) - 1))
-        p = scores.limited(raw)
+        p = scores.with_constraints(raw)
         self.first, self.last = (int(x) for x in p.offsets[c : c + 2])
         self.labels = scores.weights.n_labels
-        self.second = scores.weights.second
+        self.triples = scores.weights.triples
         self.raw, self.p, self.local = raw, p, scores.local
         self.paths = list(itertools.product(range(self.labels), repeat=self.last - self.first))
         self.scores = np.array([self.prefix(path)[-1] if path else 0.0 for path in self.paths])
@@ -70,7 +70,7 @@ class Enumeration:
         if before:
             edge = potentials.edge[t] if len(potentials.edge) > 1 else potentials.edge[0]
             row += edge[before[-1]]
-            row += self.second[before[-2] if len(before) > 1 else self.labels, before[-1]]
+            row += self.triples[before[-2] if len(before) > 1 else self.labels, before[-1]]
         return row
 
     def prefix(self, path):
@@ -160,9 +160,11 @@ def test_probabilities_of_windows_equal_enumeration():
     scores = problem(3, [4, 2], 3, forbidden=0.2)
     rng = np.random.default_rng(0)
     allowed = rng.random((5, 3)) < 0.6
-    windows = Windows(np.array([1, 4]), np.array([4, 6]), np.array([0, 3]), np.arange(2), allowed)
+    windows = SpanEvents(
+        np.array([1, 4]), np.array([4, 6]), np.array([0, 3]), np.arange(2), allowed
+    )
     with Workers(1) as workers:
-        found = second.window_probabilities(scores, windows, workers)
+        found = second.event_probabilities(scores, windows, workers)
     for w, c in ((0, 0), (1, 1)):
         every = Enumeration(scores, c)
         start, stop = windows.starts[w] - every.first, windows.stops[w] - every.first
@@ -179,16 +181,16 @@ def test_log_space_and_scaled_passes_agree(limited):
     scores = problem(7, [5, 4], 3, limited=limited)
     p = scores.raw((0, 2))
     scaled, safe = np.empty_like(p.node), np.empty_like(p.node)
-    triples = np.zeros((2, *scores.weights.second.shape))
+    triples = np.zeros((2, *scores.weights.triples.shape))
     pairs = np.zeros((2, 1, 3, 3))
     log_z = np.empty(2)
     kernel.forward_backward(
-        p.node, p.edge, p.node, p.edge, scores.weights.second, p.offsets, False, scaled, pairs[0],
+        p.node, p.edge, p.node, p.edge, scores.weights.triples, p.offsets, False, scaled, pairs[0],
         triples[0], log_z,
     )  # fmt: skip
     for c, (a, b) in enumerate(itertools.pairwise(p.offsets.tolist())):
         total = kernel._log_space(
-            p.node, p.edge, p.node, p.edge, scores.weights.second, a, b - a, False, safe, pairs[1],
+            p.node, p.edge, p.node, p.edge, scores.weights.triples, a, b - a, False, safe, pairs[1],
             triples[1],
         )  # fmt: skip
         assert total == pytest.approx(log_z[c])
@@ -248,7 +250,7 @@ def test_margin_updates_learn_triples(update):
 def test_a_warm_start_carries_the_scores_of_triples():
     model = CRF("word", order=2, optimiser="lbfgs").fit(alternating())
     warm = CRF("word", order=2, optimiser="lbfgs").fit(alternating(), start=model)
-    assert warm.minimum_.iterations < model.minimum_.iterations
+    assert warm.result_.iterations < model.result_.iterations
 
 
 def test_orders_out_of_range_are_refused():

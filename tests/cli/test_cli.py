@@ -525,7 +525,7 @@ def test_a_long_history_is_searched_with_a_beam_unless_told(run, tmp_path):
 # stdout ------------------------------------------------------------------------------------------
 
 
-def run_apart(*arguments, stdout=subprocess.PIPE, **variables):
+def run_in_subprocess(*arguments, stdout=subprocess.PIPE, **variables):
     """Run a command line in a process of its own, with other variables around it."""
     return subprocess.run(
         [sys.executable, "-m", "skipchain", *map(str, arguments)],
@@ -536,11 +536,11 @@ def run_apart(*arguments, stdout=subprocess.PIPE, **variables):
 def test_an_encoding_without_arrows_is_no_mistake(folder):
     model = folder / "model.skip"
     why = ("explain", model, "--text", "Zoë slept .", "--token", 0)
-    shown = run_apart(*why, PYTHONIOENCODING="ascii")
+    shown = run_in_subprocess(*why, PYTHONIOENCODING="ascii")
     assert shown.returncode == 0, shown.stderr
     assert rb"Zo\xeb" in shown.stdout
     assert rb"\u2192" in shown.stdout
-    answer = run_apart(*why, "--json", PYTHONIOENCODING="ascii")
+    answer = run_in_subprocess(*why, "--json", PYTHONIOENCODING="ascii")
     assert json.loads(answer.stdout)["word"] == "Zoë"
 
 
@@ -549,6 +549,6 @@ def test_an_encoding_without_arrows_is_no_mistake(folder):
 def test_a_full_disk_behind_stdout_is_one_line(folder, unbuffered):
     for command in (("inspect", folder / "model.skip"), ("reproduce", "--json"), ("--help",)):
         with open("/dev/full", "w") as full:
-            done = run_apart(*command, stdout=full, PYTHONUNBUFFERED=unbuffered)
+            done = run_in_subprocess(*command, stdout=full, PYTHONUNBUFFERED=unbuffered)
         assert done.returncode == 2
         assert done.stderr == b"skipchain: cannot write stdout: No space left on device\n"

@@ -11,8 +11,8 @@ import pytest
 from skipchain import cli, read
 from skipchain.cli.progress import TrainingDisplay
 from skipchain.datasets.harbour import harbour
-from skipchain.learn.step import Minimum, Step
-from skipchain.models.chain.fitting import Problem
+from skipchain.learn.step import OptimisationResult, Step
+from skipchain.models.chain.fitting import TrainingSize
 
 
 @pytest.fixture(scope="module")
@@ -86,16 +86,16 @@ def test_training_together_is_told(run):
 
 
 def test_a_display_begins_each_part_afresh(capfd):
-    problem = Problem(1, 1, 1, 1, 1, 1, 1, part="edges of kind previous")
+    problem = TrainingSize(1, 1, 1, 1, 1, 1, 1, stage="edges of kind previous")
     vector = harbour().sentences[:1].astype(float)
     with TrainingDisplay(1e-4, 10) as shown:
         shown.begin(problem)
         shown.step(Step(1, vector, 5.0, 0.1, planned=2), None)
-        shown.end(Minimum(vector, 4.0, 2, 2, "2 epochs"))
+        shown.end(OptimisationResult(vector, 4.0, 2, 2, "2 epochs"))
         shown.begin(problem)
         shown.step(Step(1, vector, 5.0, 0.1, 1.0, 0.5), None)
-        shown.end(Minimum(vector, 3.0, 7, 7, "interrupted"))
-        shown.end(Minimum(vector, 7.0, 9, 9, "interrupted"))
+        shown.end(OptimisationResult(vector, 3.0, 7, 7, "interrupted"))
+        shown.end(OptimisationResult(vector, 7.0, 9, 9, "interrupted"))
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("trained")]
     assert lines == [
         "trained edges of kind previous: 2 epochs, loss 4.0",

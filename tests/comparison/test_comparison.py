@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, Corpus, Perceptron, SkipchainError, cli, evaluate, load
-from skipchain.comparison import Contender, Outcome, compare
-from skipchain.comparison.process import run_apart
-from skipchain.comparison.trial import Trial
+from skipchain.comparison import Entry, RunResult, compare
+from skipchain.comparison.entry_run import EntryRun
+from skipchain.comparison.process import run_in_subprocess
 from skipchain.corpus import Column
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.metrics import paired_significance, significance, units
+from skipchain.metrics import paired_significance, resampling_units, significance
 
 WORDS = "word[-1..1]"
 QUICK = "perceptron:epochs=2,hmm,maxent:epochs=1"
@@ -33,11 +33,11 @@ def here(monkeypatch):
     """Trials run in this process, which is quicker; the names of those that ran."""
     ran = []
 
-    def run(trial, display=None):
-        ran.append(trial.estimator.kind)
-        return trial.run(display)
+    def run(entry_run, display=None):
+        ran.append(entry_run.estimator.kind)
+        return entry_run.run(display)
 
-    monkeypatch.setattr("skipchain.comparison.run.run_apart", run)
+    monkeypatch.setattr("skipchain.comparison.run.run_in_subprocess", run)
     return ran
 
 
@@ -77,20 +77,20 @@ def assert_one_line(answer, *wanted):
 
 
 def test_contenders_are_read_from_text():
-    found = Contender.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,optimiser=sgd ")
+    found = Entry.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,optimiser=sgd ")
     assert found.kind == "crf"
     assert dict(found.settings) == {
         "dependent": True, "l2": 0.5, "epochs": 3, "pairs": None, "optimiser": "sgd",
     }  # fmt: skip
-    assert Contender.of("imemm:order=2").settings == {"dependent": False, "order": 2}
-    assert Contender.of("tokenhmm").kind == Contender.of("featurehmm").kind == "hmm"
+    assert Entry.of("imemm:order=2").settings == {"dependent": False, "order": 2}
+    assert Entry.of("tokenhmm").kind == Entry.of("featurehmm").kind == "hmm"
 
 
 def test_a_list_may_hold_settings():
-    found = Contender.listed("crf, memm:order=2,l2=0.5 ,hmm,smoothing=1")
+    found = Entry.parse_list("crf, memm:order=2,l2=0.5 ,hmm,smoothing=1")
     assert [each.name for each in found] == ["crf", "memm:order=2,l2=0.5", "hmm:smoothing=1"]
     with pytest.raises(ParameterError, match="hmm has no setting 'l2'"):
-        Contender.listed("crf,hmm,l2=1")
+        Entry.parse_list("crf,hmm,l2=1")
 
 
 @pytest.mark.parametrize(
@@ -108,21 +108,21 @@ def test_a_list_may_hold_settings():
 )
 def test_bad_contenders_are_named(text, message):
     with pytest.raises(ParameterError, match=message):
-        Contender.of(text)
+        Entry.of(text)
 
 
 def test_common_settings_are_for_those_that_have_them():
     common = {"features": "word", "seed": 3, "threads": 1}
-    assert repr(Contender.of("crf:seed=4").estimator(common)) == (
+    assert repr(Entry.of("crf:seed=4").estimator(common)) == (
         "CRF(features='word', seed=4, threads=1)"
     )
-    assert repr(Contender.of("hmm").estimator(common)) == "HMM(emissions='features', threads=1)"
-    assert repr(Contender.of("tokenhmm").estimator(common)) == "HMM(threads=1)"
-    assert Contender.of("hmm:features=shape").estimator(common).emissions == "token"
+    assert repr(Entry.of("hmm").estimator(common)) == "HMM(emissions='features', threads=1)"
+    assert repr(Entry.of("tokenhmm").estimator(common)) == "HMM(threads=1)"
+    assert Entry.of("hmm:features=shape").estimator(common).emissions == "token"
     with pytest.raises(ParameterError, match="crf:order=3: order must be 1 or 2"):
-        Contender.of("crf:order=3").estimator(common)
+        Entry.of("crf:order=3").estimator(common)
     with pytest.raises(ParameterError, match=r"crf:encoding=abc: .*iob2"):
-        Contender.of("crf:encoding=abc").estimator(common)
+        Entry.of("crf:encoding=abc").estimator(common)
 
 
 # Results ---------------------------------------------------------------------------------------
@@ -141,13 +141,13 @@ def test_results_are_those_of_the_estimators_themselves(corpora, here):
         predicted.append(test.with_labels(Column.encode(flat), "iob2"))
         own = evaluate(test, predicted[-1], intervals=True, seed=5)
         assert result.evaluation.as_dict() == own.as_dict()
-        assert result.outcome.weights == estimator.model_.weights.active
-        assert result.outcome.parameters == estimator.model_.summary["parameters"]
+        assert result.run_result.weights == estimator.model_.weights.n_nonzero
+        assert result.run_result.parameters == estimator.model_.summary["parameters"]
         assert result.tokens_per_second > 0
     first, second = found.results
     assert first.significance is None
     assert second.significance == paired_significance(
-        test.spans(), predicted[1].spans(), predicted[0].spans(), units(test), seed=5
+        test.spans(), predicted[1].spans(), predicted[0].spans(), resampling_units(test), seed=5
     )
     assert second.significance.difference == pytest.approx(
         second.evaluation.f1 - first.evaluation.f1
@@ -161,21 +161,21 @@ def test_decoders_are_those_of_the_model(corpora, here, tmp_path):
         decoders=("posterior", "greedy", "beam"),
     )  # fmt: skip
     for result in found.results:
-        file = next(tmp_path.glob(f"{result.contender.kind}*.skip"))
+        file = next(tmp_path.glob(f"{result.entry.kind}*.skip"))
         tagger = load(file)
         viterbi = tagger.predict(test).corpus
         assert (
             result.evaluation.as_dict(macro=True)["f1"] == evaluate(test, viterbi).as_dict()["f1"]
         )
-        for decoding in result.decodings:
+        for decoding in result.decoder_scores:
             own = tagger.predict(test, decoder=decoding.decoder, beam=2).corpus
             assert decoding.evaluation.as_dict() == evaluate(test, own).as_dict()
             pairs = zip(own.labels.tolist(), viterbi.labels.tolist(), strict=True)
             assert decoding.disagreements == sum(a != b for a, b in pairs)
             assert decoding.seconds > 0
-    has = [[decoding.decoder for decoding in result.decodings] for result in found.results]
+    has = [[decoding.decoder for decoding in result.decoder_scores] for result in found.results]
     assert has == [["greedy", "beam"], ["posterior", "greedy", "beam"]]
-    headings, rows = found.decodings()
+    headings, rows = found.decoder_scores()
     assert rows[0] == ("perceptron:epochs=1", "posterior", *["–"] * (len(headings) - 2))
     assert len(rows) == 6
 
@@ -227,7 +227,7 @@ def test_mistakes_in_the_data_are_found_before_training(corpora, here):
     with pytest.raises(ParameterError, match="no model to compare"):
         compare([], train, test)
     with pytest.raises(ParameterError, match="crf is named twice"):
-        compare(["crf", Contender.of("crf")], train, test)
+        compare(["crf", Entry.of("crf")], train, test)
     with pytest.raises(SkipchainError, match="crf:patience=2: patience needs dev"):
         compare("crf:patience=2", train, test)
     assert here == []
@@ -280,8 +280,8 @@ def test_a_damaged_outcome_is_made_anew(corpora, here, tmp_path):
 
 def test_outcomes_survive_a_file(corpora):
     train, test = corpora
-    outcome = Trial(Contender.of("hmm").estimator({}), train, test, train, ("greedy",)).run()
-    back = Outcome.of(json.loads(json.dumps(outcome.as_dict())))
+    outcome = EntryRun(Entry.of("hmm").estimator({}), train, test, train, ("greedy",)).run()
+    back = RunResult.of(json.loads(json.dumps(outcome.as_dict())))
     assert back == outcome
     assert outcome.dev is not None
 
@@ -297,8 +297,8 @@ def test_different_contenders_have_different_files(corpora, here, tmp_path):
 
 def test_a_process_of_its_own_gives_the_same(corpora, capfd):
     train, test = corpora
-    trial = Trial(Perceptron(WORDS, epochs=1), train, test, decoders=("greedy", "posterior"))
-    apart, here = run_apart(trial), trial.run()
+    entry_run = EntryRun(Perceptron(WORDS, epochs=1), train, test, decoders=("greedy", "posterior"))
+    apart, here = run_in_subprocess(entry_run), entry_run.run()
     assert dict(apart.labels) == dict(here.labels)
     assert set(apart.decoding_seconds) == {"greedy"}
     assert apart.weights == here.weights
@@ -309,9 +309,11 @@ def test_a_process_of_its_own_gives_the_same(corpora, capfd):
 
 def test_mistakes_in_a_process_come_back(corpora):
     train, test = corpora
-    trial = Trial(Contender.of("hmm:emissions=token").estimator({"features": WORDS}), train, test)
+    entry_run = EntryRun(
+        Entry.of("hmm:emissions=token").estimator({"features": WORDS}), train, test
+    )
     with pytest.raises(SkipchainError, match="wants one value a position"):
-        run_apart(trial)
+        run_in_subprocess(entry_run)
 
 
 DISPLAYS = """
@@ -359,20 +361,22 @@ def test_an_interrupt_ends_the_process(corpora, displays):
     """As by Ctrl-C while the first of many epochs is shown."""
     train, test = corpora
     with pytest.raises(KeyboardInterrupt):
-        run_apart(Trial(CRF(WORDS, epochs=1_000_000), train, test), displays.interrupting)
+        run_in_subprocess(
+            EntryRun(CRF(WORDS, epochs=1_000_000), train, test), displays.interrupting
+        )
 
 
 def test_an_interrupted_trial_leaves_nothing(corpora, displays, tmp_path):
-    trial = Trial(CRF(WORDS), *corpora, model_file=tmp_path / "crf.skip")
+    entry_run = EntryRun(CRF(WORDS), *corpora, model_file=tmp_path / "crf.skip")
     with pytest.raises(KeyboardInterrupt):
-        trial.run(displays.stopping)
-    assert not trial.model_file.exists()
+        entry_run.run(displays.stopping)
+    assert not entry_run.model_file.exists()
 
 
 def test_a_process_that_dies_is_told(corpora, displays):
     train, test = corpora
     with pytest.raises(SkipchainError, match="ended with code 7"):
-        run_apart(Trial(CRF(WORDS), train, test), displays.dying)
+        run_in_subprocess(EntryRun(CRF(WORDS), train, test), displays.dying)
 
 
 # The command -----------------------------------------------------------------------------------
@@ -432,7 +436,7 @@ def test_the_command_writes_markdown_json_a_picture_and_models(run, here, tmp_pa
 
 
 def test_without_matplotlib_the_command_says_how_to_get_it(run, here, tmp_path, monkeypatch):
-    monkeypatch.setattr("skipchain.report.pictures.available", lambda: False)
+    monkeypatch.setattr("skipchain.report.pictures.matplotlib_available", lambda: False)
     code, _, err = run("--models", "hmm", "-o", tmp_path)
     assert code == 0
     assert "pip install 'skipchain[plot]'" in err
@@ -446,12 +450,12 @@ def test_the_command_scores_a_development_file(run, here, files):
 
 
 def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
-    def interrupted(trial, display=None):
-        if trial.estimator.kind == "maxent":
+    def interrupted(entry_run, display=None):
+        if entry_run.estimator.kind == "maxent":
             raise KeyboardInterrupt
-        return trial.run()
+        return entry_run.run()
 
-    monkeypatch.setattr("skipchain.comparison.run.run_apart", interrupted)
+    monkeypatch.setattr("skipchain.comparison.run.run_in_subprocess", interrupted)
     code, out, err = run("--models", QUICK, "-o", tmp_path)
     assert (code, out) == (130, "")
     last = err.splitlines()[-1]
@@ -462,7 +466,9 @@ def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
     code, _, err = run("--models", QUICK)
     assert code == 130
     assert "nothing is kept without --output" in err
-    monkeypatch.setattr("skipchain.comparison.run.run_apart", lambda trial, _: trial.run())
+    monkeypatch.setattr(
+        "skipchain.comparison.run.run_in_subprocess", lambda entry_run, _: entry_run.run()
+    )
     code, out, err = run("--models", QUICK, "-o", tmp_path)
     assert code == 0
     assert err.count("done before") == 2
@@ -506,15 +512,15 @@ def test_the_command_names_mistakes(run, here, files, tmp_path):
 
 
 def test_a_narrow_terminal_gets_several_tables():
-    from skipchain.report.grid import fitting
+    from skipchain.report.grid import split_to_width
 
     grid = (("model", "F1", "tokens/s", "MB"), [("crf:l2=0.5", "90.00", "1", "2")])
-    parts = list(fitting(grid, 18))
+    parts = list(split_to_width(grid, 18))
     assert [headings for headings, _ in parts] == [
         ("model", "F1"), ("model", "tokens/s"), ("model", "MB"),
     ]  # fmt: skip
-    assert list(fitting(grid, 100)) == [grid]
-    assert len(list(fitting(grid, 1))) == 3
+    assert list(split_to_width(grid, 100)) == [grid]
+    assert len(list(split_to_width(grid, 1))) == 3
 
 
 def test_peak_memory_falls_back_to_what_the_system_counts(monkeypatch, tmp_path):

@@ -241,7 +241,7 @@ def test_foreign_labels_are_named():
 def test_values_without_tokens_are_not_judged():
     column = Column.encode(["NN", "B-X", "O"])[1:]
     assert schemes.decode(column, np.array([0, 2]), "iob2").names == ("X",)
-    assert schemes.infer(column, np.array([0, 2])).scheme == "iob2"
+    assert schemes.infer_scheme(column, np.array([0, 2])).scheme == "iob2"
 
 
 def test_offsets_must_cover_the_labels():
@@ -257,7 +257,7 @@ def test_offsets_must_cover_the_labels():
 @given(spans_and_offsets(), any_scheme)
 def test_round_trip(case, scheme):
     spans, offsets = case
-    merged = schemes.merges(spans, offsets)
+    merged = schemes.count_merged(spans, offsets)
     if scheme == "io" and merged:
         with pytest.raises(SchemeError, match=f"would merge {merged} span"):
             schemes.encode(spans, offsets, scheme)
@@ -285,8 +285,8 @@ def test_round_trip(case, scheme):
 def test_encoding_by_hand(scheme, labels):
     spans = Spans.of([(0, 2, "P"), (2, 3, "P"), (4, 5, "L"), (5, 7, "P")])
     assert schemes.encode(spans, np.array([0, 7]), scheme).tolist() == labels.split()
-    assert schemes.merges(spans, np.array([0, 7])) == 1
-    assert schemes.merges(spans, np.array([0, 2, 7])) == 0
+    assert schemes.count_merged(spans, np.array([0, 7])) == 1
+    assert schemes.count_merged(spans, np.array([0, 2, 7])) == 0
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_repair_keeps_the_lenient_spans(case):
 @given(spans_and_offsets(), any_scheme, any_scheme)
 def test_conversion_between_all_pairs(case, source, target):
     spans, offsets = case
-    if "io" in (source, target) and schemes.merges(spans, offsets):
+    if "io" in (source, target) and schemes.count_merged(spans, offsets):
         return
     column = schemes.encode(spans, offsets, source)
     converted = schemes.convert(column, offsets, source, target)
@@ -417,7 +417,7 @@ def test_conversion_to_io_is_never_silently_lossy():
     ],
 )
 def test_inference_by_hand(sentences, candidates, reason):
-    found = schemes.infer(*flat([sentences.split()]))
+    found = schemes.infer_scheme(*flat([sentences.split()]))
     assert found.candidates == candidates
     preferred = "iob2" if candidates == SCHEMES else candidates[0] if candidates else None
     assert found.scheme == preferred
@@ -427,19 +427,19 @@ def test_inference_by_hand(sentences, candidates, reason):
 def test_a_few_redundant_marks_are_forgiven():
     plain = [["I-X"]] * 19
     column, offsets = flat([*plain, ["I-X"], ["O", "B-X"], ["I-X", "B-X"]])
-    found = schemes.infer(column, offsets)
+    found = schemes.infer_scheme(column, offsets)
     assert found.scheme == "iob1"
     assert "1 of 2 B- are redundant" in found.reason
-    assert schemes.infer(*flat([*plain[:10], ["O", "B-X"]])).scheme is None
+    assert schemes.infer_scheme(*flat([*plain[:10], ["O", "B-X"]])).scheme is None
     column, offsets = flat([*plain, ["I-X"], ["O", "E-X"], ["E-X", "I-X"]])
-    assert schemes.infer(column, offsets).scheme == "ioe1"
+    assert schemes.infer_scheme(column, offsets).scheme == "ioe1"
 
 
 @given(spans_and_offsets(), any_scheme)
 def test_the_scheme_of_written_labels_is_a_candidate(case, scheme):
     spans, offsets = case
     column = schemes.encode(spans, offsets, scheme, lossy=True)
-    found = schemes.infer(column, offsets)
+    found = schemes.infer_scheme(column, offsets)
     assert scheme in found.candidates
     assert found.scheme in found.candidates
     reading = schemes.decode(column, offsets, scheme)
@@ -509,18 +509,18 @@ def test_conll2003_train():
     assert counts == {"LOC": 7140, "MISC": 3438, "ORG": 6321, "PER": 6600}
     redundant = schemes.validate(column, offsets, "iob1")
     assert [violation.label for violation in redundant] == ["B-MISC", "B-MISC"]
-    assert schemes.merges(spans, offsets) == 70
-    found = schemes.infer(column, offsets)
+    assert schemes.count_merged(spans, offsets) == 70
+    found = schemes.infer_scheme(column, offsets)
     assert (found.scheme, found.candidates) == ("iob1", ("iob1",))
     assert "2 of 72 B- are redundant" in found.reason
     for target in ("iob2", "ioe1", "ioe2", "bioes", "bilou"):
         converted = schemes.convert(column, offsets, "iob1", target)
-        assert schemes.infer(converted, offsets).scheme == target
+        assert schemes.infer_scheme(converted, offsets).scheme == target
         assert schemes.decode(converted, offsets, target, strict=True) == spans
 
 
 @pytest.mark.parametrize("name", ["eng.testa", "eng.testb"])
 def test_conll2003_test(name):
-    assert schemes.infer(*conll2003(name)).scheme == "iob1"
-    assert schemes.infer(*conll2003(name, column=2)).scheme == "iob1"
-    assert schemes.infer(*conll2003(name, column=1)).scheme is None
+    assert schemes.infer_scheme(*conll2003(name)).scheme == "iob1"
+    assert schemes.infer_scheme(*conll2003(name, column=2)).scheme == "iob1"
+    assert schemes.infer_scheme(*conll2003(name, column=1)).scheme is None

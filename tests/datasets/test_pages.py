@@ -421,7 +421,7 @@ def test_bad_linqs_files(linqs, name, text, message):
 @needs_data
 def test_the_webkb_subset():
     corpus = data_set("webkb").read("all")
-    wanted = data_set("webkb").parts["all"]
+    wanted = data_set("webkb").files["all"]
     assert wanted.differences(corpus) == []
     assert wanted.differences(replace(corpus, links=None)) == ["0 links, expected 3,486"]
     # published: 237, 148, 332, 82, 542; schools 280, 291, 315, 454; links 574, 574, 728, 1614

@@ -155,12 +155,12 @@ def test_an_archive_is_read_in_order(tmp_path):
 @needs_data
 def test_fields_begin_and_end_where_tokens_do(seminars):
     known, corpus = data_set("cmu-seminars"), seminars
-    assert known.parts["all"].differences(corpus) == []
+    assert known.files["all"].differences(corpus) == []
     counts = dict.fromkeys(FIELDS, 0)
     for _, _, kind in corpus.spans():
         counts[kind] += 1
     assert counts == {"speaker": 756, "location": 642, "stime": 982, "etime": 431}
-    path = f"{os.environ['SKIPCHAIN_DATA']}/{known.parts['all'].path}"
+    path = f"{os.environ['SKIPCHAIN_DATA']}/{known.files['all'].path}"
     ignored = re.compile(f"</?({'|'.join(IGNORED)})>")
     tagged = [
         match[2].strip()

@@ -8,17 +8,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skipchain.datasets.synthetic import recall, toy1, toy2, toy3
+from skipchain.datasets.synthetic import long_memory, toy1, toy2, toy3
 from skipchain.datasets.synthetic.blocks import MACHINE, STOP
-from skipchain.datasets.synthetic.long_memory import stored
-from skipchain.datasets.synthetic.memory import remembered
+from skipchain.datasets.synthetic.long_memory import long_memory_labels
+from skipchain.datasets.synthetic.memory import memory_labels
 
 
 def joined(labels):
     return ["".join(own) for own in labels]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3, recall])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory])
 def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     one, same, other = draw(3), draw(3), draw(4)
     assert one.train_y == same.train_y
@@ -29,7 +29,7 @@ def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     assert one.train_y != one.test_y[: len(one.train_y)]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3, recall])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory])
 def test_every_token_has_an_input_and_a_label(draw):
     problem = draw(0)
     for inputs, labels in ((problem.train_x, problem.train_y), (problem.test_x, problem.test_y)):
@@ -106,7 +106,7 @@ def test_toy3_has_the_shares_of_inputs_published():
     np.testing.assert_allclose(shares, [0.25, 0.25, 0.40, 0.10], atol=0.02)
     assert {len(own) for own in problem.train_y} == {50}
     for inputs, labels in zip(problem.train_x, problem.train_y, strict=True):
-        assert remembered(["ABRI"[k] for k in inputs.argmax(axis=1)]) == labels
+        assert memory_labels(["ABRI"[k] for k in inputs.argmax(axis=1)]) == labels
 
 
 def test_toy3_can_be_shorter():
@@ -114,9 +114,9 @@ def test_toy3_can_be_shorter():
 
 
 def test_recall_stores_a_label_and_keeps_it():
-    assert "".join(stored("1SR0")) == "1000"  # nothing stands five places before
-    assert "".join(stored("10110SRRRRRRRRSR")) == "1011011111111111"
-    problem = recall(0)
+    assert "".join(long_memory_labels("1SR0")) == "1000"  # nothing stands five places before
+    assert "".join(long_memory_labels("10110SRRRRRRRRSR")) == "1011011111111111"
+    problem = long_memory(0)
     inputs = np.concatenate(problem.train_x).argmax(axis=1)
     labels = np.concatenate(problem.train_y)
     assert (labels[inputs == 0] == "0").all()

@@ -12,12 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain import Corpus, MoPMEMM, SkipchainError
-from skipchain.edges import Dag, Ordering, Own, Relations, parse_orderings, parse_rules, same_word
+from skipchain.edges import (
+    Dag,
+    EdgeSet,
+    FunctionRule,
+    Ordering,
+    parse_orderings,
+    parse_rules,
+    same_word,
+)
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.kernels import mixture
-from skipchain.models.base.documents import check_documents
-from skipchain.models.graph.mixture import edges_of
+from skipchain.models.base.documents import check_linked_documents
+from skipchain.models.graph.mixture import mixture_edges
 
 WORDS = ["Ada", "ada", "Bo", "bo", "Cy", "x", "."]
 
@@ -94,7 +102,7 @@ def test_links_both_ways_or_one():
                                                             "links(outgoing)"))  # fmt: skip
     assert sorted(both.pairs(corpus).tolist()) == [[0, 1], [1, 2], [2, 0]]
     kinds = {
-        rule: {kind for k in range(3) for _, kind in Relations.of(corpus, [rule]).dag(Ordering())
+        rule: {kind for k in range(3) for _, kind in EdgeSet.of(corpus, [rule]).dag(Ordering())
                .of(k)}
         for rule in (both, incoming, outgoing)
     }  # fmt: skip
@@ -102,7 +110,7 @@ def test_links_both_ways_or_one():
     assert kinds[incoming] == {"incoming", "alone"}
     assert kinds[outgoing] == {"outgoing", "alone"}
     # 2 → 0: the parent, visited before, is the page that is linked
-    assert Relations.of(corpus, [both]).dag(Ordering()).of(2) == [(1, "incoming"), (0, "outgoing")]
+    assert EdgeSet.of(corpus, [both]).dag(Ordering()).of(2) == [(1, "incoming"), (0, "outgoing")]
 
 
 def test_siblings_are_linked_both_ways_round():
@@ -116,7 +124,7 @@ def test_siblings_are_linked_both_ways_round():
     few = parse_rules("siblings(most=2)")[0].pairs(corpus).tolist()
     assert sorted(few) == [[0, 2], [2, 0], [5, 6], [6, 5]]
     # one kind of edge, whichever of the two is visited first
-    relations = Relations.of(corpus, parse_rules("siblings"))
+    relations = EdgeSet.of(corpus, parse_rules("siblings"))
     assert relations.dag(Ordering()).of(2) == [(1, "siblings"), (0, "siblings")]
     assert relations.dag(Ordering("backward")).of(2) == [(3, "siblings")]
 
@@ -127,8 +135,8 @@ def test_siblings_learn_from_both_ways_round():
     links = [(h + s, h + t) for h in (0, 3, 6, 9) for s, t in ((0, 1), (0, 2))]
     corpus = Corpus.of(words, labels, documents=[6, 6], links=links)
     fitted = MoPMEMM("word", edges="siblings", orderings="random(4)", encoding=None).fit(corpus)
-    assert set(fitted.model_.conditionals) == {"siblings", "alone"}
-    table = fitted.model_.conditionals["siblings"].weights.transitions
+    assert set(fitted.model_.edge_models) == {"siblings", "alone"}
+    table = fitted.model_.edge_models["siblings"].weights.transitions
     names = fitted.model_.labels
     a, b = names.index("A"), names.index("B")
     assert table[a, a] > 0 >= table[a, b]
@@ -180,7 +188,7 @@ def test_rules_can_be_written_and_read_again(text):
     rules = parse_rules(text)
     again = parse_rules([str(rule) for rule in rules])
     assert list(map(str, again)) == list(map(str, rules))
-    assert [rule.kinds for rule in again] == [rule.kinds for rule in rules]
+    assert [rule.edge_types for rule in again] == [rule.edge_types for rule in rules]
     assert list(map(str, parse_rules(", ".join(map(str, rules))))) == list(map(str, rules))
 
 
@@ -262,7 +270,7 @@ def test_parts_stand_between_signs_outside_brackets():
 @settings(max_examples=60, deadline=None)
 @given(corpora(), st.sampled_from(["forward", "backward", "random"]), st.integers(0, 3))
 def test_orderings_visit_each_token_of_each_document_once(corpus, way, seed):
-    order = Ordering(way, seed).visit(corpus).tolist()
+    order = Ordering(way, seed).token_order(corpus).tolist()
     bounds = corpus.sentences[corpus.documents].tolist()
     for first, last in pairwise(bounds):
         assert sorted(order[first:last]) == list(range(first, last))
@@ -272,7 +280,7 @@ def test_orderings_visit_each_token_of_each_document_once(corpus, way, seed):
 @given(corpora(), st.sampled_from(["forward", "backward", "random"]))
 def test_parents_come_before_their_children(corpus, way):
     rules = parse_rules("previous, same_word(capitalised=false), same(suffix(1), recent=1)")
-    found = Relations.of(corpus, rules)
+    found = EdgeSet.of(corpus, rules)
     dag = found.dag(Ordering(way, 1))
     rank = np.argsort(dag.order)
     document = np.array([own[2] for own in places(corpus)], int)
@@ -281,9 +289,9 @@ def test_parents_come_before_their_children(corpus, way):
         for parent, _ in dag.of(k):
             assert parent < 0 or (rank[parent] < rank[k] and document[parent] == document[k])
     # every pair is there once, in one direction or the other
-    pairs = sum(len(relation.pairs) for relation in found.relations)
+    pairs = sum(len(relation.pairs) for relation in found.by_rule)
     assert (dag.parents >= 0).sum() == pairs
-    np.testing.assert_allclose(np.bincount(dag.children, dag.uniform()), 1.0)
+    np.testing.assert_allclose(np.bincount(dag.children, dag.uniform_weights()), 1.0)
 
 
 def test_a_random_order_depends_on_the_document_alone():
@@ -291,15 +299,15 @@ def test_a_random_order_depends_on_the_document_alone():
     corpus = Corpus.of(words, documents=[2, 6, 1])
     for seed in range(4):
         ordering = Ordering("random", seed)
-        whole = ordering.visit(corpus)[2:8] - 2
-        assert whole.tolist() == ordering.visit(corpus.document(1)).tolist()
-    assert len({tuple(Ordering("random", s).visit(corpus).tolist()) for s in range(9)}) > 3
+        whole = ordering.token_order(corpus)[2:8] - 2
+        assert whole.tolist() == ordering.token_order(corpus.document(1)).tolist()
+    assert len({tuple(Ordering("random", s).token_order(corpus).tolist()) for s in range(9)}) > 3
 
 
 def test_a_random_order_keeps_sentences_from_left_to_right():
     corpus = Corpus.of([["a", "b", "c"], ["d", "e"], ["f"]])
     for seed in range(5):
-        order = Ordering("random", seed).visit(corpus).tolist()
+        order = Ordering("random", seed).token_order(corpus).tolist()
         assert [k for k in order if k < 3] == [0, 1, 2]
         assert [k for k in order if 3 <= k < 5] == [3, 4]
 
@@ -364,7 +372,7 @@ def test_graphs_from_parents():
     assert dag.order.tolist() == [1, 2, 0]
     assert [dag.of(k) for k in range(3)] == [[(2, "a")], [(-1, "b")], [(1, "a"), (-1, "b")]]
     assert dag.rows.tolist() == [0, 0, 1, 1]
-    assert dag.uniform().tolist() == [1.0, 1.0, 0.5, 0.5]
+    assert dag.uniform_weights().tolist() == [1.0, 1.0, 0.5, 0.5]
 
 
 @pytest.mark.parametrize(
@@ -382,7 +390,7 @@ def test_mixing_weights_are_shares(weights, message):
     with pytest.raises(SkipchainError, match=message):
         dag.check_weights(np.array(weights))
     with pytest.raises(SkipchainError, match=message):
-        edges_of(dag, np.array(weights))
+        mixture_edges(dag, np.array(weights))
 
 
 @pytest.mark.parametrize(
@@ -401,7 +409,7 @@ def test_mixing_weights_are_shares(weights, message):
 def test_what_a_function_of_ones_own_gives_is_checked(pairs, message):
     corpus = Corpus.of([["a", "b", "c"], ["d"]], documents=[1, 1])
     with pytest.raises(SkipchainError, match=message):
-        Relations.of(corpus, parse_rules("previous, mine", {"mine": lambda corpus: pairs}))
+        EdgeSet.of(corpus, parse_rules("previous, mine", {"mine": lambda corpus: pairs}))
 
 
 def test_functions_of_ones_own():
@@ -411,13 +419,13 @@ def test_functions_of_ones_own():
         return ((k, k + 2) for k in range(1))
 
     by_name, itself = parse_rules("skip", {"skip": skip})[0], parse_rules([skip])[0]
-    for rule in (by_name, itself, Own("skip", lambda corpus: np.array([[0, 2]]))):
+    for rule in (by_name, itself, FunctionRule("skip", lambda corpus: np.array([[0, 2]]))):
         assert rule.pairs(corpus).tolist() == [[0, 2]]
-        assert rule.kinds == ("skip", "skip later")
-    assert Own("none", lambda corpus: []).pairs(corpus).shape == (0, 2)
-    assert Own("twice", lambda corpus: [(0, 2), (0, 2)]).pairs(corpus).tolist() == [[0, 2]]
+        assert rule.edge_types == ("skip", "skip later")
+    assert FunctionRule("none", lambda corpus: []).pairs(corpus).shape == (0, 2)
+    assert FunctionRule("twice", lambda corpus: [(0, 2), (0, 2)]).pairs(corpus).tolist() == [[0, 2]]
     # a pair may go from the later token to the earlier
-    back = Relations.of(corpus, [Own("back", lambda corpus: [(2, 0)])]).dag(Ordering())
+    back = EdgeSet.of(corpus, [FunctionRule("back", lambda corpus: [(2, 0)])]).dag(Ordering())
     assert back.of(2) == [(0, "back later")]
 
 
@@ -428,17 +436,17 @@ def test_sentences_and_endless_documents_are_warned_of():
     cut = Corpus.of([["a", "b"], ["c"]], documents=[1, 1])
     linking, chain = parse_rules("previous, same_word"), parse_rules("previous, alone")
     with pytest.warns(SkipchainWarning, match="every document is one sentence.*DOCSTART"):
-        check_documents(cut, linking)
+        check_linked_documents(cut, linking)
     whole = Corpus.of([["a"] * 30, ["b"], ["c"]], documents=[2, 1])
     with pytest.warns(SkipchainWarning, match="document 0 has 31 tokens.* training had 3: "):
-        check_documents(whole, linking, 3)
+        check_linked_documents(whole, linking, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_documents(cut, chain)
-        check_documents(whole, linking, 4)
-        check_documents(whole, linking)
-        check_documents(Corpus.of([["a"]]), linking, 1)
-        check_documents(Corpus.of([]), linking, 1)
+        check_linked_documents(cut, chain)
+        check_linked_documents(whole, linking, 4)
+        check_linked_documents(whole, linking)
+        check_linked_documents(Corpus.of([["a"]]), linking, 1)
+        check_linked_documents(Corpus.of([]), linking, 1)
 
 
 def test_estimators_and_models_warn():
@@ -471,17 +479,17 @@ def test_a_confident_parent_outvotes_the_local_model():
 
     def second(weights):
         dag.check_weights(np.array(weights))
-        edges = mixture.Edges(
-            dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, np.array(weights)
+        edges = mixture.MixtureEdges(
+            dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, np.array(weights)
         )
         psi, norms, out = np.empty((3, 2)), np.empty((3, 2)), np.empty((2, 2))
         mixture.exponentials(scores, psi)
         mixture.sweep(
-            0, 2, edges, np.array([0, -2]), scores, psi, mixture.tables_of(tables), norms, out
+            0, 2, edges, np.array([0, -2]), scores, psi, mixture.pair_tables(tables), norms, out
         )
         return out[1]
 
-    uniform = second(dag.uniform())
+    uniform = second(dag.uniform_weights())
     passed_on = 0.99 * 0.995 + 0.01 * 0.05
     assert uniform[org] == pytest.approx(0.5 * 0.04 + 0.5 * passed_on)
     assert uniform.argmax() == org

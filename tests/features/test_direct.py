@@ -15,14 +15,14 @@ from scipy import sparse
 from skipchain import CRF, MEMM, Perceptron
 from skipchain.errors import FeatureError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
-from skipchain.features.matrix import Rows, Sparse
+from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 
 QUICK = settings(max_examples=80, deadline=None)
 
 
 def tokens_of(names, rows):
     """The (name, weight) pairs of each token."""
-    index = rows.flat()
+    index = rows.expanded()
     values = index.values if len(index.values) else np.ones(len(index.indices))
     return [
         [(names[index.indices[k]], float(values[k])) for k in range(a, b)]
@@ -251,7 +251,7 @@ def messy(dense, dtype):
 
 
 def written_out(rows, width):
-    index = rows.flat()
+    index = rows.expanded()
     out = np.zeros((index.n_rows, width))
     for r in range(index.n_rows):
         part = slice(index.indptr[r], index.indptr[r + 1])
@@ -356,9 +356,9 @@ def test_a_width_that_the_model_does_not_have():
 
 
 def test_rows_refuse_weights_that_are_not_finite():
-    weights = Sparse(np.array([0, 0, 2]), np.array([0, 1], np.int32), np.array([1.0, np.nan]))
+    weights = CSRMatrix(np.array([0, 0, 2]), np.array([0, 1], np.int32), np.array([1.0, np.nan]))
     with pytest.raises(FeatureError, match="token 1: feature value nan is not finite"):
-        Rows(Sparse.empty(2), Sparse.empty(0), weights, 2, 2)
+        FeatureMatrix(CSRMatrix.empty(2), CSRMatrix.empty(0), weights, 2, 2)
 
 
 def test_forms_of_sequences_are_told_apart():

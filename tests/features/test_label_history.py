@@ -10,7 +10,7 @@ import pytest
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, load, save
 from skipchain.chains import decode as chains
-from skipchain.chains.scores import Recalled
+from skipchain.chains.scores import LabelHistoryWeights
 from skipchain.corpus.folds import document_folds
 from skipchain.corpus.schemes import convert
 from skipchain.datasets.harbour import harbour
@@ -21,7 +21,7 @@ from skipchain.errors import (
     SkipchainWarning,
     TemplateError,
 )
-from skipchain.features.label_history import WINDOW, Recall
+from skipchain.features.label_history import WINDOW, LabelHistory
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.chain.crossfit_history import FOLDS
@@ -30,7 +30,7 @@ from skipchain.models.chain.perceptron import Perceptron
 from skipchain.models.graph.mop import MoPMEMM
 from skipchain.parallel import Workers
 
-ATTACHED = Recall.attached
+ATTACHED = LabelHistory.append_features
 TEXT = "word[-1]\nshape\nsuffix(2)\nhistory(lower)"
 
 
@@ -53,11 +53,11 @@ def story(seed=0, tokens=120, documents=5):
 @pytest.mark.parametrize("scale", [1000, 3])
 def test_shares_are_those_of_the_definition(scale):
     corpus = story()
-    recall = Recall(Templates.parse("lower").templates[0].atoms[0].view, scale)
+    label_history = LabelHistory(Templates.parse("lower").templates[0].atoms[0].view, scale)
     keys = [word.lower() for word in corpus.words]
     documents = corpus.document_of(np.arange(corpus.n_tokens)).tolist()
     labels = np.random.default_rng(1).integers(0, 3, corpus.n_tokens).astype(np.int32)
-    found = recall.shares(labels, recall.earlier(corpus, {}), 3)
+    found = label_history.label_shares(labels, label_history.previous_occurrences(corpus, {}), 3)
     for t in range(corpus.n_tokens):
         expected = plain_shares(keys, documents, labels, t, 3, scale)
         np.testing.assert_allclose(found[t], expected, atol=1e-12)
@@ -66,31 +66,35 @@ def test_shares_are_those_of_the_definition(scale):
 
 def test_a_token_far_back_is_forgotten():
     corpus = Corpus.of([["a"], ["b"] * (WINDOW - 1), ["a"], ["b"], ["a"]])
-    recall = Recall.parse("history(word)", frozenset())
+    label_history = LabelHistory.parse("history(word)", frozenset())
     labels = np.zeros(corpus.n_tokens, np.int32)
-    found = recall.shares(labels, recall.earlier(corpus, {}), 1)[:, 0]
+    found = label_history.label_shares(labels, label_history.previous_occurrences(corpus, {}), 1)[
+        :, 0
+    ]
     assert found[WINDOW] == 1.0
     corpus = Corpus.of([["a"], ["b"] * WINDOW, ["a"]])
-    found = recall.shares(np.zeros(WINDOW + 2, np.int32), recall.earlier(corpus, {}), 1)[:, 0]
+    found = label_history.label_shares(
+        np.zeros(WINDOW + 2, np.int32), label_history.previous_occurrences(corpus, {}), 1
+    )[:, 0]
     assert found[WINDOW + 1] == 0.0
     assert found[WINDOW] == 1.0
 
 
 def test_a_view_that_has_nothing_is_like_no_other():
-    recall = Recall.parse("history(suffix(2))", frozenset({"suffix"}))
-    earlier = recall.earlier(Corpus.of([["a", "ab", "b", "cab"]]), {})
+    label_history = LabelHistory.parse("history(suffix(2))", frozenset({"suffix"}))
+    earlier = label_history.previous_occurrences(Corpus.of([["a", "ab", "b", "cab"]]), {})
     assert earlier.previous.tolist() == [-1, -1, -1, 1]
 
 
 def test_shares_become_features():
     corpus = story(3)
     _, rows = Vocabulary.fit(corpus, Templates.parse("word\nsuffix(1)"))
-    recall = Recall.parse("history(lower)", frozenset({"lower"}))
+    label_history = LabelHistory.parse("history(lower)", frozenset({"lower"}))
     labels = np.random.default_rng(1).integers(0, 3, corpus.n_tokens).astype(np.int32)
-    earlier = recall.earlier(corpus, {})
-    more = recall.attached(rows, labels, earlier, 3)
+    earlier = label_history.previous_occurrences(corpus, {})
+    more = label_history.append_features(rows, labels, earlier, 3)
     assert more.n_features == rows.n_features + 3
-    flat, shares = more.flat(), recall.shares(labels, earlier, 3)
+    flat, shares = more.expanded(), label_history.label_shares(labels, earlier, 3)
     for t in range(corpus.n_tokens):
         where = slice(flat.indptr[t], flat.indptr[t + 1])
         own = dict(zip(flat.indices[where].tolist(), flat.values[where].tolist(), strict=True))
@@ -106,9 +110,9 @@ def plain_beam(model, corpus, scores, width):
     """All hypotheses as lists of labels; what is recalled is counted afresh each time."""
     keys = [word.lower() for word in corpus.words]
     documents = corpus.document_of(np.arange(corpus.n_tokens)).tolist()
-    size, weights, recalled = len(model.labels), scores.weights, scores.recall.weights
+    size, weights, recalled = len(model.labels), scores.weights, scores.label_history.weights
     raw = scores.raw((0, len(corpus)))
-    limits = scores.limited(raw)
+    limits = scores.with_constraints(raw)
     path = []
     for first, last in zip(corpus.sentences[:-1].tolist(), corpus.sentences[1:], strict=True):
         kept = [((), 0.0)]
@@ -122,7 +126,7 @@ def plain_beam(model, corpus, scores, width):
                     row += raw.edge[at, own[-1]]
                     ruled |= limits.edge[at, own[-1]] == -np.inf
                     if weights.order == 2:
-                        row += weights.second[own[-2] if len(own) > 1 else size, own[-1]]
+                        row += weights.triples[own[-2] if len(own) > 1 else size, own[-1]]
                 row += plain_shares(keys, documents, [*path, *own], t, size) @ recalled
                 row -= np.logaddexp.reduce(row)
                 grown += [((*own, j), score + row[j]) for j in range(size) if not ruled[j]]
@@ -149,9 +153,11 @@ def test_search_finds_what_the_plain_one_finds(fitted, order, width):
     rng = np.random.default_rng(width)
     with Workers(2) as workers:
         scores = model.scores(corpus, workers)
-        drawn = rng.normal(0.0, 2.0, model.recalled.shape)
-        for weights in (model.recalled, drawn):
-            own = replace(scores, recall=Recalled(scores.recall.decay, weights))
+        drawn = rng.normal(0.0, 2.0, model.history_weights.shape)
+        for weights in (model.history_weights, drawn):
+            own = replace(
+                scores, label_history=LabelHistoryWeights(scores.label_history.decay, weights)
+            )
             found = chains.beam(own, width, workers)
             assert found.tolist() == plain_beam(model, corpus, own, width)
             if width == 1:
@@ -181,9 +187,12 @@ def test_nothing_recalled_is_the_plain_model(fitted):
     with Workers(2) as workers:
         scores = model.scores(test, workers)
         silent = replace(
-            scores, recall=Recalled(scores.recall.decay, np.zeros_like(model.recalled))
+            scores,
+            label_history=LabelHistoryWeights(
+                scores.label_history.decay, np.zeros_like(model.history_weights)
+            ),
         )
-        without = replace(scores, recall=None)
+        without = replace(scores, label_history=None)
         np.testing.assert_array_equal(
             chains.greedy(silent, workers), chains.greedy(without, workers)
         )
@@ -221,7 +230,7 @@ def test_a_name_is_what_it_was_before(kind):
     assert without < 0.9
     assert told.score(test) == 1.0
     names = told.classes_
-    recalled = told.model_.recalled
+    recalled = told.model_.history_weights
     assert recalled[names.index("S-PER"), names.index("S-PER")] > 0.3
     assert recalled[names.index("S-PER"), names.index("S-LOC")] < -0.1
 
@@ -229,7 +238,7 @@ def test_a_name_is_what_it_was_before(kind):
 def test_what_is_recalled_in_training_was_predicted_by_others(monkeypatch):
     train = mentions(0, 20)
     seen = []
-    monkeypatch.setattr(Recall, "attached", lambda self, rows, labels, earlier, size: (
+    monkeypatch.setattr(LabelHistory, "append_features", lambda self, rows, labels, earlier, size: (
         seen.append(labels), ATTACHED(self, rows, labels, earlier, size))[1])  # fmt: skip
     memm = MEMM("word[-1]\nlower\nhistory(lower)", epochs=5, seed=3).fit(train)
     fold = document_folds(train, FOLDS, seed=3)
@@ -277,8 +286,8 @@ def test_it_is_kept_in_the_model_file(tmp_path, fitted):
     model = fitted[2].model_
     save(model, tmp_path / "m.skip")
     loaded = load(tmp_path / "m.skip").model
-    assert str(loaded.recall) == "history(lower)"
-    np.testing.assert_array_equal(loaded.recalled, model.recalled)
+    assert str(loaded.label_history) == "history(lower)"
+    np.testing.assert_array_equal(loaded.history_weights, model.history_weights)
     assert (
         Tagger(loaded).predict(corpus).corpus.labels == Tagger(model).predict(corpus).corpus.labels
     )
@@ -287,8 +296,8 @@ def test_it_is_kept_in_the_model_file(tmp_path, fitted):
 @pytest.mark.parametrize("broken", [np.zeros((2, 2)), np.nan])
 def test_a_damaged_file_is_refused(tmp_path, fitted, broken):
     model = fitted[1].model_
-    wrong = np.full_like(model.recalled, np.nan) if broken is np.nan else broken
-    save(replace(model, recalled=wrong), tmp_path / "m.skip")
+    wrong = np.full_like(model.history_weights, np.nan) if broken is np.nan else broken
+    save(replace(model, history_weights=wrong), tmp_path / "m.skip")
     with pytest.raises(ModelFileError, match="the weights of the history are"):
         load(tmp_path / "m.skip")
 
@@ -302,15 +311,15 @@ def test_the_line_is_read_and_written():
     assert (
         Templates.parse("history( word , 1000 )  # as before\nword").text == "word\nhistory(word)"
     )
-    assert Templates.parse("word\nhistory(prefix(lower, 4))").recall.scale == 1000
+    assert Templates.parse("word\nhistory(prefix(lower, 4))").label_history.scale == 1000
     assert Templates.parse("word\nhistory(lemma?)").columns == {"word", "lemma"}
-    assert Templates.parse("word").recall is None
+    assert Templates.parse("word").label_history is None
     assert str(Templates.parse("history\nword").templates[0]) == "history"  # a column
     corpus = Corpus.of([["a"]])
-    assert Templates.parse("word\nhistory(lemma?)").for_corpus(corpus).recall is None
+    assert Templates.parse("word\nhistory(lemma?)").for_corpus(corpus).label_history is None
     kept = Templates.parse("word\nhistory(lower)").for_corpus(corpus)
     assert kept.text == "word\nhistory(lower)"
-    assert kept.dependent().recall == kept.recall
+    assert kept.dependent().label_history == kept.label_history
 
 
 @pytest.mark.parametrize(
@@ -362,7 +371,7 @@ def test_what_a_search_cannot_tell(fitted):
     from skipchain.models.document.model import FactoredModel
 
     with pytest.raises(SkipchainError, match="factors need"):
-        FactoredModel.around(memm.model_, [])
+        FactoredModel.from_chain(memm.model_, [])
 
 
 def test_settings_that_do_not_go_with_it():

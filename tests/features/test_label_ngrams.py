@@ -13,9 +13,9 @@ from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.errors import ModelFileError, ParameterError
-from skipchain.features.label_ngrams import Histories
+from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
@@ -31,14 +31,14 @@ def code_of(history, labels):
     return code
 
 
-def context_scores(histories, before, labels):
+def context_scores(label_ngrams, before, labels):
     """What the histories before a position add to each label."""
     found = np.zeros(labels)
     whole = [labels, *before]  # the place before the chain counts as a label
-    for size in range(3, histories.order + 1):
+    for size in range(3, label_ngrams.order + 1):
         code = code_of(whole[-size:], labels)
-        if len(whole) >= size and code in histories.contexts.tolist():
-            found += histories.weights[histories.contexts.tolist().index(code)]
+        if len(whole) >= size and code in label_ngrams.ngrams.tolist():
+            found += label_ngrams.weights[label_ngrams.ngrams.tolist().index(code)]
     return found
 
 
@@ -46,8 +46,8 @@ def test_histories_are_found_as_written():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 3, 30).astype(np.int32)
     offsets = np.array([0, 12, 12, 13, 30])
-    found = Histories.fit(labels, offsets, 3, 5)
-    numbers = found.numbers(labels, offsets)
+    found = LabelNgrams.fit(labels, offsets, 3, 5)
+    numbers = found.context_indices(labels, offsets)
     wanted = set()
     for first, last in itertools.pairwise(offsets.tolist()):
         for t in range(first, last):
@@ -58,9 +58,9 @@ def test_histories_are_found_as_written():
                     assert number == -1
                     continue
                 code = code_of(whole[-size:], 3)
-                assert found.contexts[number] == code
+                assert found.ngrams[number] == code
                 wanted.add(code)
-    assert found.contexts.tolist() == sorted(wanted)
+    assert found.ngrams.tolist() == sorted(wanted)
 
 
 @pytest.mark.parametrize("templates", ["word", "word\nlower", "word\nlabel[-1] & word"])
@@ -68,11 +68,11 @@ def test_attached_histories_are_the_last_features(templates):
     corpus = Corpus.of([["a", "b", "a", "b"], ["b"]])
     _, rows = Vocabulary.fit(corpus, Templates.parse(templates))
     labels = np.array([0, 1, 0, 1, 1], np.int32)
-    found = Histories.fit(labels, corpus.sentences, 2, 4)
-    more = found.attached(rows, labels, corpus.sentences)
-    assert more.n_features == rows.n_features + len(found.contexts)
-    old, new = rows.flat(), more.flat()
-    numbers = found.numbers(labels, corpus.sentences)
+    found = LabelNgrams.fit(labels, corpus.sentences, 2, 4)
+    more = found.append_features(rows, labels, corpus.sentences)
+    assert more.n_features == rows.n_features + len(found.ngrams)
+    old, new = rows.expanded(), more.expanded()
+    numbers = found.context_indices(labels, corpus.sentences)
     for t in range(5):
         own = old.indices[old.indptr[t] : old.indptr[t + 1]].tolist()
         extra = [rows.n_features + k for k in numbers[t].tolist() if k >= 0]
@@ -89,8 +89,8 @@ def problem(seed, length, labels, order, *, forbidden=0.0, limited=0.0):
     size = (rows.n_features, rows.n_edge_features, labels, 2)
     vector = rng.normal(size=len(Weights.zeros(*size).vector))
     drawn = rng.integers(0, labels, 60).astype(np.int32)
-    histories = Histories.fit(drawn, np.array([0, 20, 60]), labels, order)
-    histories = replace(histories, weights=rng.normal(0, 2, histories.weights.shape))
+    label_ngrams = LabelNgrams.fit(drawn, np.array([0, 20, 60]), labels, order)
+    label_ngrams = replace(label_ngrams, weights=rng.normal(0, 2, label_ngrams.weights.shape))
     constraints = candidates = None
     if forbidden:
         pairs = rng.random((labels, labels)) >= forbidden
@@ -101,8 +101,8 @@ def problem(seed, length, labels, order, *, forbidden=0.0, limited=0.0):
         candidates[:, 0] = True
     data = Dataset(rows, corpus.sentences, candidates=candidates)
     with Workers(1) as workers:
-        return Scores.of(
-            data, Weights.views(vector, *size), workers, constraints, None, True, histories
+        return ChainScores.of(
+            data, Weights.views(vector, *size), workers, constraints, None, True, label_ngrams
         )
 
 
@@ -111,8 +111,8 @@ class Plain:
 
     def __init__(self, scores):
         self.raw = scores.raw((0, 1))
-        self.limits = scores.limited(self.raw)
-        self.second, self.histories = scores.weights.second, scores.histories
+        self.limits = scores.with_constraints(self.raw)
+        self.triples, self.label_ngrams = scores.weights.triples, scores.label_ngrams
         self.labels = scores.weights.n_labels
 
     def log_probabilities(self, before):
@@ -122,9 +122,9 @@ class Plain:
         ruled = self.limits.node[t] == -np.inf
         if before:
             earlier = before[-2] if t > 1 else self.labels
-            row += self.raw.edge[t, before[-1]] + self.second[earlier, before[-1]]
+            row += self.raw.edge[t, before[-1]] + self.triples[earlier, before[-1]]
             ruled |= self.limits.edge[t, before[-1]] == -np.inf
-        row += context_scores(self.histories, before, self.labels)
+        row += context_scores(self.label_ngrams, before, self.labels)
         row -= np.logaddexp.reduce(row)
         return np.where(ruled, -np.inf, row)
 
@@ -171,11 +171,11 @@ def test_a_wide_beam_finds_the_best_of_all(forbidden):
 
 def test_without_weights_of_histories_it_is_the_chain_of_order_2():
     scores = problem(1, 8, 3, 5)
-    scores.histories.weights[:] = 0.0
+    scores.label_ngrams.weights[:] = 0.0
     with Workers(1) as workers:
         found = chains.beam(scores, 1000, workers)
         np.testing.assert_array_equal(
-            found, chains.viterbi(replace(scores, histories=None), workers)
+            found, chains.viterbi(replace(scores, label_ngrams=None), workers)
         )
 
 
@@ -209,7 +209,7 @@ def test_order_3_learns_what_order_2_cannot(optimiser):
 def test_the_loss_is_that_of_the_model():
     train = parity(6)
     model = MEMM("word", order=4, optimiser="lbfgs", l2=0.1).fit(train).model_
-    penalty = 0.1 * sum(float((part**2).sum()) for part in model.joined.parts)
+    penalty = 0.1 * sum(float((part**2).sum()) for part in model.all_weights.tables)
     with Workers(1) as workers:
         loss = 0.0
         for sentence in range(len(train)):
@@ -229,7 +229,9 @@ def test_files_warm_starts_and_further_data(tmp_path):
     save(model, tmp_path / "m.skip")
     loaded = load(tmp_path / "m.skip")
     assert loaded.model.order == 4
-    np.testing.assert_array_equal(loaded.model.histories.weights, model.model_.histories.weights)
+    np.testing.assert_array_equal(
+        loaded.model.label_ngrams.weights, model.model_.label_ngrams.weights
+    )
     assert loaded.label(test) == model.predict(test)
     assert MEMM("word", order=4, **PLAIN).fit(train, start=model).score(test) == 1.0
     steps = MEMM("word", order=3, l2=0.01, dropout=0.0, unit_dropout=0.0, rate=0.5)
@@ -303,11 +305,11 @@ def test_partial_labels_and_too_many_labels_are_refused():
 
 def test_damaged_histories_are_named(tmp_path):
     model = MEMM("word", order=3, **PLAIN).fit(parity(5)).model_
-    turned = replace(model.histories, contexts=model.histories.contexts[::-1].copy())
-    save(replace(model, histories=turned), tmp_path / "a.skip")
+    turned = replace(model.label_ngrams, ngrams=model.label_ngrams.ngrams[::-1].copy())
+    save(replace(model, label_ngrams=turned), tmp_path / "a.skip")
     with pytest.raises(ModelFileError, match="histories are not sorted"):
         load(tmp_path / "a.skip")
-    broken = replace(model.histories, weights=np.full_like(model.histories.weights, np.nan))
-    save(replace(model, histories=broken), tmp_path / "b.skip")
+    broken = replace(model.label_ngrams, weights=np.full_like(model.label_ngrams.weights, np.nan))
+    save(replace(model, label_ngrams=broken), tmp_path / "b.skip")
     with pytest.raises(ModelFileError, match="not all finite"):
         load(tmp_path / "b.skip")

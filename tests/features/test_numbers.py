@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Perceptron, Templates, load, save
 from skipchain.errors import FeatureError, TemplateError
-from skipchain.features.numbers import NotANumber, Scale, read_numbers
+from skipchain.features.numbers import NotANumber, Scale, parse_numbers
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile import load_model, read_arrays
 
@@ -44,7 +44,7 @@ def column(corpus, name):
 def entries(vocabulary, rows, transition=False):
     """Per token, its features' names and values."""
     names = vocabulary.names(transition=transition)
-    index = rows.edges if transition else rows.flat()
+    index = rows.edges if transition else rows.expanded()
     values = index.values if len(index.values) else np.ones(len(index.indices))
     bounds = index.indptr
     return [
@@ -73,8 +73,8 @@ def test_numbers_are_values_beside_strings():
         {"word=d": 1.0, "shape=x": 1.0},
         {"word=e": 1.0, "shape=x": 1.0, a: 10.0},
     ]
-    assert rows.units.n_rows > 0  # strings of one column still share units
-    assert rows.n_active == len(rows.flat().indices) == 19
+    assert rows.bundles.n_rows > 0  # strings of one column still share units
+    assert rows.n_active == len(rows.expanded().indices) == 19
 
 
 def test_numbers_go_with_label_pairs():
@@ -112,7 +112,7 @@ def test_a_number_that_never_changes_tells_nothing(numbers):
 
 def test_huge_and_tiny_numbers_keep_a_scale():
     for factor in (1e300, 1e-300):
-        scale = Scale.standard(np.array([[1.0], [3.0]]) * factor, np.array([1, 1]))
+        scale = Scale.fit(np.array([[1.0], [3.0]]) * factor, np.array([1, 1]))
         np.testing.assert_allclose(scale.apply(np.array([[1.0], [3.0]]) * factor), [[-1], [1]])
 
 
@@ -183,8 +183,8 @@ def test_templates_dicts_and_matrices_have_one_optimum(kind):
     by_template = kind("word\nvalue(heat)\nvector(vec, raw)", **EXACT).fit(train)
     by_dict = kind(**EXACT).fit(dicts(train), labels)
     by_matrix = kind(**EXACT).fit(matrices(train), labels)
-    assert by_template.minimum_.loss == pytest.approx(by_dict.minimum_.loss, rel=1e-9)
-    assert by_template.minimum_.loss == pytest.approx(by_matrix.minimum_.loss, rel=1e-9)
+    assert by_template.result_.loss == pytest.approx(by_dict.result_.loss, rel=1e-9)
+    assert by_template.result_.loss == pytest.approx(by_matrix.result_.loss, rel=1e-9)
     wanted = marginals(by_template, test)
     np.testing.assert_allclose(marginals(by_dict, dicts(test)), wanted, atol=1e-5)
     np.testing.assert_allclose(marginals(by_matrix, matrices(test)), wanted, atol=1e-5)
@@ -316,11 +316,11 @@ NUMBER = st.one_of(
 @given(st.lists(st.lists(NUMBER, min_size=2, max_size=2), min_size=1), st.sampled_from(" ,"))
 def test_numbers_are_read_to_the_last_bit(rows, between):
     cells = [between.join(own) for own in rows]
-    found, present = read_numbers(cells, several=True)
+    found, present = parse_numbers(cells, several=True)
     wanted = [[float(x) for x in own] for own in rows]
     np.testing.assert_array_equal(found.view(np.int64), np.array(wanted).view(np.int64))
     assert present.all()
-    single, _ = read_numbers([own[0] for own in rows], several=False)
+    single, _ = parse_numbers([own[0] for own in rows], several=False)
     np.testing.assert_array_equal(single[:, 0], found[:, 0])
 
 
@@ -342,9 +342,9 @@ def test_any_cell_is_read_as_python_reads_it(cells, several):
         bad = True
     if bad:
         with pytest.raises(NotANumber):
-            read_numbers(cells, several=several)
+            parse_numbers(cells, several=several)
         return
-    found, present = read_numbers(cells, several=several)
+    found, present = parse_numbers(cells, several=several)
     assert present.tolist() == [own is not None for own in wanted]
     for row, own in zip(found.tolist(), wanted, strict=True):
         assert row == (own if own is not None else [0.0] * found.shape[1])

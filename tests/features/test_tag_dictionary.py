@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, HMM, MEMM, Corpus, MaxEnt, Perceptron, Tagger, load, save
-from skipchain.chains.allowed import with_paths
+from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.chains.online import StochasticLikelihood
@@ -67,7 +67,7 @@ def test_an_empty_dictionary_leaves_everything():
 
 def test_a_dictionary_widens_without_new_words():
     found = TagDictionary.fit(Column.encode(["a", "a"]), eye([0, 0], 3), 2)
-    wider = found.widened(Column.encode(["b", "a"]), eye([1, 2], 3))
+    wider = found.extended(Column.encode(["b", "a"]), eye([1, 2], 3))
     assert wider.candidates(Column.encode(["a", "b"])).tolist() == [[1, 0, 1], [1, 1, 1]]
     assert found.candidates(Column.encode(["a"])).tolist() == [[1, 0, 0]]
 
@@ -75,7 +75,7 @@ def test_a_dictionary_widens_without_new_words():
 def test_a_dictionary_gives_way_in_chains_that_it_leaves_no_path():
     rules = Constraints(np.array([[True, False], [True, True]]), np.ones(2, bool), np.ones(2, bool))
     candidates = eye([0, 1, 1, 0], 2)  # 0 → 1 is forbidden
-    found = with_paths(candidates, None, np.array([0, 2, 4]), rules)
+    found = relax_candidates(candidates, None, np.array([0, 2, 4]), rules)
     assert found.tolist() == [[1, 1], [1, 1], [0, 1], [1, 0]]
 
 
@@ -130,8 +130,8 @@ def problem(seed, *, labels=3, partial=False, templates="word"):
 
 def enumerated_loss(data, weights, local):
     """−log p(what is known), over the labellings that the candidates leave, written out plainly."""
-    state, transitions, start, end, _, second = weights.parts
-    flat = data.rows.flat()
+    state, transitions, start, end, _, second = weights.tables
+    flat = data.rows.expanded()
     loss = 0.0
     for first, last in itertools.pairwise(data.offsets.tolist()):
         node = np.array(
@@ -189,7 +189,7 @@ def test_the_loss_is_over_what_the_dictionary_leaves(local, order, partial):
                 slope = (loss(vector + step)[0] - loss(vector - step)[0]) / 2e-5
                 assert gradient[k] == pytest.approx(slope, abs=1e-5)
         stochastic = StochasticLikelihood(
-            data, 3, order=order, local=local, first=scorer.weights(vector)
+            data, 3, order=order, local=local, initial_weights=scorer.weights(vector)
         )
         if not (local and partial):
             assert stochastic.epoch(0.0) == pytest.approx(wanted, rel=1e-5)
@@ -299,11 +299,13 @@ def test_a_stochastic_step_of_order_2_is_one_down_the_gradient(local, adaptive):
         vector = rng.normal(size=scorer.size)
         _, slope = ConditionalLikelihood(data, scorer, workers, local=local)(vector)
         first = scorer.weights(vector)
-    learner = StochasticLikelihood(data, 6, order=2, local=local, adaptive=adaptive, first=first)
+    learner = StochasticLikelihood(
+        data, 6, order=2, local=local, adaptive=adaptive, initial_weights=first
+    )
     learner.epoch(0.1)
     step = slope / (np.abs(slope) + 1e-8) if adaptive else slope
     moved = np.abs(slope) > 1e-5
-    assert 0 < np.count_nonzero(slope[-first.second.size :]) < first.second.size / 2
+    assert 0 < np.count_nonzero(slope[-first.triples.size :]) < first.triples.size / 2
     if adaptive:  # a feature of two tokens moves twice, triples move once a chain
-        moved[: -first.second.size] = False
+        moved[: -first.triples.size] = False
     np.testing.assert_allclose(learner.vector()[moved], (vector - 0.1 * step)[moved], atol=1e-4)

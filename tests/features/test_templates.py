@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import TemplateError
-from skipchain.features.crfpp import is_pattern_text, parse_patterns, python_expression
-from skipchain.features.presets import SETS
+from skipchain.features.crfpp import is_crfpp_text, parse_crfpp, wapiti_to_python_regex
+from skipchain.features.presets import PRESETS
 from skipchain.features.template import Atom, Template, View, parse_template, parse_templates
 from skipchain.features.templates import VIEW_NAMES, Templates
-from skipchain.features.views import FUNCTIONS
+from skipchain.features.views import BUILTIN_VIEWS
 from skipchain.features.vocabulary import Vocabulary
 
 QUICK = settings(max_examples=150, deadline=None)
@@ -66,7 +66,7 @@ def function_of(source):
 
 
 VIEWS = st.recursive(COLUMNS, function_of, max_leaves=4)
-SEVERAL = st.builds(
+MULTI_VALUED = st.builds(
     lambda view, end: View(view.column, end[0], view, end[1:]),
     VIEWS,
     st.sampled_from([("ngrams",), ("ngrams", 1, 1), ("ngrams", 2, 5), ("words",), ("words", 3)]),
@@ -76,7 +76,7 @@ OFFSETS = st.tuples(st.integers(-20, 20), st.sampled_from([1, 1, 2, 5])).map(
 )
 TEMPLATES = st.builds(
     Template,
-    st.lists(st.builds(Atom, st.one_of(VIEWS, SEVERAL), OFFSETS), min_size=1, max_size=4).map(
+    st.lists(st.builds(Atom, st.one_of(VIEWS, MULTI_VALUED), OFFSETS), min_size=1, max_size=4).map(
         tuple
     ),
     st.booleans(),
@@ -94,7 +94,7 @@ def test_a_printed_template_is_read_as_the_same(template):
 def test_printed_templates_are_read_as_the_same(templates):
     whole = Templates(tuple(dict.fromkeys(templates)), OWN)
     assert Templates.parse(whole.text, OWN) == whole
-    if whole.text not in SETS:
+    if whole.text not in PRESETS:
         assert Templates.of(whole.text, OWN) == whole
     assert Templates.of(whole) is whole
 
@@ -281,7 +281,7 @@ def test_what_cannot_be_read_is_said(text, message):
 
 
 def test_of_tells_the_standard_sets_where_text_is_no_template():
-    with pytest.raises(TemplateError, match=rf"\(standard sets: {', '.join(SETS)}\)$"):
+    with pytest.raises(TemplateError, match=rf"\(standard sets: {', '.join(PRESETS)}\)$"):
         Templates.of("nerd-set")
 
 
@@ -348,7 +348,7 @@ def test_files_that_cannot_be_read(tmp_path):
 def test_a_path_is_a_file_even_with_the_name_of_a_set(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ner").write_text("word", encoding="utf-8")
-    assert Templates.of("ner").text == Templates.parse(SETS["ner"]).text
+    assert Templates.of("ner").text == Templates.parse(PRESETS["ner"]).text
     assert Templates.of((tmp_path / "ner").relative_to(tmp_path)).text == "word"
 
 
@@ -357,7 +357,7 @@ def test_long_template_text_is_no_file_name():
     assert Templates.of(text).text == text.replace("word[0]", "word")
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", PRESETS)
 def test_standard_sets_work(name):
     templates = Templates.of(name)
     assert Templates.parse(templates.text) == templates
@@ -371,7 +371,7 @@ def test_standard_sets_work(name):
         assert any(name.startswith("pos") for name in vocabulary.names())
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", PRESETS)
 def test_standard_sets_without_parts_of_speech(name):
     words = Corpus({"word": CORPUS.words}, CORPUS.sentences, CORPUS.documents)
     needs = {"chunk": ("pos[-2]", "pos"), "seminars-lines": ("place", "place")}.get(name)
@@ -386,7 +386,7 @@ def test_standard_sets_without_parts_of_speech(name):
 
 
 def test_every_built_in_view_takes_a_list_of_nothing():
-    for function, kinds in FUNCTIONS.values():
+    for function, kinds in BUILTIN_VIEWS.values():
         assert list(function([], *({int: 1, str: "x"}[kind] for kind in kinds))) == []
 
 
@@ -473,10 +473,10 @@ label[-1] & match("^[A-Z]*?\\Z")"""
     ],
 )
 def test_pattern_files(text, wanted):
-    assert is_pattern_text(text)
+    assert is_crfpp_text(text)
     templates = Templates.of(text, columns=("word", "pos"))
     assert templates.text == wanted
-    assert templates.templates == parse_patterns(text, ["word", "pos"])
+    assert templates.templates == parse_crfpp(text, ["word", "pos"])
     assert Templates.parse(templates.text) == templates
     vocabulary, _ = Vocabulary.fit(CORPUS, templates)
     assert vocabulary.encode(CORPUS).unknown == 0
@@ -490,7 +490,7 @@ def test_pattern_files(text, wanted):
     ],
 )  # fmt: skip
 def test_templates_are_not_taken_for_patterns(text):
-    assert not is_pattern_text(text)
+    assert not is_crfpp_text(text)
 
 
 @pytest.mark.parametrize(
@@ -515,7 +515,7 @@ def test_templates_are_not_taken_for_patterns(text):
     ],
 )
 def test_patterns_that_cannot_be_read(text, message):
-    assert is_pattern_text(text)
+    assert is_crfpp_text(text)
     with pytest.raises(TemplateError, match=re.escape(message)):
         Templates.of(text, columns=("word", "pos"))
 
@@ -536,13 +536,13 @@ def test_patterns_that_cannot_be_read(text, message):
     ],
 )  # fmt: skip
 def test_wapitis_expressions(pattern, yes, no):
-    find = re.compile(python_expression(pattern)).search
+    find = re.compile(wapiti_to_python_regex(pattern)).search
     assert find(yes)
     assert no is None or not find(no)
 
 
 def test_wapitis_star_takes_as_little_as_it_can():
-    (template,) = parse_patterns('U:%m[0,0,"o.*l"]', ["word"])
+    (template,) = parse_crfpp('U:%m[0,0,"o.*l"]', ["word"])
     words = Corpus.of([["Lovelaceoloo"], ["xoxlxl"]])
     vocabulary, _ = Vocabulary.fit(words, Templates((template,)))
     assert vocabulary.names() == ['find("o.*?l")=ovel', 'find("o.*?l")=oxl']

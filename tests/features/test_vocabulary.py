@@ -159,7 +159,7 @@ def keys_of(vocabulary, transition):
 def encoded(vocabulary, rows, transition):
     """The features of each token, as pairs."""
     keys = keys_of(vocabulary, transition)
-    index = rows.edges if transition else rows.flat()
+    index = rows.edges if transition else rows.expanded()
     assert len(keys) == (rows.n_edge_features if transition else rows.n_features)
     assert len(keys) == (vocabulary.n_edge_features if transition else vocabulary.n_features)
     assert len(set(keys)) == len(keys)
@@ -207,12 +207,12 @@ TOKENS = st.fixed_dictionaries({"word": WORDS, "pos": st.sampled_from(["N", "V",
 SENTENCES = st.lists(st.lists(TOKENS, max_size=5), max_size=4)
 
 
-FUNCTIONS = [
+BUILTIN_VIEWS = [
     ("lower",), ("shape",), ("shortshape",), ("digits",), ("maybe",),
     ("prefix", 1), ("prefix", 2), ("suffix", 1), ("suffix", 2),
     ("match", "[a-z]+"), ("match", "1"), ("find", "[a-z]+"), ("find", "x*"),
 ]  # fmt: skip
-SEVERAL = [
+MULTI_VALUED = [
     ("ngrams",), ("ngrams", 2, 3), ("ngrams", 1, 1), ("ngrams", 1, 10**30),
     ("several",), ("unordered",), ("unordered", 7, "x"), ("sometimes",),
     ("words",), ("words", 2), ("words", 10**30),
@@ -223,8 +223,8 @@ SEVERAL = [
 def views(draw):
     """A column under up to two functions of one value, perhaps with one of several on top."""
     view = View(draw(st.sampled_from(["word", "word", "pos"])))
-    functions = draw(st.lists(st.sampled_from(FUNCTIONS), max_size=2))
-    functions += draw(st.lists(st.sampled_from(SEVERAL), max_size=1))
+    functions = draw(st.lists(st.sampled_from(BUILTIN_VIEWS), max_size=2))
+    functions += draw(st.lists(st.sampled_from(MULTI_VALUED), max_size=1))
     for name, *arguments in functions:
         view = View(view.column, name, view, tuple(arguments))
     return view
@@ -378,7 +378,7 @@ def test_units_are_written_out_whatever_the_grouping():
     rows = pruned.encode(corpus_of(sentences))
     agrees(pruned, rows, sentences)
     units = rows.tokens.indices[rows.tokens.indices >= rows.n_features] - rows.n_features
-    assert (np.diff(rows.units.indptr)[units] > 0).all()  # a unit of nothing is not referred to
+    assert (np.diff(rows.bundles.indptr)[units] > 0).all()  # a unit of nothing is not referred to
 
 
 def test_boundaries_have_names_of_their_own():
@@ -393,7 +393,7 @@ def test_boundaries_have_names_of_their_own():
         r"word=\</s>",
     ]
     names = vocabulary.names()
-    tokens = np.split([names[f] for f in rows.flat().indices], rows.flat().indptr[1:-1])
+    tokens = np.split([names[f] for f in rows.expanded().indices], rows.expanded().indptr[1:-1])
     assert [sorted(token) for token in tokens] == [
         sorted([names[0], names[2], names[3]]),
         sorted([names[1], names[2], names[4]]),
@@ -410,7 +410,7 @@ def test_signs_in_words_do_not_mix_features_up(one, other):
     vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word & word[1]"))
     assert vocabulary.n_features == 4
     assert len(set(vocabulary.names())) == 4
-    assert sorted(rows.flat().indices.tolist()) == [0, 1, 2, 3]
+    assert sorted(rows.expanded().indices.tolist()) == [0, 1, 2, 3]
 
 
 def test_a_cut_off_boundary_counts_as_unknown():
@@ -448,10 +448,10 @@ def test_very_long_tokens():
     assert f"word={long}" in names
     assert "ngrams(1, 4)=baba" in names
     assert sum(name.startswith("ngrams(10000, 10001)=") for name in names) == 10
-    assert rows.n_active == len(rows.flat().indices)
+    assert rows.n_active == len(rows.expanded().indices)
     again = vocabulary.encode(corpus_of(sentences))
     assert again.unknown == 0
-    np.testing.assert_array_equal(again.flat().indices, rows.flat().indices)
+    np.testing.assert_array_equal(again.expanded().indices, rows.expanded().indices)
 
 
 def test_a_very_long_sentence():

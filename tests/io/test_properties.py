@@ -26,7 +26,7 @@ from skipchain.io.html import format_html
 from skipchain.io.inline import format_inline, parse_inline
 from skipchain.io.jsonl import format_jsonl, parse_jsonl
 from skipchain.io.opennlp import format_opennlp, parse_opennlp
-from skipchain.io.slices import PADDING, encode_slices, plain
+from skipchain.io.slices import PADDING, encode_slices, encode_slices_plain
 from skipchain.io.standoff import Passage, corpus_of
 from skipchain.io.text import format_plain, parse_plain
 
@@ -289,7 +289,7 @@ def test_slices(words):
     data = b"".join(parts) + PADDING
     fast = encode_slices(data, starts, ends)
     assert fast.tolist() == words
-    assert fast.values == plain(data, starts, ends).values
+    assert fast.values == encode_slices_plain(data, starts, ends).values
 
 
 # Bad input gives our errors ----------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain.kernels import intern
-from skipchain.kernels.gather import compress, gather, transpose, write_out
+from skipchain.kernels.gather import compress_columns, expand_bundles, gather, transpose
 
 QUICK = settings(max_examples=60, deadline=None)
 NOTHING = np.zeros(0, np.float64)
@@ -60,7 +60,7 @@ def test_units_are_written_out_in_their_place(index, units):
     indptr, indices, values = index
     size = len(units[0]) - 1
     split = 6 - size if size else 6  # the last columns are units
-    found = write_out(*index, split, *units)
+    found = expand_bundles(*index, split, *units)
     rows = []
     for r in range(len(indptr) - 1):
         rows.append([])
@@ -117,7 +117,7 @@ def test_compress_puts_columns_before_the_further_index(index, width, data):
     rows = len(indptr) - 1
     cells = st.lists(st.integers(-1, 5), min_size=rows, max_size=rows)
     columns = np.array([data.draw(cells) for _ in range(width)], np.int32).reshape(width, rows)
-    got_indptr, got = compress(columns, indptr, indices)
+    got_indptr, got = compress_columns(columns, indptr, indices)
     wanted = [
         [c for c in columns[:, r].tolist() if c >= 0] + indices[indptr[r] : indptr[r + 1]].tolist()
         for r in range(rows)

@@ -11,7 +11,7 @@ from skipchain.edges import Dag
 from skipchain.kernels import mixture
 
 
-def random_graph(rng, nodes=5, labels=3, kinds=2, scale=1.0):
+def random_graph(rng, nodes=5, labels=3, edge_types=2, scale=1.0):
     """A graph with up to three parents a node, some from nowhere, and random scores."""
     parents, names = [], []
     for k in range(nodes):
@@ -19,14 +19,14 @@ def random_graph(rng, nodes=5, labels=3, kinds=2, scale=1.0):
         if not own or rng.random() < 0.3:
             own.append(-1)
         parents.append(own)
-        names.append([f"k{rng.integers(kinds)}" for _ in own])
-    dag = Dag.of_parents(parents, names, [f"k{m}" for m in range(kinds)])
+        names.append([f"k{rng.integers(edge_types)}" for _ in own])
+    dag = Dag.of_parents(parents, names, [f"k{m}" for m in range(edge_types)])
     alphas = rng.random(dag.n_edges) + 0.1
     alphas /= np.bincount(dag.children, alphas)[dag.children]
-    counts = np.bincount(dag.kinds, minlength=kinds)
+    counts = np.bincount(dag.edge_types, minlength=edge_types)
     bases = -np.append(0, np.cumsum(counts))[:-1]
     scores = rng.normal(size=(dag.n_edges, labels)) * scale
-    tables = rng.normal(size=(kinds, labels, labels)) * scale
+    tables = rng.normal(size=(edge_types, labels, labels)) * scale
     return dag, alphas, bases.astype(np.int64), scores, tables
 
 
@@ -45,7 +45,7 @@ def by_enumeration(dag, alphas, bases, scores, tables):
         for k in range(nodes):
             own = 0.0
             for e in range(dag.indptr[k], dag.indptr[k + 1]):
-                m, j = dag.kinds[e], dag.parents[e]
+                m, j = dag.edge_types[e], dag.parents[e]
                 row = conditional(
                     scores[dag.rows[e] - bases[m]], tables[m], None if j < 0 else path[j]
                 )
@@ -58,8 +58,10 @@ def by_enumeration(dag, alphas, bases, scores, tables):
 
 def run(dag, alphas, bases, scores, tables, labels=None):
     """Marginals and, with labels, loss and gradients in scores, tables and mixing weights."""
-    edges = mixture.Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, alphas)
-    both = mixture.tables_of(tables)
+    edges = mixture.MixtureEdges(
+        dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, alphas
+    )
+    both = mixture.pair_tables(tables)
     psi, norms = np.empty_like(scores), np.empty_like(scores)
     marginals = np.empty((dag.n_nodes, scores.shape[1]))
     mixture.exponentials(scores, psi)
@@ -76,12 +78,14 @@ def run(dag, alphas, bases, scores, tables, labels=None):
 
 
 def clamped(dag, alphas, bases, scores, tables, labels, mixed):
-    edges = mixture.Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, alphas)
+    edges = mixture.MixtureEdges(
+        dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, alphas
+    )
     psi = np.empty_like(scores)
     mixture.exponentials(scores, psi)
     residuals, pairs = np.zeros_like(scores), np.zeros_like(tables)
     loss = mixture.clamped_likelihood(
-        0, dag.n_nodes, edges, bases, scores, psi, mixture.tables_of(tables), labels, mixed, 1.0,
+        0, dag.n_nodes, edges, bases, scores, psi, mixture.pair_tables(tables), labels, mixed, 1.0,
         residuals, pairs,
     )  # fmt: skip
     return loss, residuals, pairs
@@ -147,7 +151,7 @@ def test_gradient_of_clamped_likelihood(mixed):
     for k in range(dag.n_nodes):
         own = []
         for e in range(dag.indptr[k], dag.indptr[k + 1]):
-            m, j = dag.kinds[e], dag.parents[e]
+            m, j = dag.edge_types[e], dag.parents[e]
             row = conditional(
                 scores[dag.rows[e] - bases[m]], tables[m], None if j < 0 else labels[j]
             )

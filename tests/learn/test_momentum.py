@@ -9,7 +9,7 @@ from skipchain import HRF, RBMCRF, Corpus
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.learn.momentum import Momentum, Moving, average_in
+from skipchain.learn.momentum import Momentum, MomentumTable, update_average
 from skipchain.models.rbm.training import RBMTask
 from skipchain.parallel import Workers
 
@@ -18,19 +18,19 @@ class Plain:
     """The whole table in every step, as it is written in books."""
 
     def __init__(self, ascent, place):
-        self.ascent, self.place, self.speed = ascent, place.copy(), np.zeros_like(place)
+        self.ascent, self.values, self.speed = ascent, place.copy(), np.zeros_like(place)
 
     def step(self, gradient, epoch):
-        self.speed *= self.ascent.kept(epoch)
-        self.speed += self.ascent.rate * (gradient - self.ascent.decay * self.place)
-        self.place += self.speed
+        self.speed *= self.ascent.momentum_at(epoch)
+        self.speed += self.ascent.rate * (gradient - self.ascent.decay * self.values)
+        self.values += self.speed
 
 
 def moved(ascent, epochs=4, steps=5, *, sparse, seed=0):
     """A table after some epochs, by rows or as a whole, and as it should be."""
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(7, 3))
-    own, plain = Moving(ascent, first.copy()), Plain(ascent, first)
+    own, plain = MomentumTable(ascent, first.copy()), Plain(ascent, first)
     for epoch in range(epochs):
         own.begin(epoch, steps)
         for _ in range(steps):
@@ -38,14 +38,14 @@ def moved(ascent, epochs=4, steps=5, *, sparse, seed=0):
             gradient = np.zeros((7, 3))
             gradient[rows] = rng.normal(size=(len(rows), 3))
             if sparse:
-                np.testing.assert_allclose(own.look(rows), plain.place[rows], rtol=1e-12)
-                assert own.push(4.0 * gradient[rows], 4, rows)
+                np.testing.assert_allclose(own.current(rows), plain.values[rows], rtol=1e-12)
+                assert own.step(4.0 * gradient[rows], 4, rows)
             else:
-                assert own.look() is own.place
-                assert own.push(4.0 * gradient, 4)
+                assert own.current() is own.values
+                assert own.step(4.0 * gradient, 4)
             plain.step(gradient, epoch)
-        own.settle()
-    return own.place, plain.place
+        own.flush()
+    return own.values, plain.values
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def moved(ascent, epochs=4, steps=5, *, sparse, seed=0):
     [
         Momentum(0.1),
         Momentum(0.1, momentum=0.9),
-        Momentum(0.1, decay=0.3, momentum=0.9, since=2),
+        Momentum(0.1, decay=0.3, momentum=0.9, from_epoch=2),
         Momentum(0.5, decay=1.0, momentum=0.5),
     ],
     ids=str,
@@ -66,19 +66,19 @@ def test_rows_that_wait_arrive_where_they_should(ascent):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 1e6])
 def test_numbers_that_run_away_are_noticed(bad):
     for rows in (None, np.array([1])):
-        table = Moving(Momentum(1.0), np.zeros((2, 2)), largest=1000.0)
+        table = MomentumTable(Momentum(1.0), np.zeros((2, 2)), largest=1000.0)
         table.begin(0, 2)
         gradient = np.zeros((2, 2) if rows is None else (1, 2))
-        assert table.push(gradient, 1, rows)
+        assert table.step(gradient, 1, rows)
         gradient[0, 0] = bad
-        assert not table.push(gradient, 1, rows)
+        assert not table.step(gradient, 1, rows)
 
 
 def test_an_average_takes_vectors_in():
     vectors = np.random.default_rng(0).normal(size=(4, 5))
     average = vectors[0].copy()
     for count, own in enumerate(vectors[1:], start=2):
-        average_in(average, own, count)
+        update_average(average, own, count)
     np.testing.assert_allclose(average, vectors.mean(axis=0))
 
 
@@ -93,9 +93,9 @@ def test_compact_rows_say_the_same():
     _, rows = Vocabulary.fit(CORPUS, Templates.parse("word\nshape\nprefix(2)\nword[-1] & word"))
     some = rows.take(np.array([5, 6, 0]))
     few, features = some.compact()
-    assert len(rows.units.indptr) > 1
+    assert len(rows.bundles.indptr) > 1
     assert few.n_features == len(features) < rows.n_features
-    assert few.units.n_rows < rows.units.n_rows
+    assert few.bundles.n_rows < rows.bundles.n_rows
     table = np.random.default_rng(0).normal(size=(rows.n_features, 2))
     residuals = np.random.default_rng(1).normal(size=(3, 2))
     whole, part = TableScorer(some), TableScorer(few)
@@ -123,7 +123,7 @@ def test_batches_learn_the_same_with_their_own_features_only(own, monkeypatch):
 
     def vector():
         model = RBMCRF("word\nshape\nprefix(2)", encoding=None, **settings).fit(CORPUS)
-        return model.minimum_.vector
+        return model.result_.vector
 
     lazy, batch = vector(), RBMTask._batch
     monkeypatch.setattr(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt
-from skipchain.chains.curvature import LocalCurvature
+from skipchain.chains.curvature import LocalHessian
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
 from skipchain.chains.scorer import LinearScorer
@@ -45,7 +45,7 @@ def test_second_derivatives_equal_differences_of_gradients(order, observed, boun
             data, 3, observed=observed, boundaries=boundaries, workers=workers, order=order
         )
         objective = ConditionalLikelihood(data, scorer, workers, local=True, l2=0.2)
-        curvature = LocalCurvature(data, scorer, workers, l2=0.2)
+        curvature = LocalHessian(data, scorer, workers, l2=0.2)
         vector = np.random.default_rng(0).normal(size=scorer.size)
         found = curvature(vector)
         step = 1e-5
@@ -71,13 +71,13 @@ def test_equals_lbfgs(kind, settings):
     settings = {"features": "word\nvalue(n)", "l2": 0.1, **settings}
     newton = kind(optimiser="newton", **settings).fit(corpus)
     lbfgs = kind(**EXACT, **settings).fit(corpus)
-    assert newton.minimum_.iterations < 15
-    assert newton.minimum_.reason == "the gradient vanished"
+    assert newton.result_.iterations < 15
+    assert newton.result_.reason == "the gradient vanished"
     # L-BFGS ends where rounding hides what a further step would gain
     np.testing.assert_allclose(newton.model_.weights.vector, lbfgs.model_.weights.vector, atol=1e-5)
-    assert newton.minimum_.loss == pytest.approx(lbfgs.minimum_.loss, rel=1e-12)
+    assert newton.result_.loss == pytest.approx(lbfgs.result_.loss, rel=1e-12)
     again = kind(optimiser="newton", **settings).fit(corpus, start=newton)
-    assert again.minimum_.iterations == 0
+    assert again.result_.iterations == 0
 
 
 def test_a_flat_direction_is_no_obstacle():
@@ -87,7 +87,7 @@ def test_a_flat_direction_is_no_obstacle():
         MEMM("word\nvalue(n)", l2=0.0, pairs="all", **own).fit(corpus)
         for own in ({"optimiser": "newton"}, EXACT)
     )
-    assert newton.minimum_.loss == pytest.approx(lbfgs.minimum_.loss, rel=1e-9)
+    assert newton.result_.loss == pytest.approx(lbfgs.result_.loss, rel=1e-9)
     assert np.isfinite(newton.model_.weights.vector).all()
 
 

@@ -21,7 +21,7 @@ from skipchain.corpus import Column, Corpus, schemes
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import CorpusError
 from skipchain.metrics import bootstrap
-from skipchain.metrics.consistency import Consistency
+from skipchain.metrics.consistency import ConsistencyScore
 from skipchain.metrics.score import Score
 
 KEYS = {
@@ -204,7 +204,7 @@ def test_consistency_by_hand():
         ]
     )
     found = metrics.label_consistency(corpus, spans)
-    assert found == Consistency(groups=3, inconsistent=2)
+    assert found == ConsistencyScore(groups=3, inconsistent=2)
     assert found.percent == pytest.approx(100 / 3)
 
 
@@ -212,14 +212,14 @@ def test_one_stray_type_among_many_is_seen():
     corpus = Corpus.of([["Lee"] * 5])
     for stray in range(5):
         spans = [(k, k + 1, "LOC" if k == stray else "PER") for k in range(5)]
-        assert metrics.label_consistency(corpus, Spans.of(spans)) == Consistency(1, 1)
+        assert metrics.label_consistency(corpus, Spans.of(spans)) == ConsistencyScore(1, 1)
 
 
 def test_consistency_without_groups_is_whole():
     corpus = Corpus.of([["Lee", "met", "lee", "lee"]])
     for spans in ([], [(0, 1, "A")], [(2, 3, "A"), (3, 4, "B")]):
-        assert metrics.label_consistency(corpus, Spans.of(spans)) == Consistency(0, 0)
-    assert Consistency(0, 0).percent == 100.0
+        assert metrics.label_consistency(corpus, Spans.of(spans)) == ConsistencyScore(0, 0)
+    assert ConsistencyScore(0, 0).percent == 100.0
 
 
 @given(st.data())
@@ -260,7 +260,9 @@ def exact_f1(rows):
 
 def test_resamples_have_the_exact_distribution():
     every = [exact_f1(COUNTS[list(draw)]) for draw in itertools.product(range(4), repeat=4)]
-    drawn = np.concatenate([bootstrap.f1(sums) for sums in bootstrap.resamples(COUNTS, 40_000, 1)])
+    drawn = np.concatenate(
+        [bootstrap.f1(sums) for sums in bootstrap.bootstrap_samples(COUNTS, 40_000, 1)]
+    )
     levels = np.linspace(0.05, 0.95, 7)
     inside = [(drawn <= value + 1e-9).mean() for value in np.quantile(every, levels)]
     exact = [(np.array(every) <= value + 1e-9).mean() for value in np.quantile(every, levels)]
@@ -488,7 +490,7 @@ def test_the_seed_decides_the_interval():
 def test_documents_of_the_gold_corpus_count_for_consistency():
     gold = corpus_of(LABELS, documents=[1, 2])
     found = corpus_of([LABELS[0], ["B-LOC", "O"], LABELS[2]])
-    assert metrics.evaluate(gold, found).consistency == Consistency(0, 0)
+    assert metrics.evaluate(gold, found).consistency == ConsistencyScore(0, 0)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_saved_model_is_the_same_model(fitted, path):
     model = load_model(path)
     assert_same_predictions(model, fitted.model_, TRAIN)
     assert (model.kind, model.scheme, model.encoding) == ("crf", "iob2", "bioes")
-    assert model.summary["iterations"] == fitted.minimum_.iterations
+    assert model.summary["iterations"] == fitted.result_.iterations
     unseen = Corpus.of([["Bö", "Lee", "in", "Rome"]])
     assert load(path).predict(unseen).corpus.labels.tolist() == fitted.predict(unseen)[0]
 
@@ -184,7 +184,7 @@ def test_models_of_linked_labels_round_trip(name, tmp_path):
     assert list(map(str, model.rules)) == list(map(str, fitted.model_.rules))
     assert model.orderings == fitted.model_.orderings
     assert model.summary["longest_document"] == 18
-    assert list(model.conditionals) == list(fitted.model_.conditionals)
+    assert list(model.edge_models) == list(fitted.model_.edge_models)
     unseen = Corpus.of([["Bö", "Lee", "went"], ["Rome", "Lee"], ["Lee"]])
     found = Tagger(model).predict(unseen, probabilities=True)
     wanted = Tagger(fitted.model_).predict(unseen, probabilities=True)

@@ -126,7 +126,7 @@ def vector(estimator):
 def weights(model):
     """All weights of a model as one vector."""
     if isinstance(model, GraphModel):
-        return np.concatenate([own.weights.vector for own in model.conditionals.values()])
+        return np.concatenate([own.weights.vector for own in model.edge_models.values()])
     if isinstance(model, RBMModel):
         experts = [own.weights.vector for own in model.experts]
         return np.concatenate([model.weights.ravel(), model.units.vector, *experts])
@@ -165,7 +165,7 @@ def test_parameters_are_kept_and_cloned(name, fitted):
 
 def test_the_same_seed_gives_the_same_file(name, tmp_path):
     for path in ("a.skip", "b.skip"):
-        save(make(name).shortened().fit(TRAIN), tmp_path / path)
+        save(make(name).for_warmup().fit(TRAIN), tmp_path / path)
     assert (tmp_path / "a.skip").read_bytes() == (tmp_path / "b.skip").read_bytes()
 
 
@@ -176,7 +176,7 @@ def large():
 
 
 def test_threads_change_nothing(name, fitted, large):
-    one, two = (make(name, threads=k).shortened().fit(large) for k in (1, 2))
+    one, two = (make(name, threads=k).for_warmup().fit(large) for k in (1, 2))
     np.testing.assert_array_equal(vector(one), vector(two))
     alone = pickle.loads(pickle.dumps(fitted)).set_params(threads=1)
     assert alone.predict(large) == fitted.set_params(threads=2).predict(large)
@@ -186,16 +186,16 @@ def test_threads_change_nothing(name, fitted, large):
 
 
 def test_a_second_fit_begins_afresh(name):
-    estimator = make(name).shortened().fit(corpus(10, seed=3))
+    estimator = make(name).for_warmup().fit(corpus(10, seed=3))
     np.testing.assert_array_equal(
-        vector(estimator.fit(TRAIN)), vector(make(name).shortened().fit(TRAIN))
+        vector(estimator.fit(TRAIN)), vector(make(name).for_warmup().fit(TRAIN))
     )
 
 
 def test_single_tokens_and_one_label_are_enough(name):
     given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1])
     with catch_warnings(category=SkipchainWarning, action="ignore"):  # that windows are too large
-        single = make(name).shortened().fit(given)
+        single = make(name).for_warmup().fit(given)
     assert single.predict(Corpus.of([["y", "z"], []])) == [["A", "A"], []]
     if has_marginals(single.model_):
         np.testing.assert_allclose(single.predict_marginals(Corpus.of([["z"]]))[0], [[1.0]])
@@ -252,7 +252,7 @@ def test_nbest_begins_with_the_best_and_falls(exact):
     for ranked, best in zip(exact.predict_nbest(TEST, 4), exact.predict(TEST), strict=True):
         paths = [[model.labels[k] for k in path] for path in ranked.paths]
         one = Corpus.of([["x"] * len(best)], [paths[0]], scheme="bioes")
-        assert model.outward(one.labels, one.sentences).tolist() == best
+        assert model.to_scheme(one.labels, one.sentences).tolist() == best
         assert len({tuple(path) for path in paths}) == len(paths)
         assert (np.diff(ranked.probabilities) <= 1e-12).all()
         assert ranked.probabilities.sum() <= 1 + 1e-9
@@ -364,11 +364,11 @@ def test_a_pickle_keeps_everything(fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert again.predict(TEST) == fitted.predict(TEST)
     assert again.get_params() == fitted.get_params()
-    assert again.minimum_.reason == fitted.minimum_.reason
+    assert again.result_.reason == fitted.result_.reason
 
 
 def test_another_model_may_begin_from_it(name, fitted):
-    warm = make(name).shortened()
+    warm = make(name).for_warmup()
     refusals = {"hmm": "counted afresh"}
     refusals |= dict.fromkeys((*LINKED, "rbm"), "cannot start from another model")
     for kind, told in refusals.items():

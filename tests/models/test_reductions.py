@@ -14,10 +14,10 @@ from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.chains.scorer import LinearScorer, Weights
-from skipchain.features.matrix import Rows, Sparse
+from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.latent.likelihood import StateLikelihood, StateMarginals
+from skipchain.models.latent.likelihood import StateLikelihood, StateMarginalLikelihood
 from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
 
@@ -132,7 +132,7 @@ def test_greedy_is_the_best_path_where_labels_do_not_depend_on_each_other():
 def test_order_2_without_scores_of_triples_is_order_1(kind):
     settings = {"l2": 0.1} if kind is not Perceptron else {}
     model = kind(FEATURES, **settings).fit(draw(6, [6] * 40)).model_
-    second = replace(model, weights=replace(model.weights, second=np.zeros((4, 3, 3))))
+    second = replace(model, weights=replace(model.weights, triples=np.zeros((4, 3, 3))))
     test = draw(7, [1, 2, 9, 4])
     np.testing.assert_allclose(marginals(second, test), marginals(model, test), atol=1e-10)
     with Workers(1) as workers:
@@ -147,7 +147,7 @@ def test_a_constant_that_depends_on_the_label_before_is_a_transition(kind):
     plain = kind('match("")', **settings).fit(corpus)
     dependent = kind('match("")', dependent=True, **settings).fit(corpus)
     assert dependent.model_.weights.state.size == 0
-    assert dependent.minimum_.loss == pytest.approx(plain.minimum_.loss, rel=1e-6)
+    assert dependent.result_.loss == pytest.approx(plain.result_.loss, rel=1e-6)
     np.testing.assert_allclose(
         marginals(dependent.model_, corpus), marginals(plain.model_, corpus), atol=1e-3
     )
@@ -199,7 +199,7 @@ def crfsuite(corpus, test, path, algorithm, **parameters):
     names = vocabulary.names()
 
     def tokens(given):
-        flat = vocabulary.encode(given).flat()
+        flat = vocabulary.encode(given).expanded()
         rows = [[names[k] for k in flat.indices[a:b]] for a, b in pairwise(flat.indptr.tolist())]
         return [rows[a:b] for a, b in pairwise(given.sentences.tolist())]
 
@@ -260,7 +260,7 @@ def test_one_hidden_state_is_maximum_entropy(model):
         hidden.predict_marginals(test), plain.predict_marginals(test), strict=True
     ):
         np.testing.assert_allclose(own, wanted, atol=1e-4)
-    assert hidden.minimum_.loss == pytest.approx(plain.minimum_.loss, rel=1e-6)
+    assert hidden.result_.loss == pytest.approx(plain.result_.loss, rel=1e-6)
 
 
 @pytest.mark.parametrize("local", [True, False])
@@ -276,8 +276,8 @@ def test_one_hidden_state_for_each_label_is_a_chain(local):
     )
     weights.emissions[-1] = np.where(np.eye(size), 0.0, -800.0)
     hidden = StateScorer(rows, size, size, bias=True)
-    flat = rows.flat()
-    edges = Rows(Sparse.empty(flat.n_rows), Sparse.empty(0), flat, 0, features)
+    flat = rows.expanded()
+    edges = FeatureMatrix(CSRMatrix.empty(flat.n_rows), CSRMatrix.empty(0), flat, 0, features)
     data = Dataset(rows, corpus.sentences, labels)
     linked = Dataset(edges, corpus.sentences, labels)
     chain = Weights.zeros(0, features, size)
@@ -286,7 +286,7 @@ def test_one_hidden_state_for_each_label_is_a_chain(local):
     scorer = LinearScorer(linked, size, observed=False, boundaries=True, workers=Workers(1))
     for own, plain in (
         (StateLikelihood, ConditionalLikelihood),
-        (StateMarginals, MarginalLikelihood),
+        (StateMarginalLikelihood, MarginalLikelihood),
     ):
         loss, gradient = own(data, hidden, Workers(1), local=local)(hidden.pack(weights))
         wanted, known = plain(linked, scorer, Workers(1), local=local)(scorer.pack(chain))

@@ -7,7 +7,7 @@ import pytest
 from skipchain import Corpus
 from skipchain.annotators.lexicon import Lexicon
 from skipchain.errors import CorpusError
-from skipchain.nametagger.lookup import Lookup
+from skipchain.nametagger.lookup import DictionaryTagger
 
 LISTS = {"first": ["Ada", "Bo", "Cy"], "port": ["Ostley", "Port Ann"], "word": ["Then"]}
 WORDS = [
@@ -24,7 +24,7 @@ LABELS = [
 
 @pytest.fixture(scope="module")
 def lookup():
-    return Lookup.fit(Corpus.of(WORDS, LABELS, scheme="iob2"), Lexicon.of(LISTS))
+    return DictionaryTagger.fit(Corpus.of(WORDS, LABELS, scheme="iob2"), Lexicon.of(LISTS))
 
 
 def found(lookup, *words):
@@ -63,4 +63,4 @@ def test_labels_come_in_the_scheme_of_the_corpus(lookup):
 
 def test_labels_must_mark_spans():
     with pytest.raises(CorpusError, match="mark none"):
-        Lookup.fit(Corpus.of([["a"]], [["N"]]), Lexicon.of({}))
+        DictionaryTagger.fit(Corpus.of([["a"]], [["N"]]), Lexicon.of({}))

@@ -11,19 +11,19 @@ from skipchain.corpus import Corpus
 from skipchain.datasets.readers.ieer import parse_ieer, read_ieer
 from skipchain.errors import ParameterError, ReadError
 from skipchain.nametagger import confidence
-from skipchain.nametagger.candidates import is_part, name_candidates, nominal_candidates
-from skipchain.nametagger.contexts import Contexts, around
+from skipchain.nametagger.candidates import is_name_part, name_candidates, nominal_candidates
+from skipchain.nametagger.contexts import Contexts, context_features
 from skipchain.nametagger.evidence import MATCHINGS, Evidence
 from skipchain.nametagger.gender import (
     PATTERNS,
     PROPERTIES,
     PropertyCounts,
-    discover,
-    lengthened,
+    count_properties,
+    extend_pattern,
     read_gender_counts,
     read_phrases,
 )
-from skipchain.nametagger.tagger import NameTagger, within
+from skipchain.nametagger.tagger import NameTagger, find_names
 from skipchain.resources.ngrams import NgramStore
 
 pytest.importorskip("duckdb")
@@ -60,7 +60,7 @@ def store(tmp_path_factory):
 
 def test_every_pattern_finds_its_example(store):
     assert set(SENTENCES) == set(PATTERNS)
-    for counts, (_, target, kind) in zip(discover(store), SENTENCES.values(), strict=True):
+    for counts, (_, target, kind) in zip(count_properties(store), SENTENCES.values(), strict=True):
         row = counts.of(target)
         assert row is not None, counts.name
         assert row[PROPERTIES.index(kind)] == 1
@@ -68,14 +68,14 @@ def test_every_pattern_finds_its_example(store):
 
 
 def test_names_of_several_words_and_what_stands_before(store):
-    possessive = discover(store, ["verb-possessive"])[0]
+    possessive = count_properties(store, ["verb-possessive"])[0]
     assert possessive.of("John Joseph") == (1, 0, 0, 0, 0, 0)
     assert possessive.of("Joseph") == (1, 0, 0, 0, 0, 0)
-    relative = discover(store, ["relative-pronoun"])[0]
+    relative = count_properties(store, ["relative-pronoun"])[0]
     assert relative.of("town") == (0, 0, 0, 0, 0, 1)  # not the one behind a preposition
     with pytest.raises(ParameterError, match="no pattern 'x'; there are conj"):
-        discover(store, ["x"])
-    assert lengthened("a *<NN*> b", 1) == "a *<NN*> b"
+        count_properties(store, ["x"])
+    assert extend_pattern("a *<NN*> b", 1) == "a *<NN*> b"
 
 
 def test_counts_are_summed():
@@ -166,11 +166,11 @@ def test_candidates_of_names():
     assert names_in("Earlier Ada slept", "Earlier") == ["Ada"]
     assert names_in("Abdul al-Kabariti slept in 1999") == ["Abdul al-Kabariti"]
     assert names_in("One Two Three Four Five Six") == []  # longer than a name
-    assert not is_part("1999")
-    assert not is_part("May")
-    assert not is_part("mid-April")
-    assert not is_part("élan")
-    assert is_part("Élan")
+    assert not is_name_part("1999")
+    assert not is_name_part("May")
+    assert not is_name_part("mid-April")
+    assert not is_name_part("élan")
+    assert is_name_part("Élan")
 
 
 def test_candidates_of_nouns():
@@ -217,8 +217,8 @@ def test_contexts_tell_of_unknown_names():
     tagger = NameTagger(SURE, weight=1.0).bootstrapped([raw], rounds=2)
     assert tagger.contexts is not None
     assert persons(tagger, "Sir Brandt said so .", "he lives in Bergen now .") == ["Brandt"]
-    assert around(["a", "B"], (1, 2))[0] == ("l2 <s> a", "l a")
-    assert Contexts.learn([]).odds == {}
+    assert context_features(["a", "B"], (1, 2))[0] == ("l2 <s> a", "l a")
+    assert Contexts.fit([]).odds == {}
 
 
 def test_the_threshold_is_chosen_on_labels():
@@ -241,7 +241,7 @@ def test_every_weight_is_tried_with_every_threshold():
 
 
 def test_names_within_words():
-    assert within(["A", "B"], {("B", "C"), ("B",)}, 0) == [(1, 2)]
+    assert find_names(["A", "B"], {("B", "C"), ("B",)}, 0) == [(1, 2)]
 
 
 # IE-ER -----------------------------------------------------------------------------------------

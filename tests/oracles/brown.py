@@ -9,7 +9,7 @@ import numpy as np
 TIE = 1e-9
 
 
-def information(table, left, right, total):
+def mutual_information(table, left, right, total):
     """Σ p(a, b) log(p(a, b) / (p(a) p(b))) of a table of counts, with the margins given."""
     a, b = np.nonzero(table)
     n = table[a, b]
@@ -35,8 +35,8 @@ class Plain:
             sums[k, words] = 1
         return sums @ self.table @ sums.T, sums @ self.left, sums @ self.right
 
-    def information(self):
-        return information(*self.merged(list(self.slots.values())), self.total)
+    def mutual_information(self):
+        return mutual_information(*self.merged(list(self.slots.values())), self.total)
 
     def best(self):
         """The pair of slots whose merge leaves the most information."""
@@ -44,7 +44,7 @@ class Plain:
         for a, b in combinations(sorted(self.slots), 2):
             others = [words for s, words in self.slots.items() if s not in (a, b)]
             groups = [*others, self.slots[a] + self.slots[b]]
-            left[a, b] = information(*self.merged(groups), self.total)
+            left[a, b] = mutual_information(*self.merged(groups), self.total)
         return next(pair for pair, value in left.items() if value >= max(left.values()) - TIE)
 
     def merge(self, a, b):
@@ -53,7 +53,7 @@ class Plain:
         self.slots[keep] = self.slots[keep] + self.slots.pop(gone)
         return keep, gone
 
-    def join_all(self):
+    def merge_all(self):
         merges = []
         while len(self.slots) > 1:
             merges.append(self.merge(*self.best()))
@@ -67,7 +67,7 @@ def exchange(member, table):
     def value(own):
         sums = np.eye(own.max() + 1)[own].T
         cells = sums @ table @ sums.T
-        return information(cells, cells.sum(axis=1), cells.sum(axis=0), total)
+        return mutual_information(cells, cells.sum(axis=1), cells.sum(axis=0), total)
 
     for word in range(len(table)):
         home = member[word]

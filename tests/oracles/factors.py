@@ -12,8 +12,14 @@ from functools import cached_property
 
 import numpy as np
 
-from skipchain.models.document.factors import KEYS, Agreement, Consistency, Forbidden, LastWord
-from skipchain.models.document.factors.base import FORBIDDING
+from skipchain.models.document.factors import (
+    KEY_FUNCTIONS,
+    Agreement,
+    Consistency,
+    Forbidden,
+    LastWord,
+)
+from skipchain.models.document.factors.base import FORBIDDEN_PENALTY
 
 
 def spans_of(labels, encoding):
@@ -46,13 +52,13 @@ class Plain:
         self.encoding, self.factors, self.limits = encoding, factors, limits
         self.words = corpus.words.tolist()
         self.raw = scores.raw((0, len(corpus)))
-        self.limited = scores.limited(self.raw)
+        self.with_constraints = scores.with_constraints(self.raw)
 
     # Scores ------------------------------------------------------------------------------------
 
     def joint(self, codes):
         """The log-probability of a labelling of the whole corpus, up to a constant."""
-        return self.chain(codes) + self.interplay(codes)
+        return self.chain(codes) + self.candidate_graph(codes)
 
     def chain(self, codes):
         """What the chain model gives all sentences together."""
@@ -63,7 +69,7 @@ class Plain:
         """What the chain model gives a sentence that begins at token ``first``."""
         total = 0.0
         for t, code in enumerate(codes):
-            total += self._row(self.limited, first + t, codes[:t])[code]
+            total += self._row(self.with_constraints, first + t, codes[:t])[code]
             if self.scores.local:
                 total -= np.logaddexp.reduce(self._row(self.raw, first + t, codes[:t]))
         return total
@@ -76,10 +82,10 @@ class Plain:
             row += edge[before[-1]]
             if self.scores.weights.order == 2:
                 outermost = before[-2] if len(before) > 1 else len(self.labels)
-                row += self.scores.weights.second[outermost, before[-1]]
+                row += self.scores.weights.triples[outermost, before[-1]]
         return row
 
-    def interplay(self, codes):
+    def candidate_graph(self, codes):
         """What the factors add to a labelling of the whole corpus."""
         total = 0.0
         types = [self.labels[code][2:] for code in codes]
@@ -117,9 +123,9 @@ class Plain:
             return factor.plain(*kinds)
         if isinstance(factor, Forbidden):
             wrong = strings[0] == strings[1] and set(kinds) == {factor.one, factor.other}
-            return -FORBIDDING if wrong else 0.0
+            return -FORBIDDEN_PENALTY if wrong else 0.0
         if isinstance(factor, Agreement):
-            key = KEYS[factor.key] if isinstance(factor.key, str) else factor.key
+            key = KEY_FUNCTIONS[factor.key] if isinstance(factor.key, str) else factor.key
             keys = [key(" ".join(string)) for string in strings]
             wrong = kinds == [factor.type] * 2 and None not in keys and keys[0] != keys[1]
             return -factor.penalty if wrong else 0.0

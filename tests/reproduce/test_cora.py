@@ -13,7 +13,7 @@ from skipchain.datasets.registry import data_set
 from skipchain.errors import CorpusError, ReadError
 from skipchain.report.pictures import png
 from skipchain.reproduce import Run, reproduce
-from skipchain.reproduce.labelling import Results, labelled
+from skipchain.reproduce.labelling import SystemResults, score_labels
 from skipchain.reproduce.stewart import references
 from skipchain.reproduce.stewart.cora_confusions import confusion_rows, matrices, measured, picture
 from skipchain.reproduce.stewart.cora_published import (
@@ -79,7 +79,7 @@ def test_a_file_without_records_is_refused():
 def test_cora_holds_what_its_readme_says():
     data = data_set("cora-refs")
     corpus = data.read("all")
-    assert data.parts["all"].differences(corpus) == []
+    assert data.files["all"].differences(corpus) == []
     assert set(corpus.labels.tolist()) == set(FIELDS.values())
     runs = sum(
         1
@@ -164,11 +164,11 @@ def test_the_published_tables_agree_with_each_other():
 
 
 def test_confusions_stand_beside_the_published_ones():
-    results = Results()
+    results = SystemResults()
     gold = [["editor"] * 4, ["title"] * 2]
     for taken in (1, 3):
         found = [["author"] * taken + ["editor"] * (4 - taken), ["title"] * 2]
-        results.add("LR", labelled(gold, found))
+        results.add("LR", score_labels(gold, found))
     rows = confusion_rows("cora", results)
     assert [row.metric for row in rows] == [
         "A.3: booktitle taken for title",

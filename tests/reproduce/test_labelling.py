@@ -11,10 +11,10 @@ from skipchain.reproduce.labelling import (
     AVERAGE_F1,
     INSTANCE_ACCURACY,
     TOKEN_ACCURACY,
-    Results,
+    SystemResults,
     columns,
-    faster,
-    labelled,
+    describe_speedup,
+    score_labels,
 )
 from skipchain.reproduce.plots import confusions, curves, errors_by_states, label_bars
 
@@ -22,7 +22,7 @@ GOLD = [["A", "A", "B"], ["B"], []]
 
 
 def test_accuracies_by_token_and_by_sequence_differ():
-    own = labelled(GOLD, [["A", "B", "B"], ["B"], []], 2.0, {"errors of R": 7.0})
+    own = score_labels(GOLD, [["A", "B", "B"], ["B"], []], 2.0, {"errors of R": 7.0})
     assert isinstance(own.tokens, TokenScores)
     assert own.figures == pytest.approx({
         "A": 200 / 3,
@@ -34,14 +34,14 @@ def test_accuracies_by_token_and_by_sequence_differ():
         "errors of R": 7.0,
     })  # fmt: skip
     with pytest.raises(ValueError, match="zip"):
-        labelled(GOLD, [["A", "B", "B"], ["B"]])
+        score_labels(GOLD, [["A", "B", "B"], ["B"]])
 
 
 def test_rows_have_the_mean_and_the_range():
-    results = Results()
-    results.add("LR", labelled(GOLD, GOLD, 1.0))
-    results.add("LR", labelled(GOLD, [["A", "B", "B"], ["B"], []], 3.0))
-    results.add("CRF", labelled(GOLD, GOLD, 4.0))
+    results = SystemResults()
+    results.add("LR", score_labels(GOLD, GOLD, 1.0))
+    results.add("LR", score_labels(GOLD, [["A", "B", "B"], ["B"], []], 3.0))
+    results.add("CRF", score_labels(GOLD, GOLD, 4.0))
     published = columns(["LR", "RBM(1)"], "instance accuracy 50 60 | B - 9 | C 1 2")
     rows = results.rows("toy", "6.4", published, lambda system, metric: f"{system} {metric}")
     assert [(row.system, row.metric) for row in rows] == [
@@ -59,18 +59,18 @@ def test_rows_have_the_mean_and_the_range():
 
 
 def test_times_are_compared_with_the_published():
-    results = Results()
-    results.add("LR", labelled(GOLD, GOLD, 1.0))
-    results.add("LR", labelled(GOLD, GOLD, 3.0))
-    results.add("CRF", labelled(GOLD, GOLD, 0.0))
+    results = SystemResults()
+    results.add("LR", score_labels(GOLD, GOLD, 1.0))
+    results.add("LR", score_labels(GOLD, GOLD, 3.0))
+    results.add("CRF", score_labels(GOLD, GOLD, 0.0))
     first, second = results.time_rows("toy", "6.3", {"LR": 3000.0, "CRF": 1.0})
     assert (first.metric, first.measured, first.high) == ("6.3: seconds to train", 2.0, 3.0)
     assert (first.verdict, second.verdict) == ("1,500 times as fast", "")
-    assert faster(0.25) == "0.2 times as fast"
+    assert describe_speedup(0.25) == "0.2 times as fast"
 
 
 def test_pictures_can_be_drawn():
-    one, two = labelled(GOLD, GOLD), labelled(GOLD, [["A", "B", "B"], ["B"], []])
+    one, two = score_labels(GOLD, GOLD), score_labels(GOLD, [["A", "B", "B"], ["B"], []])
     made = [
         label_bars({"LR": one.f1, "CRF": two.f1}, "bars"),
         label_bars({"LR": {"A": 100.0, "long": 3.0}}, "bars", log=True),

@@ -14,10 +14,10 @@ import pytest
 from skipchain import Corpus, SkipchainError, cli
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.errors import CorpusError, ReadError
-from skipchain.learn.step import INTERRUPTED, Minimum
+from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
-from skipchain.reproduce.mausam.encodings import Stopwatch, outcome, rewritten
+from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
 from skipchain.reproduce.plots import points, side_by_side
 from skipchain.reproduce.rosenberg.mop_webkb import best_penalty
 from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
@@ -263,17 +263,17 @@ def test_the_penalty_is_chosen_without_the_school_to_be_labelled():
 
 def test_io_merges_names_that_touch():
     corpus = Corpus.of([["Ada", "Bo", "ran"]], [["B-PER", "B-PER", "O"]], scheme="iob2")
-    assert rewritten(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]
-    assert rewritten(corpus, "bioes")[0].labels == ["S-PER", "S-PER", "O"]
+    assert re_encoded(corpus, "io")[0].labels == ["I-PER", "I-PER", "O"]
+    assert re_encoded(corpus, "bioes")[0].labels == ["S-PER", "S-PER", "O"]
 
 
 def test_an_interrupt_ends_the_measurement():
-    watch = Stopwatch()
+    watch = LearningTimer()
     watch.begin(None)
-    watch.end(Minimum(np.zeros(1), 0.0, 1, 1, "30 epochs"))
+    watch.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, "30 epochs"))
     assert watch.seconds >= 0.0
     with pytest.raises(KeyboardInterrupt):
-        watch.end(Minimum(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
+        watch.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
 
 
 def row(encoding, metric, verdict):
@@ -283,12 +283,12 @@ def row(encoding, metric, verdict):
 def test_the_outcome_names_what_does_not_hold():
     fast = [row(e, "learning (times IO's)", "holds") for e in ("iob1", "iob2", "bioes")]
     good = [row(e, "F1", "holds") for e in ("iob1", "iob2")]
-    assert outcome([*good, row("bioes", "F1", "does not hold: +1"), *fast]) == (
+    assert conclusion([*good, row("bioes", "F1", "does not hold: +1"), *fast]) == (
         "That the accuracies differ negligibly does not hold for bioes. "
         "That IO is much faster holds."
     )
     bad = [row(e, "learning (times IO's)", "does not hold") for e in ("iob1", "iob2", "bioes")]
-    assert outcome([*good, *bad]) == (
+    assert conclusion([*good, *bad]) == (
         "That the accuracies differ negligibly holds. That IO is much faster does not hold."
     )
 
@@ -389,7 +389,7 @@ def test_markdown_and_pictures_are_written(run, tmp_path):
 
 
 def test_without_matplotlib_the_command_says_how_to_get_it(run, tmp_path, monkeypatch):
-    monkeypatch.setattr("skipchain.report.pictures.available", lambda: False)
+    monkeypatch.setattr("skipchain.report.pictures.matplotlib_available", lambda: False)
     code, _, err = run("labelbias", "--quick", "-o", tmp_path)
     assert code == 0
     assert "pip install 'skipchain[plot]'" in err

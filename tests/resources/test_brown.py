@@ -11,11 +11,11 @@ from skipchain.datasets.harbour import harbour
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import brown as kernel
 from skipchain.resources.bigrams import Bigrams
-from skipchain.resources.brown import induce, information
+from skipchain.resources.brown import induce, mutual_information
 from skipchain.resources.clusters import Clusters
 from tests.oracles.brown import Plain
 from tests.oracles.brown import exchange as plain_exchange
-from tests.oracles.brown import information as plain_information
+from tests.oracles.brown import mutual_information as plain_information
 
 
 def sparse(table):
@@ -42,24 +42,26 @@ def test_every_merge_is_the_one_that_loses_least(seed):
         left = right = left + right + rng.integers(1, 4, size)
     total = max(1, int(left.sum()))
     plain = Plain(table, left, right, total, limit)
-    slots = kernel.Slots.empty(limit + 1, size)
-    kernel.absorb(slots, sparse(table), sparse(table.T), left, right, total, (0, size), limit)
+    slots = kernel.ClusterTables.empty(limit + 1, size)
+    kernel.add_words(slots, sparse(table), sparse(table.T), left, right, total, (0, size), limit)
     assert groups(slots) == {slot: sorted(words) for slot, words in plain.slots.items()}
-    np.testing.assert_allclose(kernel.information(slots, total), plain.information(), atol=1e-9)
-    assert [tuple(pair) for pair in kernel.join_all(slots, total).tolist()] == plain.join_all()
+    np.testing.assert_allclose(
+        kernel.mutual_information(slots, total), plain.mutual_information(), atol=1e-9
+    )
+    assert [tuple(pair) for pair in kernel.merge_all(slots, total).tolist()] == plain.merge_all()
 
 
 def test_the_loss_is_that_of_the_merge():
     table = np.random.default_rng(3).poisson(2.0, (6, 6))
     left, right, total = table.sum(axis=1), table.sum(axis=0), int(table.sum())
     sides = sparse(table), sparse(table.T)
-    slots = kernel.Slots.empty(7, 6)
-    kernel.absorb(slots, *sides, left, right, total, (0, 6), 6)
-    before = kernel.information(slots, total)
+    slots = kernel.ClusterTables.empty(7, 6)
+    kernel.add_words(slots, *sides, left, right, total, (0, 6), 6)
+    before = kernel.mutual_information(slots, total)
     _, _, loss = kernel.best_pair(slots, total)
-    merged = kernel.Slots.empty(6, 6)
-    kernel.absorb(merged, *sides, left, right, total, (0, 6), 5)
-    np.testing.assert_allclose(before - kernel.information(merged, total), loss / total)
+    merged = kernel.ClusterTables.empty(6, 6)
+    kernel.add_words(merged, *sides, left, right, total, (0, 6), 5)
+    np.testing.assert_allclose(before - kernel.mutual_information(merged, total), loss / total)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,7 +72,7 @@ def test_words_move_where_most_information_is_left(seed):
     member = np.concatenate([np.arange(clusters), rng.integers(0, clusters, size)])[:size]
     member = np.unique(member, return_inverse=True)[1]
     sums = np.eye(member.max() + 1, dtype=np.int64)[member].T
-    cells, known, total = sums @ table @ sums.T, kernel.known_values(), int(table.sum())
+    cells, known, total = sums @ table @ sums.T, kernel.xlogx_table(), int(table.sum())
     wanted = plain_exchange(member, table)
     before = member.copy()
     moved = kernel.exchange(
@@ -85,7 +87,10 @@ def test_words_move_where_most_information_is_left(seed):
 
 def test_rounds_of_exchange_never_lose():
     bigrams = Bigrams.count(harbour(), 2)
-    found = [information(bigrams, induce(bigrams, 12, exchange=rounds)) for rounds in (0, 1, 2, 50)]
+    found = [
+        mutual_information(bigrams, induce(bigrams, 12, exchange=rounds))
+        for rounds in (0, 1, 2, 50)
+    ]
     assert found == sorted(found)
     assert found[1] > found[0] + 0.01
     assert len(induce(bigrams, 12, exchange=3).paths) == 12
@@ -94,9 +99,9 @@ def test_rounds_of_exchange_never_lose():
 def story(clusters=6):
     bigrams = Bigrams.count(harbour(), 8)
     table = np.zeros((len(bigrams.words),) * 2)
-    table[bigrams.firsts, bigrams.seconds] = bigrams.times
+    table[bigrams.left_words, bigrams.right_words] = bigrams.pair_counts
     left, right = bigrams.margins()
-    return bigrams, Plain(table, left, right, int(bigrams.times.sum()), clusters)
+    return bigrams, Plain(table, left, right, int(bigrams.pair_counts.sum()), clusters)
 
 
 def test_a_story_is_clustered_as_by_the_book():
@@ -109,7 +114,7 @@ def test_a_story_is_clustered_as_by_the_book():
         ours.setdefault(found[word], set()).add(word)
     theirs = [{bigrams.words[w] for w in own} for own in plain.slots.values()]
     assert sorted(map(sorted, ours.values())) == sorted(map(sorted, theirs))
-    assert information(bigrams, found) == pytest.approx(plain.information(), abs=1e-9)
+    assert mutual_information(bigrams, found) == pytest.approx(plain.mutual_information(), abs=1e-9)
 
 
 def test_paths_are_the_leaves_of_a_binary_tree():
@@ -126,7 +131,7 @@ def test_batches_progress_and_kinds_of_text_change_nothing(monkeypatch):
     whole = induce(corpus, 10, 2, progress=lambda done, size: told.append((done, size)))
     assert told[-1] == (len(whole), len(whole))
     monkeypatch.setattr("skipchain.resources.bigrams.BATCH", 7)
-    monkeypatch.setattr("skipchain.resources.brown.STEPS", 3)
+    monkeypatch.setattr("skipchain.resources.brown.PROGRESS_STEPS", 3)
     for text in ([s.words for s in corpus], iter([corpus[:30], corpus[30:]])):
         other = induce(text, 10, 2)
         assert {w: other[w] for w in other.words.tolist()} == {
@@ -138,8 +143,8 @@ def test_batches_progress_and_kinds_of_text_change_nothing(monkeypatch):
 def test_pairs_end_with_the_sentence_and_at_rare_words():
     bigrams = Bigrams.count([["a", "b", "x", "a"], [], ["b", "a"]], min_count=2)
     assert bigrams.words == ["a", "b"]
-    pairs = zip(bigrams.firsts.tolist(), bigrams.seconds.tolist(), strict=True)
-    assert dict(zip(pairs, bigrams.times.tolist(), strict=True)) == {(0, 1): 1, (1, 0): 1}
+    pairs = zip(bigrams.left_words.tolist(), bigrams.right_words.tolist(), strict=True)
+    assert dict(zip(pairs, bigrams.pair_counts.tolist(), strict=True)) == {(0, 1): 1, (1, 0): 1}
     assert (bigrams.tokens, bigrams.counts.tolist()) == (6, [3, 2])
 
 
@@ -148,7 +153,7 @@ def test_information_of_given_clusters():
     clusters = Clusters.of({"a": "0", "b": "10", "c": "10"})
     table = np.array([[0.0, 1.0], [1.0, 2.0]])
     expected = plain_information(table, table.sum(axis=1), table.sum(axis=0), 4.0)
-    assert information(sentences, clusters) == pytest.approx(expected)
+    assert mutual_information(sentences, clusters) == pytest.approx(expected)
 
 
 def test_what_cannot_be_clustered_is_refused():
@@ -190,7 +195,7 @@ def test_command_line(run, tmp_path):
     assert (code, err) == (0, "")
     told = json.loads(out)
     assert (told["clusters"], told["tokens"]) == (10, corpus.n_tokens)
-    assert told["information"] == pytest.approx(information(Bigrams.count(corpus, 2), again))
+    assert told["information"] == pytest.approx(mutual_information(Bigrams.count(corpus, 2), again))
     assert Clusters.read(tmp_path / "q.txt").counts.sum() == found.counts.sum()
     assert run("brown", "a.txt", "-c", 5, "-o", "-", "-q")[1].count("\t") > 100
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from skipchain import Corpus, Templates
-from skipchain.datasets.registry import root
+from skipchain.datasets.registry import data_folder
 from skipchain.errors import CorpusError, ReadError
-from skipchain.features.numbers import read_numbers
+from skipchain.features.numbers import parse_numbers
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
@@ -85,7 +85,7 @@ def test_a_column_of_paths():
 
 def known_files():
     try:
-        return sorted((root() / "brown-clusters").glob("*.xz"))
+        return sorted((data_folder() / "brown-clusters").glob("*.xz"))
     except CorpusError:
         return []
 
@@ -151,7 +151,7 @@ def test_vectors_become_a_column_that_templates_read():
     corpus = Corpus.of([["the", "dog", "Cat", "dog"]])
     column = vectors.column(corpus, lower=True)
     assert len(column.values) == 3  # only the words that are there
-    found, present = read_numbers(column.tolist(), several=True)
+    found, present = parse_numbers(column.tolist(), several=True)
     assert present.tolist() == [False, True, True, True]
     np.testing.assert_array_equal(found.astype(np.float32)[1:], table[[1, 0, 1]])
     vocabulary, _ = Vocabulary.fit(

@@ -19,7 +19,7 @@ from skipchain.errors import CorpusError, ParameterError, ReadError, SkipchainEr
 from skipchain.io.streams import numbered_lines, text_blocks
 from skipchain.resources.gazetteer import harvest, read_seeds
 from skipchain.resources.ngrams import Filler, NgramStore, Pattern, duck
-from skipchain.resources.ngrams.counting import ngrams, padded
+from skipchain.resources.ngrams.counting import ngrams, pad_sentences
 from skipchain.resources.ngrams.importing import read_counts
 from skipchain.resources.ngrams.manifest import FILE
 from skipchain.resources.ngrams.pattern import END, START, PatternError
@@ -59,7 +59,7 @@ SENTENCES = st.lists(st.lists(st.sampled_from("abAé"), min_size=1, max_size=7),
 @given(SENTENCES, st.integers(1, 5))
 def test_ngrams_are_those_counted_one_by_one(sentences, orders):
     corpus = Corpus.of(sentences)
-    codes, offsets = padded(corpus)
+    codes, offsets = pad_sentences(corpus)
     words = np.array([*corpus.words.values, START, END], object)
     found = list(ngrams(codes, offsets, orders))
     assert len(found) == orders
@@ -159,7 +159,7 @@ def test_nothing_to_count(tmp_path):
 def test_without_duckdb(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(SkipchainError, match=r"pip install 'skipchain\[ngrams\]'"):
-        duck.imported()
+        duck.import_duckdb()
     with pytest.raises(SkipchainError, match="not installed"):
         NgramStore.count([corpus_of(TEXT)], tmp_path / "store")
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.annotators.casing import Words
+from skipchain.annotators.casing import TokenCasing
 from skipchain.annotators.set_column import set_column
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus import Column
@@ -20,57 +20,57 @@ OUTSIDE = ("<s>", "</s>")
 
 
 @dataclass(frozen=True)
-class Runs:
+class CapitalizedRuns:
     """Runs of capitalised words, and the occurrences of words in them."""
 
-    words: Words
-    true: Column
+    words: TokenCasing
+    truecased: Column
 
     @cached_property
-    def capital(self) -> Bools:
+    def is_truecased_capital(self) -> Bools:
         """Whether running text would write a token with a capital. [N]"""
-        flags = np.array([value[:1].isupper() for value in self.true.values], np.bool_)
-        return flags[self.true.codes]
+        flags = np.array([value[:1].isupper() for value in self.truecased.values], np.bool_)
+        return flags[self.truecased.codes]
 
     @cached_property
     def bounds(self) -> tuple[Ints, Ints]:
         """Where the run that a token is in begins and ends; nowhere for other tokens. [N], [N]"""
-        n = len(self.capital)
-        cut = np.append(~self.words.inside, True)
-        cut[1:-1] |= self.capital[1:] != self.capital[:-1]
+        n = len(self.is_truecased_capital)
+        cut = np.append(~self.words.not_first, True)
+        cut[1:-1] |= self.is_truecased_capital[1:] != self.is_truecased_capital[:-1]
         places = np.flatnonzero(cut) if n else np.zeros(1, np.int64)
         lengths = np.diff(places)
         begins, ends = np.repeat(places[:-1], lengths), np.repeat(places[1:], lengths)
-        return begins, np.where(self.capital, ends, begins)
+        return begins, np.where(self.is_truecased_capital, ends, begins)
 
     @cached_property
-    def key(self) -> Ints:
+    def word_keys(self) -> Ints:
         """A number for each word of each document. [N]"""
-        return self.words.document * len(self.words.folds) + self.words.fold
+        return self.words.document_ids * len(self.words.lowercase_forms) + self.words.lowercase_ids
 
-    def _groups(self, kept: Bools) -> tuple[Ints, Ints, Ints]:
+    def _group_occurrences(self, kept: Bools) -> tuple[Ints, Ints, Ints]:
         """The kept occurrences by word and document: order, where each group begins, group [N]."""
         where = np.flatnonzero(kept)
-        order = where[np.argsort(self.key[where], kind="stable")]
-        keys, first = np.unique(self.key[order], return_index=True)
+        order = where[np.argsort(self.word_keys[where], kind="stable")]
+        keys, first = np.unique(self.word_keys[order], return_index=True)
         group = np.full(len(kept), -1, np.int64)
         if len(keys):
-            at = np.minimum(np.searchsorted(keys, self.key), len(keys) - 1)
-            group = np.where(keys[at] == self.key, at, -1)
+            at = np.minimum(np.searchsorted(keys, self.word_keys), len(keys) - 1)
+            group = np.where(keys[at] == self.word_keys, at, -1)
         return order, np.append(first, len(order)), group
 
     @cached_property
-    def plain(self) -> Bools:
+    def not_upper(self) -> Bools:
         """Whether a token's sentence is not all capitals. [N]"""
-        return ~self.words.shouted[self.words.sentence]
+        return ~self.words.sentence_is_upper[self.words.sentence_ids]
 
-    def _count(self, kept: Bools) -> Ints:
+    def _count_in_document(self, kept: Bools) -> Ints:
         """How many kept tokens of its document have a token's word. [N]"""
-        keys, counts = np.unique(self.key[kept], return_counts=True)
+        keys, counts = np.unique(self.word_keys[kept], return_counts=True)
         if not len(keys):
             return np.zeros(len(kept), np.int64)
-        at = np.minimum(np.searchsorted(keys, self.key), len(keys) - 1)
-        return np.where(keys[at] == self.key, counts[at], 0)
+        at = np.minimum(np.searchsorted(keys, self.word_keys), len(keys) - 1)
+        return np.where(keys[at] == self.word_keys, counts[at], 0)
 
     @property
     def column(self) -> Column:
@@ -88,16 +88,19 @@ class Runs:
         words = self.words
         begins, ends = self.bounds
         place = np.arange(len(begins)) - begins
-        long = self.capital & self.plain & (ends - begins > 1)
+        long = self.is_truecased_capital & self.not_upper & (ends - begins > 1)
         last = place == ends - begins - 1
-        inside = self._count(self.plain & words.inside & words.capitalised)
-        number = self._count(self.capital)
+        inside = self._count_in_document(self.not_upper & words.not_first & words.is_capitalized)
+        number = self._count_in_document(self.is_truecased_capital)
         facts = {
-            "low": self._count(self.plain & ~words.capitalised & words.low) > 0,
+            "low": self._count_in_document(
+                self.not_upper & ~words.is_capitalized & words.is_lowercase
+            )
+            > 0,
             "initials": self._initials(),
-            "first_of_run": self._count(long & (place == 0)) > 0,
-            "last_of_run": self._count(long & last) > 0,
-            "inside_run": self._count(long & (place > 0) & ~last) > 0,
+            "first_of_run": self._count_in_document(long & (place == 0)) > 0,
+            "last_of_run": self._count_in_document(long & last) > 0,
+            "inside_run": self._count_in_document(long & (place > 0) & ~last) > 0,
         }
         for many in (1, 2, 3):
             facts[f"capital_{many}"] = np.minimum(inside, 3) == many
@@ -118,7 +121,7 @@ class Runs:
         begins, ends = self.bounds
         starts = np.flatnonzero((np.arange(len(begins)) == begins) & (ends - begins > 1))
         letters = np.array([value[:1].lower() for value in values], object)[corpus.words.codes]
-        documents = self.words.document
+        documents = self.words.document_ids
         short = {
             (document, "".join(letters[a:b]))
             for document, a, b in zip(
@@ -134,19 +137,19 @@ class Runs:
     def longer(self, most: int) -> Column:
         """The words that longer runs have beside the run of a token."""
         begins, ends = self.bounds
-        names = self.words.folds
-        order, first, group = self._groups(self.capital & self.plain)
+        names = self.words.lowercase_forms
+        order, first, group = self._group_occurrences(self.is_truecased_capital & self.not_upper)
         tokens, codes = gather_longer(
-            order, first, group, self.words.fold, len(names), most, begins, ends
+            order, first, group, self.words.lowercase_ids, len(names), most, begins, ends
         )
         return self._column(tokens, codes, names)
 
     def context(self, values: Ints, names: list[str], window: int, most: int) -> Column:
         """The values around other occurrences of a token's word."""
         begins, ends = self.bounds
-        order, first, group = self._groups(self.capital & self.plain)
+        order, first, group = self._group_occurrences(self.is_truecased_capital & self.not_upper)
         sentences = self.words.corpus.sentences
-        low, high = sentences[:-1][self.words.sentence], sentences[1:][self.words.sentence]
+        low, high = sentences[:-1][self.words.sentence_ids], sentences[1:][self.words.sentence_ids]
         names = [*names, *OUTSIDE]
         tokens, codes = gather_contexts(
             order, first, group, values, len(names), window, most, begins, ends, low, high
@@ -161,4 +164,4 @@ class Runs:
             pairs = zip((codes // size).tolist(), (codes % size).tolist(), strict=True)
             return [f"{SIDES[side]}={whole[k]}" for side, k in pairs]
 
-        return set_column(tokens, codes, len(self.key), named)
+        return set_column(tokens, codes, len(self.word_keys), named)

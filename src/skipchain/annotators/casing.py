@@ -12,77 +12,77 @@ from skipchain.corpus import Corpus
 
 
 @dataclass(frozen=True)
-class Words:
+class TokenCasing:
     """Facts about each distinct word, given for each token.
 
-    >>> words = Words(Corpus.of([["GAME", "OVER"], ["The", "game"]]))
-    >>> words.capitalised.tolist(), words.shouted.tolist()
+    >>> words = TokenCasing(Corpus.of([["GAME", "OVER"], ["The", "game"]]))
+    >>> words.is_capitalized.tolist(), words.sentence_is_upper.tolist()
     ([True, True, True, False], [True, False])
     """
 
     corpus: Corpus
 
     @cached_property
-    def folds(self) -> list[str]:
+    def lowercase_forms(self) -> list[str]:
         """The distinct words in lower case."""
         return list(dict.fromkeys(value.lower() for value in self.corpus.words.values))
 
     @cached_property
-    def fold(self) -> Ints:
-        """The number of each token's word among `folds`. [N]"""
-        number = {value: k for k, value in enumerate(self.folds)}
+    def lowercase_ids(self) -> Ints:
+        """The number of each token's word among `lowercase_forms`. [N]"""
+        number = {value: k for k, value in enumerate(self.lowercase_forms)}
         own = [number[value.lower()] for value in self.corpus.words.values]
         return np.array(own, np.int64)[self.corpus.words.codes]
 
-    def _each(self, flags: list[bool]) -> Bools:
+    def _per_token(self, flags: list[bool]) -> Bools:
         return np.array(flags, np.bool_)[self.corpus.words.codes]
 
     @cached_property
-    def capitalised(self) -> Bools:
+    def is_capitalized(self) -> Bools:
         """Whether a token begins with a capital. [N]"""
-        return self._each([value[:1].isupper() for value in self.corpus.words.values])
+        return self._per_token([value[:1].isupper() for value in self.corpus.words.values])
 
     @cached_property
-    def low(self) -> Bools:
+    def is_lowercase(self) -> Bools:
         """Whether a token is in lower case. [N]"""
-        return self._each([value.islower() for value in self.corpus.words.values])
+        return self._per_token([value.islower() for value in self.corpus.words.values])
 
     @cached_property
-    def numeric(self) -> Bools:
+    def has_digit(self) -> Bools:
         """Whether a token has a digit. [N]"""
-        return self._each([any(map(str.isdigit, value)) for value in self.corpus.words.values])
+        return self._per_token([any(map(str.isdigit, value)) for value in self.corpus.words.values])
 
     @cached_property
-    def inside(self) -> Bools:
+    def not_first(self) -> Bools:
         """Whether a token stands behind another one in its sentence. [N]"""
         found = np.ones(self.corpus.n_tokens, np.bool_)
         found[self.corpus.sentences[:-1][np.diff(self.corpus.sentences) > 0]] = False
         return found
 
     @cached_property
-    def sentence(self) -> Ints:
+    def sentence_ids(self) -> Ints:
         """The sentence of each token. [N]"""
         return np.repeat(np.arange(len(self.corpus)), np.diff(self.corpus.sentences))
 
     @cached_property
-    def document(self) -> Ints:
+    def document_ids(self) -> Ints:
         """The document of each token. [N]"""
         of_sentence = np.repeat(np.arange(self.corpus.n_documents), np.diff(self.corpus.documents))
-        return of_sentence[self.sentence]
+        return of_sentence[self.sentence_ids]
 
-    def share(self, flags: Bools) -> Floats:
+    def sentence_share(self, flags: Bools) -> Floats:
         """The share of a sentence's tokens that a flag holds for. [M]"""
         lengths = np.diff(self.corpus.sentences)
-        return np.bincount(self.sentence, flags, len(lengths)) / np.maximum(lengths, 1)
+        return np.bincount(self.sentence_ids, flags, len(lengths)) / np.maximum(lengths, 1)
 
     @cached_property
-    def shouted(self) -> Bools:
+    def sentence_is_upper(self) -> Bools:
         """Whether a sentence has letters, more than three, and all of them are capitals. [M]"""
         values = self.corpus.words.values
-        small = self._each([any(map(str.islower, value)) for value in values])
+        small = self._per_token([any(map(str.islower, value)) for value in values])
         sizes = [len(value) if any(map(str.isalpha, value)) else 0 for value in values]
         letters = np.array(sizes, np.int64)[self.corpus.words.codes]
         count = len(self.corpus)
-        none = np.bincount(self.sentence, small, count) == 0
-        found: Bools = none & (np.bincount(self.sentence, letters, count) > 3)
+        none = np.bincount(self.sentence_ids, small, count) == 0
+        found: Bools = none & (np.bincount(self.sentence_ids, letters, count) > 3)
         return found

@@ -8,26 +8,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.annotators.capitals import Runs
-from skipchain.annotators.casing import Words
+from skipchain.annotators.capitals import CapitalizedRuns
+from skipchain.annotators.casing import TokenCasing
 from skipchain.annotators.layout import patterns, topics, zones
 from skipchain.annotators.truecase import Truecase
 from skipchain.arrays import Arrays, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError
 from skipchain.features.annotator import Columns
-from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.parallel import Workers
 
-ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = GIVEN = (
+ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = COLUMN_NAMES = (
     "zone", "topic", "pattern", "truecase", "run", "occurrence", "longer", "context",
     "context_clusters",
 )  # fmt: skip
-BITS = 8  # of a neighbour's cluster
+PREFIX_BITS = 8  # of a neighbour's cluster
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Documents:
+class DocumentContext:
     """Columns that look at whole documents.
 
     * ``zone``: headline, line of place and date, top or body; running text, a row of a table or all
@@ -36,7 +36,7 @@ class Documents:
     * ``truecase``: the word as running text would write it, where a sentence is all capitals or
       begins with it.
     * ``run``: the length of the run of capitalised words that a token is in, and its place there.
-    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``low``),
+    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``is_lowercase``),
       capitalised inside sentences, in longer runs, as the initials of one.
     * ``longer`` (a set): the words that longer runs have beside this one.
     * ``context`` (a set): the words around its other occurrences, at most ``window`` tokens away
@@ -44,7 +44,7 @@ class Documents:
       where there is one.
 
     >>> corpus = Corpus.of([["Ann", "Lee", "won", "."], ["then", "Lee", "slept", "."]])
-    >>> found = Documents().columns(corpus, Workers(1))
+    >>> found = DocumentContext().columns(corpus, Workers(1))
     >>> found["longer"].tolist()[5], found["context"].tolist()[5]
     ('before=ann', 'before=ann behind=won before_run=<s> behind_run=won')
     """
@@ -65,27 +65,27 @@ class Documents:
                 raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return GIVEN
+        return COLUMN_NAMES
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
         return "what the document says" + (
             "" if self.window is None else f", {self.window} tokens around"
         )
 
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+    def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """How words are written is learnt."""
-        own = replace(self, truecase=self.truecase.widened(Words(corpus)))
+        own = replace(self, truecase=self.truecase.extended(TokenCasing(corpus)))
         return own, own.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """All columns; they are cheap, so that none is left out."""
-        words = Words(corpus)
+        words = TokenCasing(corpus)
         true = self.truecase.column(words)
-        runs = Runs(words, true)
+        runs = CapitalizedRuns(words, true)
         window = corpus.n_tokens + 1 if self.window is None else self.window
         cluster = corpus.columns.get(self.clusters)
         return {
@@ -96,38 +96,40 @@ class Documents:
             RUN: runs.column,
             OCCURRENCE: runs.occurrence,
             LONGER: runs.longer(self.most),
-            CONTEXT: runs.context(words.fold, words.folds, window, self.most),
+            CONTEXT: runs.context(words.lowercase_ids, words.lowercase_forms, window, self.most),
             CLUSTERS: Column.constant("", corpus.n_tokens)
             if cluster is None
-            else runs.context(*_shortened(cluster), window, self.most),
+            else runs.context(*_cluster_prefixes(cluster), window, self.most),
         }
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
         return {"window": self.window, "most": self.most, "clusters": self.clusters}
 
     def arrays(self) -> Arrays:
         """How words are written."""
         own = self.truecase
-        return string_arrays("folds", own.folds) | string_arrays("forms", own.forms)
+        return strings_to_arrays("folds", own.lowercase_forms) | strings_to_arrays(
+            "forms", own.forms
+        )
 
     @classmethod
-    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Documents:
-        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
-        folds, forms = (read_strings(name, arrays) for name in ("folds", "forms"))
+    def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> DocumentContext:
+        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        folds, forms = (strings_from_arrays(name, arrays) for name in ("folds", "forms"))
         if len(folds) != len(forms):
             raise ValueError("there are not as many forms as words")
         return cls(
-            described["window"],
-            described["most"],
-            str(described["clusters"]),
+            config["window"],
+            config["most"],
+            str(config["clusters"]),
             Truecase(folds, forms),
         )
 
 
-def _shortened(column: Column) -> tuple[Ints, list[str]]:
+def _cluster_prefixes(column: Column) -> tuple[Ints, list[str]]:
     """The first bits of clusters: numbers [N], and their strings."""
-    short = [value[:BITS] for value in column.values]
+    short = [value[:PREFIX_BITS] for value in column.values]
     names = list(dict.fromkeys(short))
     number = {name: k for k, name in enumerate(names)}
     return np.array([number[value] for value in short], np.int64)[column.codes], names

@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.annotators.casing import Words
+from skipchain.annotators.casing import TokenCasing
 from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.features.views import shortshape
 from skipchain.kernels.intern import empty_slots, number_tuples
 
-FEW = 0.25  # the share of words in lower case below which a sentence is a row of a table
-ROW = 6  # words of a row that make its pattern
+TABLE_ROW_LOWERCASE_SHARE = (
+    0.25  # the share of words in lower case below which a sentence is a row of a table
+)
+ROW_PATTERN_WORDS = 6  # words of a row that make its pattern
 
 
-def zones(words: Words) -> Column:
+def zones(words: TokenCasing) -> Column:
     """Where in its document a sentence stands, and what kind of sentence it is."""
     corpus = words.corpus
     lengths = np.diff(corpus.sentences)
     first = np.repeat(corpus.documents[:-1], np.diff(corpus.documents))
     number = np.arange(len(lengths)) - first
     place = np.select([number == 0, (number == 1) & (lengths <= 4), number < 4], [0, 1, 2], 3)
-    kind = np.select([words.shouted, words.share(words.low) < FEW], [0, 1], 2)
+    kind = np.select(
+        [
+            words.sentence_is_upper,
+            words.sentence_share(words.is_lowercase) < TABLE_ROW_LOWERCASE_SHARE,
+        ],
+        [0, 1],
+        2,
+    )
     size = np.select([lengths == 1, lengths < 6], [0, 1], 2)
-    digits = (words.share(words.numeric) > 0.3).astype(np.int64)
+    digits = (words.sentence_share(words.has_digit) > 0.3).astype(np.int64)
     codes = ((place * 3 + kind) * 3 + size) * 2 + digits
     names = [
         f"{place}-{kind}{size}{digits}"
@@ -32,10 +41,10 @@ def zones(words: Words) -> Column:
         for size in ("-one", "-few", "")
         for digits in ("", "-digits")
     ]
-    return Column(frozen(codes[words.sentence].astype(np.int32)), tuple(names))
+    return Column(frozen(codes[words.sentence_ids].astype(np.int32)), tuple(names))
 
 
-def patterns(words: Words) -> Column:
+def patterns(words: TokenCasing) -> Column:
     """The shapes of the first words of a sentence with few words in lower case, and a place in it.
 
     Rows of a table have one pattern, and each column of the table its place.
@@ -44,27 +53,40 @@ def patterns(words: Words) -> Column:
     own = corpus.words
     shapes = Column.encode([str(shape) for shape in shortshape(own.values)])
     chosen = np.flatnonzero(
-        (words.shouted | (words.share(words.low) < FEW)) & (np.diff(corpus.sentences) > 0)
+        (
+            words.sentence_is_upper
+            | (words.sentence_share(words.is_lowercase) < TABLE_ROW_LOWERCASE_SHARE)
+        )
+        & (np.diff(corpus.sentences) > 0)
     )
     first, lengths = corpus.sentences[chosen], np.diff(corpus.sentences)[chosen]
-    places = np.minimum(first[:, None] + np.arange(ROW), first[:, None] + lengths[:, None] - 1)
-    keys = np.where(np.arange(ROW) < lengths[:, None], shapes.codes[own.codes[places]] + 1, 0)
-    keys = np.column_stack([keys, lengths > ROW]).astype(np.int32)
+    places = np.minimum(
+        first[:, None] + np.arange(ROW_PATTERN_WORDS), first[:, None] + lengths[:, None] - 1
+    )
+    keys = np.where(
+        np.arange(ROW_PATTERN_WORDS) < lengths[:, None], shapes.codes[own.codes[places]] + 1, 0
+    )
+    keys = np.column_stack([keys, lengths > ROW_PATTERN_WORDS]).astype(np.int32)
     numbers, rows, _ = number_tuples(keys, empty_slots(len(keys)))
     tokens = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(lengths.sum())
-    place = np.minimum(tokens - np.repeat(first, lengths), ROW)
+    place = np.minimum(tokens - np.repeat(first, lengths), ROW_PATTERN_WORDS)
     used, cells = np.unique(
-        np.repeat(numbers, lengths).astype(np.int64) * (ROW + 1) + place, return_inverse=True
+        np.repeat(numbers, lengths).astype(np.int64) * (ROW_PATTERN_WORDS + 1) + place,
+        return_inverse=True,
     )
-    told = ["_".join(shapes.values[k - 1] for k in row[:ROW] if k) for row in rows.tolist()]
-    more = ["+" if row[ROW] else "" for row in rows.tolist()]
+    told = [
+        "_".join(shapes.values[k - 1] for k in row[:ROW_PATTERN_WORDS] if k)
+        for row in rows.tolist()
+    ]
+    more = ["+" if row[ROW_PATTERN_WORDS] else "" for row in rows.tolist()]
     codes = np.zeros(corpus.n_tokens, np.int32)
     codes[tokens] = cells + 1
-    texts = [f"{told[k // (ROW + 1)]}{more[k // (ROW + 1)]}@{k % (ROW + 1)}" for k in used.tolist()]
+    places = [divmod(k, ROW_PATTERN_WORDS + 1) for k in used.tolist()]
+    texts = [f"{told[row]}{more[row]}@{place}" for row, place in places]
     return Column(frozen(codes), ("", *texts))
 
 
-def topics(words: Words) -> Column:
+def topics(words: TokenCasing) -> Column:
     """The first word of a document's headline, where a dash follows within two words."""
     corpus = words.corpus
     own = corpus.words
@@ -76,4 +98,4 @@ def topics(words: Words) -> Column:
         at = np.flatnonzero(starts + ahead < after)
         named = at[dash[own.codes[starts[at] + ahead]]]
         codes[named] = own.codes[starts[named]]
-    return Column(frozen(codes[words.document].astype(np.int32)), (*own.values, "<none>"))
+    return Column(frozen(codes[words.document_ids].astype(np.int32)), (*own.values, "<none>"))

@@ -16,22 +16,27 @@ from skipchain.arrays import Arrays, Bools, Ints, Labels, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
-from skipchain.features.annotator import Columns, Fixed
-from skipchain.features.strings import Slices, Strings, read_strings, string_arrays
+from skipchain.features.annotator import Columns, StatelessAnnotator
+from skipchain.features.strings import (
+    StringTable,
+    TextSlices,
+    strings_from_arrays,
+    strings_to_arrays,
+)
 from skipchain.kernels import lexicon as kernels
 from skipchain.parallel import Workers
 
 EXACT, FOLDED, LIGHT = CASES = "exact", "folded", "light"
 ALL, LONGEST = MATCHES = "all", "longest"
-PLACES = ("B", "I", "E", "S")
-OTHERWISE = "~"  # marks a phrase that the text writes otherwise than the list
+POSITION_TAGS = ("B", "I", "E", "S")
+VARIANT_MARK = "~"  # marks a phrase that the text writes otherwise than the list
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Phrases:
+class PhraseTrie:
     """The phrases of all lists, as a trie over the numbers of their tokens."""
 
-    tokens: Strings  # the distinct tokens, as they are compared [T]
+    tokens: StringTable  # the distinct tokens, as they are compared [T]
     root: Labels  # the node of a phrase that begins with a token, or −1 [T]
     first: Labels  # where the children of a node begin [nodes + 1]
     token: Labels  # the token of a node [nodes]
@@ -50,14 +55,15 @@ class Phrases:
         return own + self.tokens.starts.nbytes + self.tokens.lengths.nbytes
 
     @classmethod
-    def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> Phrases:
+    def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> PhraseTrie:
         """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
         numbers: dict[str, int] = {}
         keys = {
-            word: numbers.setdefault(key(word, case), len(numbers)) for word in dict.fromkeys(words)
+            word: numbers.setdefault(match_key(word, case), len(numbers))
+            for word in dict.fromkeys(words)
         }
         flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
-        slices = Slices.of(words)
+        slices = TextSlices.of(words)
         hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
         forms = kernels.hash_phrases(offsets, hashes)
         size, lengths = len(numbers), np.diff(offsets)
@@ -81,7 +87,7 @@ class Phrases:
         entries = np.unique(np.stack([here, lists, forms], axis=1), axis=0)
         ends = np.searchsorted(entries[:, 0], np.arange(base + 1))
         return cls(
-            Strings.of(list(numbers)),
+            StringTable.of(list(numbers)),
             root,
             first.astype(np.int32),
             np.concatenate(token) if token else np.zeros(0, np.int32),
@@ -92,7 +98,7 @@ class Phrases:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lexicon(Fixed):
+class Lexicon(StatelessAnnotator):
     """Lists of phrases, as a source of features: which lists a token's phrase is in, and where.
 
     ``case`` says how tokens are compared: ``exact``; ``folded``, regardless of case; ``light``,
@@ -109,7 +115,7 @@ class Lexicon(Fixed):
     kind: ClassVar[str] = "lexicon"
 
     names: tuple[str, ...]
-    phrases: Phrases
+    phrases: PhraseTrie
     column: str = "lexicon"
     case: str = FOLDED
     matches: str = ALL
@@ -141,23 +147,23 @@ class Lexicon(Fixed):
                     owners.append(number)
         offsets = offsets_of(np.array(sizes, np.int64))
         case = settings.get("case", FOLDED)
-        found = Phrases.of(words, offsets, np.array(owners, np.int32), case)
+        found = PhraseTrie.of(words, offsets, np.array(owners, np.int32), case)
         return cls(tuple(lists), found, **settings)
 
     def __len__(self) -> int:
         return len(self.phrases)
 
     def __repr__(self) -> str:
-        return f"<Lexicon {self.column!r}: {self.told}>"
+        return f"<Lexicon {self.column!r}: {self.description}>"
 
     def find(self, corpus: Corpus) -> tuple[Labels, Labels, Labels, Bools]:
         """All matches: first token, one past the last, number of the list, written alike."""
         words = corpus.words
         numbers, _ = self.phrases.tokens.number(
-            Slices.of([key(word, self.case) for word in words.values])
+            TextSlices.of([match_key(word, self.case) for word in words.values])
         )
         numbers[numbers >= len(self.phrases.tokens)] = -1
-        slices = Slices.of(words.values)
+        slices = TextSlices.of(words.values)
         hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
         own = self.phrases
         found: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
@@ -177,12 +183,12 @@ class Lexicon(Fixed):
     # A source of columns -----------------------------------------------------------------------
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The name of the column."""
         return (self.column,)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
         return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
 
@@ -195,14 +201,14 @@ class Lexicon(Fixed):
         marks = [
             f"{place}-{name}{mark}"
             for name in self.names
-            for place in PLACES
-            for mark in ("", OTHERWISE)
+            for place in POSITION_TAGS
+            for mark in ("", VARIANT_MARK)
         ]
         table = np.array(marks, object)
         column: Column = set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
         return {self.column: column}
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
         return {
             "column": self.column,
@@ -213,21 +219,21 @@ class Lexicon(Fixed):
 
     def arrays(self) -> Arrays:
         """The phrases."""
-        own = {name: getattr(self.phrases, name) for name in NUMBERS}
-        return own | string_arrays("tokens", self.phrases.tokens)
+        own = {name: getattr(self.phrases, name) for name in TRIE_ARRAYS}
+        return own | strings_to_arrays("tokens", self.phrases.tokens)
 
     @classmethod
-    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Lexicon:
-        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
-        numbers = {name: arrays[name] for name in NUMBERS}
-        tokens = read_strings("tokens", arrays)
-        names = tuple(map(str, described["names"]))
+    def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> Lexicon:
+        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        numbers = {name: arrays[name] for name in TRIE_ARRAYS}
+        tokens = strings_from_arrays("tokens", arrays)
+        names = tuple(map(str, config["names"]))
         _check(numbers, len(tokens), len(names))
-        settings = {name: str(described[name]) for name in ("column", "case", "matches")}
-        return cls(names, Phrases(tokens, **numbers), **settings)
+        settings = {name: str(config[name]) for name in ("column", "case", "matches")}
+        return cls(names, PhraseTrie(tokens, **numbers), **settings)
 
 
-NUMBERS = ("root", "first", "token", "ends", "lists", "forms")
+TRIE_ARRAYS = ("root", "first", "token", "ends", "lists", "forms")
 
 
 def _check(arrays: Arrays, tokens: int, lists: int) -> None:
@@ -247,11 +253,13 @@ def _check(arrays: Arrays, tokens: int, lists: int) -> None:
             raise ValueError(f"{name} of the lexicon does not rise to its end")
 
 
-def key(word: str, case: str) -> str:
+def match_key(word: str, case: str) -> str:
     """A token as it is compared.
 
-    >>> key("Saint-Étienne", "folded"), key("Saint-Étienne", "light"), key("B-52s", "light")
-    ('saint-étienne', 'saintetienne', 'b00s')
+    >>> match_key("Saint-Étienne", "folded"), match_key("Saint-Étienne", "light")
+    ('saint-étienne', 'saintetienne')
+    >>> match_key("B-52s", "light")
+    'b00s'
     """
     if case == EXACT:
         return word

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from skipchain.annotators.lexicon import ALL, FOLDED, Lexicon, Phrases
+from skipchain.annotators.lexicon import ALL, FOLDED, Lexicon, PhraseTrie
 from skipchain.arrays import Arrays, offsets_of
 from skipchain.errors import ReadError, SkipchainError
-from skipchain.io.files import atomic_write, raw_bytes, read_text, shown
+from skipchain.io.files import atomic_write, display_path, raw_bytes, read_text
 from skipchain.io.tokenizer import cut_chunks
 
 LONGEST_LINE = 1_000
 ENDINGS = (".gz", ".xz", ".bz2", ".lst", ".txt", ".tsv", ".list", ".csv")
-CACHE = "SKIPCHAIN_CACHE"  # the folder of what has been made ready once; "" keeps nothing
+CACHE_VARIABLE = "SKIPCHAIN_CACHE"  # the folder of what has been made ready once; "" keeps nothing
 
 
 def read_lexicon(
@@ -49,8 +49,8 @@ def read_lexicon(
             return found
     lists: dict[str, list[str]] = {}
     for path in files:
-        _read_into(lists, read_text(path), path)
-    lexicon = tokenized(lists, **settings)
+        _add_phrases(lists, read_text(path), path)
+    lexicon = tokenized_lexicon(lists, **settings)
     if ready is not None:
         _store(lexicon, ready)
     return lexicon
@@ -76,20 +76,22 @@ def _files(paths: Sequence[str | Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
             if not inside:
-                raise ReadError("there is no list of phrases in the folder", path=shown(path))
+                raise ReadError(
+                    "there is no list of phrases in the folder", path=display_path(path)
+                )
             found.extend(inside)
         else:
             found.append(path)
     return found
 
 
-def _read_into(lists: dict[str, list[str]], text: str, path: Path) -> None:
+def _add_phrases(lists: dict[str, list[str]], text: str, path: Path) -> None:
     """Add the phrases of a file to the lists."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
     if not lines:
-        raise ReadError("the list of phrases is empty", path=shown(path))
+        raise ReadError("the list of phrases is empty", path=display_path(path))
     classes = "\t" in lines[0]
     name = list_name(path)
     for number, line in enumerate(lines, 1):
@@ -98,7 +100,7 @@ def _read_into(lists: dict[str, list[str]], text: str, path: Path) -> None:
             raise ReadError(
                 f"the line has {len(phrase):,} characters, which is no phrase; wanted one phrase a "
                 f"line, of at most {LONGEST_LINE:,}",
-                path=shown(path),
+                path=display_path(path),
                 line=number,
             )
         if classes:
@@ -107,17 +109,19 @@ def _read_into(lists: dict[str, list[str]], text: str, path: Path) -> None:
             if not tab or not name:
                 raise ReadError(
                     "the line has no class; wanted CLASS, a tab and a phrase, as on line 1",
-                    path=shown(path),
+                    path=display_path(path),
                     line=number,
                 )
         if not phrase.strip():
             raise ReadError(
-                "the line is empty; wanted a phrase, or no line", path=shown(path), line=number
+                "the line is empty; wanted a phrase, or no line",
+                path=display_path(path),
+                line=number,
             )
         lists.setdefault(name, []).append(phrase)
 
 
-def tokenized(
+def tokenized_lexicon(
     lists: Mapping[str, Sequence[str]],
     *,
     column: str = "lexicon",
@@ -128,7 +132,7 @@ def tokenized(
 
     >>> from skipchain import Corpus
     >>> corpus = Corpus.of([["St.", "John", "'s"]])
-    >>> tokenized({"place": ["St. John's"]}).find(corpus)[1]
+    >>> tokenized_lexicon({"place": ["St. John's"]}).find(corpus)[1]
     array([3], dtype=int32)
     """
     owned = [(k, own) for k, phrases in enumerate(lists.values()) for own in phrases if own.strip()]
@@ -145,12 +149,12 @@ def tokenized(
     offsets = offsets_of(kept)[offsets]
     words = list(compress(words, kept.tolist()))
     owners = np.array([k for k, _ in owned], np.int32)
-    phrases = Phrases.of(words, offsets, owners, case)
+    phrases = PhraseTrie.of(words, offsets, owners, case)
     return Lexicon(tuple(lists), phrases, column, case, matches)
 
 
 def _cached(digest: str) -> Path | None:
-    folder = os.environ.get(CACHE)
+    folder = os.environ.get(CACHE_VARIABLE)
     if folder == "":
         return None
     try:
@@ -168,7 +172,7 @@ def _load(path: Path, settings: dict[str, str]) -> Lexicon | None:
     try:
         arrays: Arrays = load_file(path)
         names = arrays.pop("names").tobytes().decode().split("\n")
-        return Lexicon.restored({**settings, "names": names}, arrays)
+        return Lexicon.from_config({**settings, "names": names}, arrays)
     except (OSError, ValueError, KeyError, SafetensorError):
         return None
 

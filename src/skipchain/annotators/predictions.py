@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.annotators.casing import Words
+from skipchain.annotators.casing import TokenCasing
 from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.corpus.schemes.labels import split
 
-LABEL, WORD, ENTITY, LONGER = GIVEN = ("first_label", "first_word", "first_entity", "first_longer")
-STEPS = 5  # how finely shares are told apart
-MANY = 3  # names of a type, from which on they are many
-LENGTH = 5  # words of a name that may be part of a longer one
+LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES = (
+    "first_label",
+    "first_word",
+    "first_entity",
+    "first_longer",
+)
+PROBABILITY_BINS = 5  # how finely shares are told apart
+MAX_COUNT = 3  # names of a type, from which on they are many
+MAX_NAME_WORDS = 5  # words of a name that may be part of a longer one
 NONE = ""
 
 
 def prediction_columns(
-    corpus: Corpus, names: tuple[str, ...], chances: Floats, labels: Ints, spans: Spans
+    corpus: Corpus, names: tuple[str, ...], probabilities: Floats, labels: Ints, spans: Spans
 ) -> dict[str, Column]:
     """Columns from the probabilities [N, L] of labels, the labels decoded [N], and their spans.
 
@@ -30,40 +35,40 @@ def prediction_columns(
     * ``first_longer``: the commonest type of longer names that have these words in them.
     """
     own = Column(frozen(labels.astype(np.int32)), names)
-    words = Words(corpus)
-    entity, longer = _entities(words, spans)
+    words = TokenCasing(corpus)
+    entity, longer = _entity_columns(words, spans)
     return {
         LABEL: own,
-        WORD: _elsewhere(words, names, chances),
+        WORD: _other_occurrences(words, names, probabilities),
         ENTITY: entity,
         LONGER: longer,
     }
 
 
-def _elsewhere(words: Words, names: tuple[str, ...], chances: Floats) -> Column:
+def _other_occurrences(words: TokenCasing, names: tuple[str, ...], probabilities: Floats) -> Column:
     """The likeliest type of a word's other occurrences."""
     kinds = ["O" if name == "O" else split(name)[1] for name in names]
     types = list(dict.fromkeys(kinds))
     member = np.array([[kind == one for one in types] for kind in kinds], np.float64)
-    own = chances @ member  # [N, K]
-    key = words.document * len(words.folds) + words.fold
+    own = probabilities @ member  # [N, K]
+    key = words.document_ids * len(words.lowercase_forms) + words.lowercase_ids
     _, group, counts = np.unique(key, return_inverse=True, return_counts=True)
     sums = np.stack([np.bincount(group, own[:, k]) for k in range(len(types))], axis=1)
     others = sums[group] - own
     number = counts[group] - 1
     best = others.argmax(axis=1)
     share = others[np.arange(len(own)), best] / np.maximum(number, 1)
-    step = np.minimum((share * STEPS + 1e-6).astype(np.int64), STEPS - 1)
-    codes = np.where(number > 0, best * STEPS + step, len(types) * STEPS)
-    texts = [f"{one}-{step}" for one in types for step in range(STEPS)]
+    step = np.minimum((share * PROBABILITY_BINS + 1e-6).astype(np.int64), PROBABILITY_BINS - 1)
+    codes = np.where(number > 0, best * PROBABILITY_BINS + step, len(types) * PROBABILITY_BINS)
+    texts = [f"{one}-{step}" for one in types for step in range(PROBABILITY_BINS)]
     return Column(frozen(codes.astype(np.int32)), (*texts, NONE))
 
 
-def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
+def _entity_columns(words: TokenCasing, spans: Spans) -> tuple[Column, Column]:
     """The commonest types of other names with the same words, and of longer ones."""
-    fold = words.fold.tolist()
+    fold = words.lowercase_ids.tolist()
     starts, stops = spans.starts.tolist(), spans.stops.tolist()
-    documents = words.document[spans.starts].tolist() if len(spans) else []
+    documents = words.document_ids[spans.starts].tolist() if len(spans) else []
     numbers: dict[tuple[int, ...], int] = {}
     own = [
         numbers.setdefault((document, *fold[start:stop]), len(numbers))
@@ -74,7 +79,7 @@ def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
     for k in np.flatnonzero(spans.stops - spans.starts > 1).tolist():
         start, stop = starts[k], stops[k]
         for a in range(start, stop):
-            for b in range(a + 1, min(stop, a + LENGTH) + 1):
+            for b in range(a + 1, min(stop, a + MAX_NAME_WORDS) + 1):
                 if b - a < stop - start:
                     number = numbers.get((documents[k], *fold[a:b]))
                     if number is not None:
@@ -90,19 +95,21 @@ def _entities(words: Words, spans: Spans) -> tuple[Column, Column]:
     np.add.at(around, (np.array(inner, np.int64), kinds[np.array(outer, np.int64)]), 1)
     others = same[slots]
     others[np.arange(len(slots)), kinds] -= 1
-    return _told(words, spans, names, others), _told(words, spans, names, around[slots])
+    return _span_column(words, spans, names, others), _span_column(
+        words, spans, names, around[slots]
+    )
 
 
-def _told(words: Words, spans: Spans, names: list[str], counts: Ints) -> Column:
+def _span_column(words: TokenCasing, spans: Spans, names: list[str], counts: Ints) -> Column:
     """The commonest type of each span's others and how many, at the tokens of the span."""
     codes = np.zeros(words.corpus.n_tokens, np.int32)
     if len(spans):
         best = counts.argmax(axis=1)
-        number = np.minimum(counts.max(axis=1), MANY)
-        told = np.where(number > 0, best * MANY + number, 0).astype(np.int32)
+        number = np.minimum(counts.max(axis=1), MAX_COUNT)
+        told = np.where(number > 0, best * MAX_COUNT + number, 0).astype(np.int32)
         lengths = spans.stops - spans.starts
         first = np.cumsum(lengths) - lengths
         tokens = np.repeat(spans.starts - first, lengths) + np.arange(int(lengths.sum()))
         codes[tokens] = np.repeat(told, lengths)
-    texts = [f"{name}-{number}" for name in names for number in range(1, MANY + 1)]
+    texts = [f"{name}-{number}" for name in names for number in range(1, MAX_COUNT + 1)]
     return Column(frozen(codes), (NONE, *texts))

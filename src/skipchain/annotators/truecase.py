@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skipchain.annotators.casing import Words
+from skipchain.annotators.casing import TokenCasing
 from skipchain.arrays import Ints
 from skipchain.corpus import Column
-from skipchain.features.strings import Strings
+from skipchain.features.strings import StringTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truecase:
     """How words are mostly written where not all letters are capitals."""
 
-    folds: Strings
-    forms: Strings
+    lowercase_forms: StringTable
+    forms: StringTable
 
     @classmethod
     def of(cls, counts: Mapping[str, int]) -> Truecase:
@@ -33,23 +33,25 @@ class Truecase:
             fold = form.lower()
             if fold not in best or count > best[fold][0]:
                 best[fold] = (count, form)
-        return cls(Strings.of(list(best)), Strings.of([form for _, form in best.values()]))
+        return cls(StringTable.of(list(best)), StringTable.of([form for _, form in best.values()]))
 
-    def widened(self, words: Words) -> Truecase:
+    def extended(self, words: TokenCasing) -> Truecase:
         """With the words of a corpus that are not here yet."""
-        known = set(self.folds.tolist())
-        fold, form = _commonest(words, np.zeros(words.corpus.n_tokens, np.int64))
+        known = set(self.lowercase_forms.tolist())
+        fold, form = _most_frequent_forms(words, np.zeros(words.corpus.n_tokens, np.int64))
         values = words.corpus.words.values
         new = [
             (name, values[k])
-            for name, k in zip((words.folds[f] for f in fold.tolist()), form.tolist(), strict=True)
+            for name, k in zip(
+                (words.lowercase_forms[f] for f in fold.tolist()), form.tolist(), strict=True
+            )
             if name not in known
         ]
-        folds = self.folds.tolist() + [name for name, _ in new]
+        folds = self.lowercase_forms.tolist() + [name for name, _ in new]
         forms = self.forms.tolist() + [form for _, form in new]
-        return Truecase(Strings.of(folds), Strings.of(forms))
+        return Truecase(StringTable.of(folds), StringTable.of(forms))
 
-    def column(self, words: Words) -> Column:
+    def column(self, words: TokenCasing) -> Column:
         """Each token; those whose case says nothing as their document writes them elsewhere.
 
         These are the tokens of shouted sentences, and capitalised ones that begin a sentence. Words
@@ -58,10 +60,12 @@ class Truecase:
         """
         corpus = words.corpus
         own = corpus.words
-        size = len(words.folds)
-        key, form = _commonest(words, words.document)
-        where = np.flatnonzero(words.shouted[words.sentence] | (words.capitalised & ~words.inside))
-        sought = words.document[where] * size + words.fold[where]
+        size = len(words.lowercase_forms)
+        key, form = _most_frequent_forms(words, words.document_ids)
+        where = np.flatnonzero(
+            words.sentence_is_upper[words.sentence_ids] | (words.is_capitalized & ~words.not_first)
+        )
+        sought = words.document_ids[where] * size + words.lowercase_ids[where]
         at = np.minimum(np.searchsorted(key, sought), max(len(key) - 1, 0))
         found = key[at] == sought if len(key) else np.zeros(len(sought), np.bool_)
         codes = own.codes.copy()
@@ -71,7 +75,7 @@ class Truecase:
         rest = where[~found]
         distinct, inverse = np.unique(own.codes[rest], return_inverse=True)
         words_left = [values[k] for k in distinct.tolist()]
-        known = self.folds.find([word.lower() for word in words_left])
+        known = self.lowercase_forms.find([word.lower() for word in words_left])
         new = []
         for word, k in zip(words_left, known, strict=True):
             written = self.forms[k] if k >= 0 else word.capitalize() if word.isupper() else word
@@ -83,14 +87,14 @@ class Truecase:
         return Column(codes, tuple(values))
 
 
-def _commonest(words: Words, scope: Ints) -> tuple[Ints, Ints]:
+def _most_frequent_forms(words: TokenCasing, scope: Ints) -> tuple[Ints, Ints]:
     """The commonest form of each word of a scope: scope · folds + fold, ascending; its code.
 
     Only tokens inside sentences count whose letters are not all capitals.
     """
-    kept = words.inside & ~words.shouted[words.sentence]
-    size, forms = len(words.folds), len(words.corpus.words.values)
-    key = (scope[kept] * size + words.fold[kept]) * forms + words.corpus.words.codes[kept]
+    kept = words.not_first & ~words.sentence_is_upper[words.sentence_ids]
+    size, forms = len(words.lowercase_forms), len(words.corpus.words.values)
+    key = (scope[kept] * size + words.lowercase_ids[kept]) * forms + words.corpus.words.codes[kept]
     distinct, counts = np.unique(key, return_counts=True)
     owner, form = distinct // forms, distinct % forms
     order = np.lexsort((form, -counts, owner))

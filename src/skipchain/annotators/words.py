@@ -11,21 +11,21 @@ import numpy as np
 from skipchain.arrays import Arrays
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
-from skipchain.features.annotator import Columns, Fixed
-from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.annotator import Columns, StatelessAnnotator
+from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.parallel import Workers
 from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Clustered(Fixed):
+class ClusterColumn(StatelessAnnotator):
     """The clusters of words, as a column of bit strings.
 
     Templates read coarser clusters as shorter prefixes: ``prefix(brown, 4)``. A word that is not
     there is looked up in lower case; ``_`` stands for words that are not there at all.
 
-    >>> source = Clustered(Clusters.of({"cat": "01", "Oslo": "10"}))
+    >>> source = ClusterColumn(Clusters.of({"cat": "01", "Oslo": "10"}))
     >>> source.columns(Corpus.of([["Cat", "in", "Oslo"]]), Workers(1))["brown"].tolist()
     ['01', '_', '10']
     """
@@ -36,12 +36,12 @@ class Clustered(Fixed):
     column: str = "brown"
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The name of the column."""
         return (self.column,)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
         return (
             f"{plural(len(self.clusters.paths), 'cluster')} of {plural(len(self.clusters), 'word')}"
@@ -51,33 +51,33 @@ class Clustered(Fixed):
         """The cluster of each token."""
         return {self.column: self.clusters.column(corpus, lower=True)}
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
         return {"column": self.column}
 
     def arrays(self) -> Arrays:
         """The words and their clusters; how often they were seen is of no use any more."""
         own = self.clusters
-        strings = string_arrays("words", own.words) | string_arrays("paths", own.paths)
+        strings = strings_to_arrays("words", own.words) | strings_to_arrays("paths", own.paths)
         return strings | {"path": own.path}
 
     @classmethod
-    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Clustered:
-        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
-        words, paths = read_strings("words", arrays), read_strings("paths", arrays)
+    def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> ClusterColumn:
+        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        words, paths = strings_from_arrays("words", arrays), strings_from_arrays("paths", arrays)
         path = arrays["path"]
         fits = path.dtype == np.int32 and path.shape == (len(words),)
         if not fits or (len(path) and not 0 <= path.min() <= path.max() < len(paths)):
             raise ValueError("the words' clusters are not there")
         found = Clusters(words, paths, path, np.zeros(len(words), np.int64))
-        return cls(found, str(described["column"]))
+        return cls(found, str(config["column"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Embedded(Fixed):
+class VectorColumn(StatelessAnnotator):
     """The vectors of words, as a column that ``vector(column)`` reads.
 
-    >>> source = Embedded(Vectors.of({"cat": [0.5, -1.0]}))
+    >>> source = VectorColumn(Vectors.of({"cat": [0.5, -1.0]}))
     >>> source.columns(Corpus.of([["Cat", "in"]]), Workers(1))["embedding"].tolist()
     ['0.5 -1.0', '_']
     """
@@ -88,12 +88,12 @@ class Embedded(Fixed):
     column: str = "embedding"
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The name of the column."""
         return (self.column,)
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
         return f"{plural(len(self.vectors), 'vector')} of {self.vectors.width} numbers"
 
@@ -101,20 +101,20 @@ class Embedded(Fixed):
         """The vector of each token."""
         return {self.column: self.vectors.column(corpus, lower=True)}
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
         return {"column": self.column}
 
     def arrays(self) -> Arrays:
         """The words and their vectors."""
-        return string_arrays("words", self.vectors.words) | {"table": self.vectors.table}
+        return strings_to_arrays("words", self.vectors.words) | {"table": self.vectors.table}
 
     @classmethod
-    def restored(cls, described: Mapping[str, Any], arrays: Arrays) -> Embedded:
-        """The inverse of `described` and `arrays`; a ValueError says what does not fit."""
-        words, table = read_strings("words", arrays), arrays["table"]
+    def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> VectorColumn:
+        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        words, table = strings_from_arrays("words", arrays), arrays["table"]
         if table.dtype != np.float32 or table.ndim != 2 or len(table) != len(words):
             raise ValueError("there are not as many vectors as words")
         if not np.isfinite(table).all():
             raise ValueError("the vectors are not all finite")
-        return cls(Vectors(words, table), str(described["column"]))
+        return cls(Vectors(words, table), str(config["column"]))

@@ -45,13 +45,13 @@ def allowed_labels(
            [1, 1, 1, 1]])
     """
     if scheme is None or encoding is None or scheme == encoding:
-        rows = [None if label is None else _exactly(label, labels) for label in given]
+        rows = [None if label is None else _one_label(label, labels) for label in given]
     else:
         meanings = _meanings(given, offsets, check_scheme(scheme))
-        own = [_own_meaning(label, encoding) for label in labels]
+        own = [_label_meaning(label, encoding) for label in labels]
         rows = [None if wanted is None else _agreeing(wanted, own) for wanted in meanings]
-        for token, label in _settled(given, offsets, scheme, encoding):
-            rows[token] = _exactly(label, labels)
+        for token, label in _certain_labels(given, offsets, scheme, encoding):
+            rows[token] = _one_label(label, labels)
     allowed = np.ones((len(given), len(labels)), np.bool_)
     for token, row in enumerate(rows):
         if row is None:
@@ -96,7 +96,7 @@ def require_agreement(
     )
 
 
-def with_paths(
+def relax_candidates(
     candidates: Bools,
     allowed: Bools | None,
     offsets: Ints,
@@ -108,7 +108,7 @@ def with_paths(
     the candidates every token may have any label.
 
     >>> offsets, given = np.array([0, 2]), np.array([[True, True], [False, True]])
-    >>> with_paths(np.array([[True, False], [True, False]]), given, offsets, None).astype(int)
+    >>> relax_candidates(np.array([[True, False], [True, False]]), given, offsets, None).astype(int)
     array([[1, 0],
            [1, 1]])
     """
@@ -124,7 +124,7 @@ def with_paths(
 
 
 @dataclass(frozen=True, slots=True)
-class _Meaning:
+class _LabelMeaning:
     """What a label says: the type of its span (None: outside), and whether it begins or ends it."""
 
     kind: str | None
@@ -132,20 +132,20 @@ class _Meaning:
     ends: bool | None = None
 
 
-def _exactly(label: str, labels: Sequence[str]) -> Bools:
+def _one_label(label: str, labels: Sequence[str]) -> Bools:
     return np.array([label == own for own in labels])
 
 
-def _agreeing(wanted: _Meaning, own: Sequence[_Meaning]) -> Bools:
+def _agreeing(wanted: _LabelMeaning, own: Sequence[_LabelMeaning]) -> Bools:
     return np.array([_agree(wanted, meaning) for meaning in own])
 
 
-def _agree(a: _Meaning, b: _Meaning) -> bool:
+def _agree(a: _LabelMeaning, b: _LabelMeaning) -> bool:
     pairs = ((a.begins, b.begins), (a.ends, b.ends))
     return a.kind == b.kind and all(x is None or y is None or x == y for x, y in pairs)
 
 
-def _settled(
+def _certain_labels(
     given: Sequence[str | None], offsets: Ints, scheme: str, encoding: str
 ) -> Iterator[tuple[int, str]]:
     """The labels in ``encoding`` of the tokens whose neighbours are given too: they are certain."""
@@ -166,31 +166,33 @@ def _settled(
             t = stop + 1
 
 
-def _own_meaning(label: str, scheme: str) -> _Meaning:
+def _label_meaning(label: str, scheme: str) -> _LabelMeaning:
     """The meaning of a label by itself."""
     if label == OUTSIDE:
-        return _Meaning(None)
+        return _LabelMeaning(None)
     prefix, _, kind = label.partition("-")
     if prefix not in _PREFIXES[scheme] or not kind:
         known = ", ".join(f"{prefix}-TYPE" for prefix in _PREFIXES[scheme])
         raise SkipchainError(f"label {label!r} does not belong to {scheme}, which has O, {known}")
-    return _Meaning(kind, *_PREFIXES[scheme][prefix])
+    return _LabelMeaning(kind, *_PREFIXES[scheme][prefix])
 
 
-def _meanings(given: Sequence[str | None], offsets: Ints, scheme: str) -> list[_Meaning | None]:
+def _meanings(
+    given: Sequence[str | None], offsets: Ints, scheme: str
+) -> list[_LabelMeaning | None]:
     """The meaning of each label among its neighbours: in iob1 and ioe1 they decide what I- says."""
-    found = [None if label is None else _own_meaning(label, scheme) for label in given]
+    found = [None if label is None else _label_meaning(label, scheme) for label in given]
     for first, last in pairwise(offsets.tolist()):
         for t in range(first, last):
             here = found[t]
             if here is None or here.kind is None:
                 continue
             if scheme == "iob1" and here.begins is None:
-                before = found[t - 1] if t > first else _Meaning(None)
+                before = found[t - 1] if t > first else _LabelMeaning(None)
                 if before is not None:
                     found[t] = replace(here, begins=before.kind != here.kind)
             elif scheme == "ioe1" and here.ends is None:
-                after = found[t + 1] if t + 1 < last else _Meaning(None)
+                after = found[t + 1] if t + 1 < last else _LabelMeaning(None)
                 if after is not None:
                     found[t] = replace(here, ends=after.kind != here.kind)
     return found

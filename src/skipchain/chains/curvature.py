@@ -17,7 +17,7 @@ from skipchain.parallel import Workers
 DENSE = 0.1  # the share of cells that are not zero from which on a table is kept as a whole
 
 
-class LocalCurvature:
+class LocalHessian:
     """The second derivatives of −log p(labels | input) + l2 · Σ w², as a function of the vector w.
 
     Given the gold label before it, a position of a locally normalised chain is a classifier whose
@@ -82,7 +82,7 @@ class LocalCurvature:
             own = p.node.copy()
             own[follows] += edge
             if weights.order == 2:
-                own[follows] += weights.second[second[follows], before[follows]]
+                own[follows] += weights.triples[second[follows], before[follows]]
             scores[p.tokens] = own
         scores -= scores.max(axis=1, keepdims=True)
         np.exp(scores, out=scores)
@@ -97,13 +97,13 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
     """
     assert data.labels is not None
     rows = data.rows
-    flat, edges = rows.flat(), rows.edges
+    flat, edges = rows.expanded(), rows.edges
     filled = np.diff(data.offsets) > 0
     heads, tails = data.offsets[:-1][filled], data.offsets[1:][filled] - 1
     before, second = labels_before(data.labels, data.offsets, n_labels)
     follows = np.flatnonzero(before < n_labels)
     places = n_labels + 1
-    pairs = edges.indices * np.int64(places) + before[edges.owners]
+    pairs = edges.indices * np.int64(places) + before[edges.row_ids]
 
     def table(tokens: Ints, columns: Ints, width: int, values: Floats = NO_VALUES) -> Any:
         cells = (tokens, columns)
@@ -111,11 +111,11 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
         return coo_array((own, cells), (data.n_tokens, width))
 
     parts = [
-        table(flat.owners, flat.indices.astype(np.int64), rows.n_features, flat.values),
+        table(flat.row_ids, flat.indices.astype(np.int64), rows.n_features, flat.values),
         table(follows, before[follows], n_labels),
         table(heads, np.zeros_like(heads), 1),
         table(tails, np.zeros_like(tails), 1),
-        table(edges.owners, pairs, rows.n_edge_features * places, edges.values),
+        table(edges.row_ids, pairs, rows.n_edge_features * places, edges.values),
     ]
     if order == 2:
         before_that = second[follows] * n_labels + before[follows]

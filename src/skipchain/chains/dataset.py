@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Ints
-from skipchain.features.label_history import Earlier
-from skipchain.features.matrix import Rows
+from skipchain.features.label_history import PreviousOccurrences
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.parallel import blocks
 
 
@@ -20,15 +20,16 @@ class Dataset:
     ``labels`` is None where the tokens are only to be tagged. Where some are not known, ``allowed``
     tells which labels each token may have, and ``labels`` is −1 there. ``candidates`` are the
     labels that a token can have at all, where a tag dictionary says so: the model is a distribution
-    over these. ``earlier`` are the tokens of a document whose labels later ones depend on.
+    over these. ``previous_occurrences`` are the tokens of a document whose labels later ones depend
+    on.
     """
 
-    rows: Rows
+    rows: FeatureMatrix
     offsets: Ints  # [C + 1]
     labels: NDArray[np.int32] | None = None  # [N]
     allowed: Bools | None = None  # [N, L]
     candidates: Bools | None = None  # [N, L]
-    earlier: Earlier | None = None
+    previous_occurrences: PreviousOccurrences | None = None
 
     @property
     def n_tokens(self) -> int:

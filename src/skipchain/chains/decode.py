@@ -10,10 +10,10 @@ from skipchain.arrays import Floats, Labels
 from skipchain.chains import history_search as recall
 from skipchain.chains import order2 as second
 from skipchain.chains import order_n as histories
-from skipchain.chains.order_n import require_sums
+from skipchain.chains.order_n import require_exact
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Ranked, Scores
-from skipchain.chains.span_events import Windows
+from skipchain.chains.scores import ChainScores, NBestPaths
+from skipchain.chains.span_events import SpanEvents
 from skipchain.errors import SkipchainError
 from skipchain.kernels import chain, search
 from skipchain.kernels.paths import nbest as best_paths
@@ -23,9 +23,9 @@ from skipchain.parallel import Workers, blocks
 PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 
-def viterbi(scores: Scores, workers: Workers) -> Labels:
+def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
-    require_sums(scores)
+    require_exact(scores)
     if scores.weights.order == 2:
         return second.viterbi(scores, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -40,11 +40,11 @@ def viterbi(scores: Scores, workers: Workers) -> Labels:
     return path
 
 
-def greedy(scores: Scores, workers: Workers) -> Labels:
+def greedy(scores: ChainScores, workers: Workers) -> Labels:
     """From left to right the best label given those before. [N]"""
-    if scores.recall is not None:
+    if scores.label_history is not None:
         return recall.beam(scores, 1, workers)
-    if scores.histories is not None:
+    if scores.label_ngrams is not None:
         return histories.beam(scores, 1, workers)
     if scores.weights.order == 2:
         return second.beam(scores, 1, workers)
@@ -52,7 +52,7 @@ def greedy(scores: Scores, workers: Workers) -> Labels:
 
     def run(block: tuple[int, int]) -> None:
         # what a local model normalises by is the same for all labels that are compared
-        p = scores.limited(scores.raw(block))
+        p = scores.with_constraints(scores.raw(block))
         found = np.empty(len(p.offsets) - 1)
         search.greedy(p.node, p.edge, p.offsets, path[p.tokens], found)
         require_paths(found, p)
@@ -61,7 +61,7 @@ def greedy(scores: Scores, workers: Workers) -> Labels:
     return path
 
 
-def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds. [N]
 
     Prefixes are compared by their scores, those of a local model by their probabilities; of those
@@ -69,9 +69,9 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     finds what `viterbi` finds.
     """
     check_width(width)
-    if scores.recall is not None:
+    if scores.label_history is not None:
         return recall.beam(scores, width, workers)
-    if scores.histories is not None:
+    if scores.label_ngrams is not None:
         return histories.beam(scores, width, workers)
     if scores.weights.order == 2:
         return second.beam(scores, width, workers)
@@ -80,7 +80,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     def run(block: tuple[int, int]) -> None:
         raw = scores.raw(block)
         norms = raw.normalisers() if scores.local else raw.node[:0]
-        p = scores.limited(raw)
+        p = scores.with_constraints(raw)
         best = np.empty(len(p.offsets) - 1)
         search.beam(p.node, p.edge, norms, p.offsets, width, path[p.tokens], best)
         require_paths(best, p)
@@ -97,9 +97,9 @@ def check_width(width: int) -> None:
         )
 
 
-def marginals(scores: Scores, workers: Workers) -> Floats:
+def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
-    require_sums(scores)
+    require_exact(scores)
     if scores.weights.order == 2:
         return second.marginals(scores, workers)
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
@@ -115,21 +115,21 @@ def marginals(scores: Scores, workers: Workers) -> Floats:
     return out
 
 
-def posterior(scores: Scores, workers: Workers) -> Labels:
+def posterior(scores: ChainScores, workers: Workers) -> Labels:
     """The label with the largest marginal at each token, ties to the lower. [N]"""
     best: Labels = marginals(scores, workers).argmax(axis=1).astype(np.int32)
     return best
 
 
-def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
     """The k best label sequences of every chain; fewer where there are fewer."""
-    require_sums(scores)
+    require_exact(scores)
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
     if scores.weights.order == 2:
         return second.nbest(scores, k, workers)
 
-    def run(block: tuple[int, int]) -> list[Ranked]:
+    def run(block: tuple[int, int]) -> list[NBestPaths]:
         p = scores.potentials(block)
         log_z = np.empty(len(p.offsets) - 1)
         none = np.empty((0, p.node.shape[1], p.node.shape[1]))
@@ -140,21 +140,21 @@ def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
             paths = np.empty((k, last - first), np.int32)
             values = np.zeros(k)
             if first == last:
-                ranked.append(Ranked(paths[:1], np.ones(1)))
+                ranked.append(NBestPaths(paths[:1], np.ones(1)))
                 continue
             best_paths(p.node[first:last], p.tables(first, last), k, paths, values)
             real = values > -np.inf
-            ranked.append(Ranked(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
+            ranked.append(NBestPaths(paths[real], np.exp(np.minimum(values[real] - log_z[c], 0.0))))
         return ranked
 
     return [ranked for part in workers.map(run, scores.data.blocks()) for ranked in part]
 
 
-def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
+def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
-    require_sums(scores)
+    require_exact(scores)
     if scores.weights.order == 2:
-        return second.window_probabilities(scores, windows, workers)
+        return second.event_probabilities(scores, windows, workers)
     out = np.empty(len(windows.starts))
     states = scores.weights.n_labels
 

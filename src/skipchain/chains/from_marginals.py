@@ -12,7 +12,7 @@ from skipchain.parallel import Workers, blocks
 LEGAL, POSTERIOR = DECODERS = "legal", "posterior"
 
 
-def best_labels(
+def decode_marginals(
     marginals: Floats,
     offsets: Ints,
     constraints: Constraints | None,

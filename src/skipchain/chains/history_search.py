@@ -6,17 +6,17 @@ import numpy as np
 
 from skipchain.arrays import Labels
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.kernels import label_history as kernel
 from skipchain.parallel import Workers, blocks
 
 
-def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]
 
     Documents are gone through from their first sentence to the last, several at a time.
     """
-    own, earlier = scores.recall, scores.data.earlier
+    own, earlier = scores.label_history, scores.data.previous_occurrences
     assert own is not None
     assert earlier is not None
     path = np.empty(scores.data.n_tokens, np.int32)
@@ -24,7 +24,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
 
     def run(block: tuple[int, int]) -> None:
         raw = scores.raw((int(chains[block[0]]), int(chains[block[1]])))
-        p = scores.limited(raw)
+        p = scores.with_constraints(raw)
         previous = earlier.previous[p.tokens]
         best = np.empty(len(p.offsets) - 1)
         kernel.beam(
@@ -32,7 +32,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
             p.edge,
             raw.node,
             raw.edge,
-            scores.weights.second,
+            scores.weights.triples,
             np.where(previous < 0, -1, previous - p.tokens.start),
             own.decay,
             own.weights,

@@ -64,7 +64,7 @@ class ChainObjective(ABC):
         self._local = local
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
-        kind: Any = np.float32 if scorer.single else np.float64
+        kind: Any = np.float32 if scorer.single_precision else np.float64
         self._node: Residuals = np.empty((data.n_tokens, labels), kind)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = np.zeros((listed, labels + 1, labels))
@@ -112,9 +112,9 @@ class ChainObjective(ABC):
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
         node = self._node[potentials.tokens]
-        triples = np.zeros_like(weights.second)
+        triples = np.zeros_like(weights.triples)
         if weights.order == 2:
-            loss, pairs = self._second_residuals(potentials, weights.second, node, triples)
+            loss, pairs = self._second_residuals(potentials, weights.triples, node, triples)
         else:
             loss, pairs = self._residuals(potentials, node)
         heads = potentials.heads()

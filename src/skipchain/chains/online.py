@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.potentials import Constraints, barrier
+from skipchain.chains.potentials import Constraints, log_mask
 from skipchain.chains.scorer import Weights, weight_shapes
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.kernels import margin_updates as margins
 from skipchain.kernels import sgd as online
-from skipchain.kernels.sgd import Barriers, Features, Tables
+from skipchain.kernels.sgd import FeatureIndex, LogMasks, WeightTables
 
 Floats32 = NDArray[np.float32]
 
 UPDATES = {
     "perceptron": margins.PERCEPTRON,
     "pa": margins.PASSIVE_AGGRESSIVE,
-    "arow": margins.CONFIDENCE,
+    "arow": margins.AROW,
 }
 
 
@@ -38,7 +38,7 @@ class OnlineLearner:
         constraints: Constraints | None,
         order: int,
         seed: int,
-        first: Weights | None,
+        initial_weights: Weights | None,
     ) -> None:
         assert data.labels is not None
         rows = data.rows
@@ -47,16 +47,16 @@ class OnlineLearner:
         self._sizes = (rows.n_features, rows.n_edge_features, n_labels, order)
         size = sum(math.prod(shape) for shape in weight_shapes(*self._sizes))
         self._vector: Floats32 = np.zeros(size, np.float32)
-        if first is not None:
-            self._vector[:] = first.vector
+        if initial_weights is not None:
+            self._vector[:] = initial_weights.vector
         self._features = kernel_features(rows)
-        self._barriers = kernel_barriers(constraints, n_labels)
+        self._masks = kernel_masks(constraints, n_labels)
         self._candidates = np.zeros((0, n_labels), np.bool_)
         if data.candidates is not None:
             self._candidates = data.candidates
         self._boundaries = boundaries
         self._random = np.random.default_rng(seed)
-        self._room = entries_of_longest(data)
+        self._room = max_chain_entries(data)
 
     @property
     def size(self) -> int:
@@ -67,8 +67,8 @@ class OnlineLearner:
         """The tables of a vector."""
         return Weights.views(vector, *self._sizes)
 
-    def _tables(self, vector: Floats32) -> Tables:
-        return Tables(*Weights.views(vector, *self._sizes).parts)
+    def _tables(self, vector: Floats32) -> WeightTables:
+        return WeightTables(*Weights.views(vector, *self._sizes).tables)
 
     def _order(self) -> Ints:
         return self._random.permutation(len(self._data.offsets) - 1)
@@ -97,7 +97,7 @@ class StochasticLikelihood(OnlineLearner):
         unit_dropout: float = 0.0,
         adaptive: bool = False,
         seed: int = 0,
-        first: Weights | None = None,
+        initial_weights: Weights | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -106,21 +106,21 @@ class StochasticLikelihood(OnlineLearner):
             constraints=constraints,
             order=order,
             seed=seed,
-            first=first,
+            initial_weights=initial_weights,
         )
         self._local = local
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
-        self._keep = (1.0 - dropout, 1.0 - unit_dropout)
+        self._keep_probabilities = (1.0 - dropout, 1.0 - unit_dropout)
         sizes = self._sizes if adaptive else (0, 0, n_labels, 1)
         squares = Weights.zeros(*sizes).vector.astype(np.float32)
-        self._squares = Tables(*Weights.views(squares, *sizes).parts)
+        self._squares = WeightTables(*Weights.views(squares, *sizes).tables)
         shape = (data.rows.n_features if observed else 0, n_labels)
         self._support = np.zeros(shape, np.uint8)
         if observed:
-            flat = data.rows.flat()
-            labels = self._labels[flat.owners]
-            self._support[flat.indices[labels >= 0], labels[labels >= 0]] = 1
-            self._support[flat.indices[labels < 0]] = 1
+            expanded = data.rows.expanded()
+            labels = self._labels[expanded.row_ids]
+            self._support[expanded.indices[labels >= 0], labels[labels >= 0]] = 1
+            self._support[expanded.indices[labels < 0]] = 1
 
     @property
     def nbytes(self) -> int:
@@ -145,7 +145,7 @@ class StochasticLikelihood(OnlineLearner):
             self._tables(self._vector),
             self._squares,
             self._support,
-            self._barriers,
+            self._masks,
             self._candidates,
             self._data.offsets,
             self._order(),
@@ -155,7 +155,7 @@ class StochasticLikelihood(OnlineLearner):
             self._boundaries,
             rate,
             self._shrink,
-            self._keep,
+            self._keep_probabilities,
             random,
             self._room,
         )
@@ -176,7 +176,7 @@ class MarginUpdates(OnlineLearner):
         constraints: Constraints | None = None,
         order: int = 1,
         seed: int = 0,
-        first: Weights | None = None,
+        initial_weights: Weights | None = None,
     ) -> None:
         super().__init__(
             data,
@@ -185,25 +185,25 @@ class MarginUpdates(OnlineLearner):
             constraints=constraints,
             order=order,
             seed=seed,
-            first=first,
+            initial_weights=initial_weights,
         )
         # units save memory, but looking each up takes twice the time
-        self._features = kernel_features(data.rows, flat=True)
+        self._features = kernel_features(data.rows, expanded=True)
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0
-        confident = self._update == margins.CONFIDENCE
+        confident = self._update == margins.AROW
         merged = self._update != margins.PERCEPTRON
         self._total = np.zeros(self.size)
-        self._spread = np.ones(self.size if confident else 0, np.float32)
+        self._variances = np.ones(self.size if confident else 0, np.float32)
         self._scratch = np.zeros(self.size if merged else 0, np.float32)
-        ends = np.cumsum([part.size for part in Weights.views(self._vector, *self._sizes).parts])
+        ends = np.cumsum([part.size for part in Weights.views(self._vector, *self._sizes).tables])
         self._fixed = (0, 0) if boundaries else (int(ends[1]), int(ends[3]))
 
     @property
     def nbytes(self) -> int:
         """Bytes held, an average of the weights and a copy of it included."""
-        own = (self._vector, self._total, self._spread, self._scratch)
+        own = (self._vector, self._total, self._variances, self._scratch)
         return sum(part.nbytes for part in own) + 2 * 8 * self.size
 
     def vector(self) -> Floats:
@@ -220,10 +220,10 @@ class MarginUpdates(OnlineLearner):
             self._tables(self._vector),
             self._vector,
             self._total,
-            self._spread,
+            self._variances,
             self._scratch,
             self._fixed,
-            self._barriers,
+            self._masks,
             self._candidates,
             self._data.offsets,
             self._order(),
@@ -236,19 +236,19 @@ class MarginUpdates(OnlineLearner):
         return float(mistakes)
 
 
-def falling(rate: float, decay: float) -> Callable[[float], float]:
+def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
     """A learning rate that falls as rate / (1 + decay · done), with done from 0 to 1.
 
-    >>> falling(0.6, 2.0)(0.5)
+    >>> decaying_rate(0.6, 2.0)(0.5)
     0.3
     """
     return lambda done: rate / (1.0 + decay * done)
 
 
-def kernel_features(rows: Rows, *, flat: bool = False) -> Features:
-    """The indexes of all features, as the kernels take them; ``flat`` without units."""
-    tokens, units, edges = rows.flat() if flat else rows.tokens, rows.units, rows.edges
-    return Features(
+def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIndex:
+    """The indexes of all features, as the kernels take them; ``expanded`` without units."""
+    tokens, units, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
+    return FeatureIndex(
         tokens.indptr,
         tokens.indices,
         tokens.values,
@@ -261,20 +261,20 @@ def kernel_features(rows: Rows, *, flat: bool = False) -> Features:
     )
 
 
-def kernel_barriers(constraints: Constraints | None, n_labels: int) -> Barriers:
+def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:
     """What is forbidden, as the kernels take it."""
     if constraints is None:
-        return Barriers(np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels))
-    return Barriers(*(barrier(p) for p in (constraints.pairs, constraints.start, constraints.end)))
+        return LogMasks(np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels))
+    return LogMasks(*(log_mask(p) for p in (constraints.pairs, constraints.start, constraints.end)))
 
 
-def entries_of_longest(data: Dataset) -> int:
+def max_chain_entries(data: Dataset) -> int:
     """The most (token, feature) pairs that one chain has, units written out."""
     rows = data.rows
     part = rows.tokens
     sizes = np.ones(len(part.indices), np.int64)
     units = part.indices >= rows.n_features
-    sizes[units] = np.diff(rows.units.indptr)[part.indices[units] - rows.n_features]
+    sizes[units] = np.diff(rows.bundles.indptr)[part.indices[units] - rows.n_features]
     ends = offsets_of(sizes)
     own = np.diff(ends[part.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
     return int(own.max(initial=1))

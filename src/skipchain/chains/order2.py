@@ -8,22 +8,22 @@ import numpy as np
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains.potentials import Potentials, require_paths
-from skipchain.chains.scores import Ranked, Scores
-from skipchain.chains.span_events import Windows
+from skipchain.chains.scores import ChainScores, NBestPaths
+from skipchain.chains.span_events import SpanEvents
 from skipchain.kernels import chain2 as kernel
 from skipchain.parallel import Workers, blocks
 
 BLOCK_TOKENS = 1024  # each token has tables of label pairs
 
 
-def viterbi(scores: Scores, workers: Workers) -> Labels:
+def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
     ranked = _best(scores, 1, workers, probabilities=False)
     parts = [best.paths[0] for best in ranked]
     return np.concatenate(parts) if parts else np.zeros(0, np.int32)
 
 
-def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
     path = np.empty(scores.data.n_tokens, np.int32)
 
@@ -35,7 +35,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
             p.edge,
             raw.node,
             raw.edge,
-            scores.weights.second,
+            scores.weights.triples,
             p.offsets,
             scores.local,
             width,
@@ -48,7 +48,7 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     return path
 
 
-def marginals(scores: Scores, workers: Workers) -> Floats:
+def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
@@ -60,12 +60,12 @@ def marginals(scores: Scores, workers: Workers) -> Floats:
     return out
 
 
-def nbest(scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
     """The k best label sequences of every chain; fewer where there are fewer."""
     return _best(scores, k, workers, probabilities=True)
 
 
-def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> Floats:
+def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]
 
     The sum over all paths through the sets, as a share of the sum over all paths.
@@ -95,7 +95,7 @@ def window_probabilities(scores: Scores, windows: Windows, workers: Workers) -> 
     return out
 
 
-def _sums(scores: Scores, p: Potentials, opened: Potentials, node: Floats) -> Floats:
+def _sums(scores: ChainScores, p: Potentials, opened: Potentials, node: Floats) -> Floats:
     """Write node marginals; return log Z of every chain."""
     states = p.node.shape[1]
     log_z = np.empty(len(p.offsets) - 1)
@@ -104,7 +104,7 @@ def _sums(scores: Scores, p: Potentials, opened: Potentials, node: Floats) -> Fl
         p.edge,
         opened.node,
         opened.edge,
-        scores.weights.second,
+        scores.weights.triples,
         p.offsets,
         scores.local,
         node,
@@ -115,8 +115,10 @@ def _sums(scores: Scores, p: Potentials, opened: Potentials, node: Floats) -> Fl
     return log_z
 
 
-def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> list[Ranked]:
-    def run(block: tuple[int, int]) -> list[Ranked]:
+def _best(
+    scores: ChainScores, k: int, workers: Workers, *, probabilities: bool
+) -> list[NBestPaths]:
+    def run(block: tuple[int, int]) -> list[NBestPaths]:
         p, opened = scores.potentials(block), scores.raw(block)
         log_z = np.zeros(len(p.offsets) - 1)
         if probabilities:
@@ -128,14 +130,14 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
             paths = np.empty((k, b - a), np.int32)
             values = np.zeros(k)
             if a == b:
-                ranked.append(Ranked(paths[:1], np.ones(1)))
+                ranked.append(NBestPaths(paths[:1], np.ones(1)))
                 continue
             kernel.nbest(
                 p.node[a:b],
                 p.tables(a, b),
                 opened.node[a:b],
                 opened.tables(a, b),
-                scores.weights.second,
+                scores.weights.triples,
                 scores.local,
                 k,
                 paths,
@@ -146,7 +148,7 @@ def _best(scores: Scores, k: int, workers: Workers, *, probabilities: bool) -> l
             sure = np.zeros(int(real.sum()))
             if probabilities:
                 sure = np.exp(np.minimum(values[real] - log_z[c], 0.0))
-            ranked.append(Ranked(paths[real], sure))
+            ranked.append(NBestPaths(paths[real], sure))
         require_paths(tops, p)
         return ranked
 

@@ -6,15 +6,15 @@ import numpy as np
 
 from skipchain.arrays import Labels
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.errors import SkipchainError
 from skipchain.kernels import label_ngrams as kernel
 from skipchain.parallel import Workers
 
 
-def beam(scores: Scores, width: int, workers: Workers) -> Labels:
+def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
-    own = scores.histories
+    own = scores.label_ngrams
     assert own is not None
     path = np.empty(scores.data.n_tokens, np.int32)
     width = min(width, scores.weights.n_labels**own.order)
@@ -27,8 +27,8 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
             p.edge,
             raw.node,
             raw.edge,
-            scores.weights.second,
-            own.contexts,
+            scores.weights.triples,
+            own.ngrams,
             own.weights,
             own.order,
             p.offsets,
@@ -42,17 +42,17 @@ def beam(scores: Scores, width: int, workers: Workers) -> Labels:
     return path
 
 
-def require_sums(scores: Scores) -> None:
+def require_exact(scores: ChainScores) -> None:
     """Refuse what asks for all labellings at once."""
-    if scores.recall is not None:
+    if scores.label_history is not None:
         raise SkipchainError(
             "labels that depend on earlier ones of the document (history) are found from left to "
             "right (beam, greedy), and not all labellings can be gone through: the model has no "
             "viterbi, marginals, confidences or n-best lists; without history it has them"
         )
-    if scores.histories is not None:
+    if scores.label_ngrams is not None:
         raise SkipchainError(
-            f"a model of order {scores.histories.order} is searched from left to right (beam, "
+            f"a model of order {scores.label_ngrams.order} is searched from left to right (beam, "
             "greedy) and cannot go through all labellings: it has no viterbi, marginals, "
             "confidences or n-best lists; orders 1 and 2 have them"
         )

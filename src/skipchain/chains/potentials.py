@@ -46,9 +46,9 @@ class Potentials:
     def constrained(self, constraints: Constraints) -> Potentials:
         """With −∞ for whatever the constraints forbid."""
         node = self.node.copy()
-        node[self.heads()] += barrier(constraints.start)
-        node[self.tails()] += barrier(constraints.end)
-        return replace(self, node=node, edge=self.edge + barrier(constraints.pairs))
+        node[self.heads()] += log_mask(constraints.start)
+        node[self.tails()] += log_mask(constraints.end)
+        return replace(self, node=node, edge=self.edge + log_mask(constraints.pairs))
 
     def normalised(self) -> Potentials:
         """The chain in which every label is drawn given the one before it.
@@ -117,7 +117,7 @@ class Constraints:
         return True
 
 
-def barrier(allowed: Bools) -> Floats:
+def log_mask(allowed: Bools) -> Floats:
     """0 where allowed, −∞ where not."""
     return np.where(allowed, 0.0, -np.inf)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
-from skipchain.features.matrix import Rows, Sparse
+from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels.gather import gather, transpose
 from skipchain.parallel import Workers, blocks
 
@@ -25,7 +25,7 @@ class Weights:
     """The parameters of a chain as tables, indexed [prev, cur] where labels meet.
 
     ``edges`` weighs the features that go with a pair of labels; its prev has one value more, L,
-    which stands for the place before the chain. So does the first index of ``second``, the scores
+    which stands for the place before the chain. So does the first index of ``triples``, the scores
     of three labels in a row; a model of order 1 has none.
     """
 
@@ -34,7 +34,7 @@ class Weights:
     start: Floats  # [L]
     end: Floats  # [L]
     edges: Floats  # [G, (L + 1) · L]
-    second: Floats  # [L + 1, L, L] or [0, L, L]
+    triples: Floats  # [L + 1, L, L] or [0, L, L]
 
     @property
     def n_labels(self) -> int:
@@ -44,7 +44,7 @@ class Weights:
     @property
     def order(self) -> int:
         """How many labels back a label depends on."""
-        return 2 if len(self.second) else 1
+        return 2 if len(self.triples) else 1
 
     @classmethod
     def zeros(cls, n_features: int, n_edge_features: int, n_labels: int, order: int = 1) -> Weights:
@@ -73,23 +73,23 @@ class Weights:
         return cls(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))
 
     @property
-    def parts(self) -> tuple[Floats, ...]:
+    def tables(self) -> tuple[Floats, ...]:
         """The tables, in order."""
-        return (self.state, self.transitions, self.start, self.end, self.edges, self.second)
+        return (self.state, self.transitions, self.start, self.end, self.edges, self.triples)
 
     @property
     def vector(self) -> Floats:
         """All weights in one vector, in the order of the fields."""
-        return np.concatenate([part.ravel() for part in self.parts])
+        return np.concatenate([part.ravel() for part in self.tables])
 
     def copy(self) -> Weights:
         """The same weights in memory of their own."""
-        return Weights(*(part.copy() for part in self.parts))
+        return Weights(*(part.copy() for part in self.tables))
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
-        return sum(int(np.count_nonzero(part)) for part in self.parts)
+        return sum(int(np.count_nonzero(part)) for part in self.tables)
 
 
 def weight_shapes(
@@ -106,9 +106,9 @@ def weight_shapes(
     )
 
 
-def unit_sums(rows: Rows, state: Floats, workers: Workers) -> Floats:
+def unit_sums(rows: FeatureMatrix, state: Floats, workers: Workers) -> Floats:
     """The summed weight rows of every unit. [U, L]"""
-    units = rows.units
+    units = rows.bundles
     sums = np.empty((units.n_rows, state.shape[1]), state.dtype)
     sum_rows(units, state, sums, workers)
     return sums
@@ -117,7 +117,7 @@ def unit_sums(rows: Rows, state: Floats, workers: Workers) -> Floats:
 def block_potentials(
     data: Dataset, weights: Weights, units: Floats, block: tuple[int, int]
 ) -> Potentials:
-    """The potentials of the chains in one block; ``units`` as from `unit_sums`."""
+    """The potentials of the chains in one block; ``bundles`` as from `unit_sums`."""
     offsets = data.offsets[block[0] : block[1] + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     size = last - first
@@ -167,9 +167,9 @@ class LinearScorer:
 
     The vector holds the weights in the order of the fields of `Weights`. With ``observed`` only the
     (feature, label) and (feature, label pair) weights that occur in the data are parameters, the
-    others stay zero; without ``boundaries`` there are no start and end scores. With ``single``
-    scores are read from state weights in single precision, which takes half the time, and added up
-    in double.
+    others stay zero; without ``boundaries`` there are no start and end scores. With
+    ``single_precision`` scores are read from state weights in single precision, which takes half
+    the time, and added up in double.
     """
 
     def __init__(
@@ -181,20 +181,22 @@ class LinearScorer:
         boundaries: bool,
         workers: Workers,
         order: int = 1,
-        single: bool = False,
+        single_precision: bool = False,
     ) -> None:
         rows = data.rows
         self.rows = rows
         self.n_labels = n_labels
         self.order = order
-        self.single = single
+        self.single_precision = single_precision
         self.boundaries = boundaries
         self._workers = workers
-        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
-        self._by_unit = turned(rows.units, rows.n_features)
-        self._by_edge = turned(rows.edges, rows.n_edge_features)
-        self._state = np.zeros((rows.n_features, n_labels), np.float32 if single else np.float64)
-        self._gradient = np.empty((rows.n_features + rows.units.n_rows, n_labels))
+        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
+        self._by_unit = transposed(rows.bundles, rows.n_features)
+        self._by_edge = transposed(rows.edges, rows.n_edge_features)
+        self._state = np.zeros(
+            (rows.n_features, n_labels), np.float32 if single_precision else np.float64
+        )
+        self._gradient = np.empty((rows.n_features + rows.bundles.n_rows, n_labels))
         self._shapes = weight_shapes(rows.n_features, rows.n_edge_features, n_labels, order)
         shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
@@ -305,7 +307,7 @@ class LinearScorer:
                 weights.transitions.ravel(),
                 *bounds,
                 edges if self._edge_support is None else edges[self._edge_support],
-                weights.second.ravel(),
+                weights.triples.ravel(),
             ]
         )
 
@@ -346,13 +348,13 @@ class LinearScorer:
         transitions, second = np.full(pairs, shared), np.full(triples, shared)
         return self.pack(Weights(state, transitions, whole, whole, self._edge_gradient, second))
 
-    def _sum_state(self, by_row: Sparse, by_unit: Sparse, node: Residuals) -> Floats:
+    def _sum_state(self, by_row: CSRMatrix, by_unit: CSRMatrix, node: Residuals) -> Floats:
         """The sums of features over rows, partly by way of their units. [F, L]"""
         return feature_sums(by_row, by_unit, node, self._gradient, self._workers)
 
 
 def feature_sums(
-    by_row: Sparse, by_unit: Sparse, residuals: Residuals, out: Floats, workers: Workers
+    by_row: CSRMatrix, by_unit: CSRMatrix, residuals: Residuals, out: Floats, workers: Workers
 ) -> Floats:
     """The sums of residuals [N, W] over the rows of each feature, by the turned indexes. [F, W]
 
@@ -366,7 +368,7 @@ def feature_sums(
 
 
 def sum_rows(
-    index: Sparse,
+    index: CSRMatrix,
     source: Residuals,
     out: Floats,
     workers: Workers,
@@ -391,6 +393,6 @@ def _variances(residuals: Residuals) -> Residuals:
     return size * np.maximum(1.0 - size, 0.0)
 
 
-def turned(index: Sparse, columns: int) -> Sparse:
+def transposed(index: CSRMatrix, columns: int) -> CSRMatrix:
     """The transposed index."""
-    return Sparse(*transpose(index.indptr, index.indices, index.values, columns))
+    return CSRMatrix(*transpose(index.indptr, index.indices, index.values, columns))

@@ -9,11 +9,11 @@ from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
 from skipchain.chains.scorer import Weights, block_potentials, unit_sums
-from skipchain.features.label_ngrams import Histories
+from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.parallel import Workers
 
 
-class Recalled(NamedTuple):
+class LabelHistoryWeights(NamedTuple):
     """What earlier labels of a document add: by distance [D], and for each label [L, L]."""
 
     decay: Floats
@@ -21,13 +21,13 @@ class Recalled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class ChainScores:
     """What is needed to score any block of chains: data, weights, and what is ruled out.
 
     ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
-    ``local`` each position is normalised given the label before it. ``histories`` make a label
-    depend on more labels before it, ``recall`` on those of like tokens earlier in the document.
-    ``extra`` [N, L] is added to the scores of labels after all.
+    ``local`` each position is normalised given the label before it. ``label_ngrams`` make a label
+    depend on more labels before it, ``label_history`` on those of like tokens earlier in the
+    document. ``extra`` [N, L] is added to the scores of labels after all.
     """
 
     data: Dataset
@@ -36,9 +36,9 @@ class Scores:
     constraints: Constraints | None = None
     allowed: Bools | None = None
     local: bool = False
-    histories: Histories | None = None
+    label_ngrams: LabelNgrams | None = None
     extra: Floats | None = None
-    recall: Recalled | None = None
+    label_history: LabelHistoryWeights | None = None
 
     @classmethod
     def of(
@@ -49,12 +49,21 @@ class Scores:
         constraints: Constraints | None = None,
         allowed: Bools | None = None,
         local: bool = False,
-        histories: Histories | None = None,
-        recall: Recalled | None = None,
-    ) -> Scores:
+        label_ngrams: LabelNgrams | None = None,
+        label_history: LabelHistoryWeights | None = None,
+    ) -> ChainScores:
         """Scores of a dataset under weights."""
         units = unit_sums(data.rows, weights.state, workers)
-        return cls(data, weights, units, constraints, allowed, local, histories, recall=recall)
+        return cls(
+            data,
+            weights,
+            units,
+            constraints,
+            allowed,
+            local,
+            label_ngrams,
+            label_history=label_history,
+        )
 
     @property
     def offsets(self) -> Ints:
@@ -70,13 +79,13 @@ class Scores:
         """The potentials of one block."""
         raw = self.raw(block)
         folded = self.local and self.weights.order == 1
-        return self.limited(raw.normalised() if folded else raw)
+        return self.with_constraints(raw.normalised() if folded else raw)
 
     def raw(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block before they are normalised and anything is ruled out."""
         return block_potentials(self.data, self.weights, self.units, block)
 
-    def limited(self, potentials: Potentials) -> Potentials:
+    def with_constraints(self, potentials: Potentials) -> Potentials:
         """With −∞ for whatever is ruled out."""
         if self.constraints is not None:
             potentials = potentials.constrained(self.constraints)
@@ -88,7 +97,7 @@ class Scores:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class NBestPaths:
     """The best label sequences of one chain: paths [k, T], their probabilities [k], best first."""
 
     paths: Labels

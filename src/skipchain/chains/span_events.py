@@ -12,7 +12,7 @@ from skipchain.corpus.schemes import Spans
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class SpanEvents:
     """Windows of tokens with a set of allowed labels at each.
 
     Window k covers tokens ``starts[k] … stops[k] − 1`` with sets ``allowed[rows[k] + t]``; it
@@ -28,7 +28,7 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Form:
+class _SpanPattern:
     """One way of writing a span: prefixes inside it, and prefixes that may not touch it."""
 
     first: str
@@ -39,24 +39,24 @@ class _Form:
     not_after: str = ""
 
 
-_FORMS: dict[str, tuple[_Form, ...]] = {
-    "io": (_Form("I", "I", "I", "I", not_before="I", not_after="I"),),
-    "iob2": (_Form("B", "I", "I", "B", not_after="I"),),
+_SPAN_PATTERNS: dict[str, tuple[_SpanPattern, ...]] = {
+    "io": (_SpanPattern("I", "I", "I", "I", not_before="I", not_after="I"),),
+    "iob2": (_SpanPattern("B", "I", "I", "B", not_after="I"),),
     "iob1": (
-        _Form("I", "I", "I", "I", not_before="IB", not_after="I"),
-        _Form("B", "I", "I", "B", not_after="I"),
+        _SpanPattern("I", "I", "I", "I", not_before="IB", not_after="I"),
+        _SpanPattern("B", "I", "I", "B", not_after="I"),
     ),
-    "ioe2": (_Form("I", "I", "E", "E", not_before="I"),),
+    "ioe2": (_SpanPattern("I", "I", "E", "E", not_before="I"),),
     "ioe1": (
-        _Form("I", "I", "I", "I", not_before="I", not_after="IE"),
-        _Form("I", "I", "E", "E", not_before="I"),
+        _SpanPattern("I", "I", "I", "I", not_before="I", not_after="IE"),
+        _SpanPattern("I", "I", "E", "E", not_before="I"),
     ),
-    "bioes": (_Form("B", "I", "E", "S"),),
-    "bilou": (_Form("B", "I", "L", "U"),),
+    "bioes": (_SpanPattern("B", "I", "E", "S"),),
+    "bilou": (_SpanPattern("B", "I", "L", "U"),),
 }
 
 
-def span_windows(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str]) -> Windows:
+def span_events(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str]) -> SpanEvents:
     """The windows of each span in a scheme; a span may have several, which exclude each other."""
     number = {label: k for k, label in enumerate(labels)}
 
@@ -72,7 +72,7 @@ def span_windows(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[st
     sentence = np.searchsorted(sentences, spans.starts, side="right") - 1
     limits = zip(sentences[sentence].tolist(), sentences[sentence + 1].tolist(), strict=True)
     for k, ((start, stop, kind), (first, last)) in enumerate(zip(spans, limits, strict=True)):
-        for form in _FORMS[scheme]:
+        for form in _SPAN_PATTERNS[scheme]:
             rows.append(len(allowed))
             owners.append(k)
             before = bool(form.not_before) and start > first
@@ -89,7 +89,7 @@ def span_windows(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[st
                 allowed.append(~among(form.not_after, kind))
             starts.append(start - before)
             stops.append(stop + after)
-    return Windows(
+    return SpanEvents(
         np.array(starts, np.int64),
         np.array(stops, np.int64),
         np.array(rows, np.int64),

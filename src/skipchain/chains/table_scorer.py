@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.chains.scorer import feature_sums, sum_rows, turned, unit_sums
-from skipchain.features.matrix import Rows
+from skipchain.chains.scorer import feature_sums, sum_rows, transposed, unit_sums
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.parallel import Workers
 
 
 class TableScorer:
     """Sums of the rows of a table [F, W] that tokens' features choose, and back.
 
-    >>> from skipchain.features.matrix import Sparse
-    >>> features = Sparse(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
-    >>> scorer = TableScorer(Rows(features, Sparse.empty(0), Sparse.empty(2), 2))
+    >>> from skipchain.features.matrix import CSRMatrix
+    >>> features = CSRMatrix(np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
+    >>> scorer = TableScorer(FeatureMatrix(features, CSRMatrix.empty(0), CSRMatrix.empty(2), 2))
     >>> with Workers(1) as workers:
     ...     scorer.scores(np.array([[1.0], [2.0]]), workers)
     ...     scorer.gradient(np.array([[1.0], [10.0]]), workers)
@@ -25,10 +25,10 @@ class TableScorer:
            [11.]])
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: FeatureMatrix) -> None:
         self.rows = rows
-        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
-        self._by_unit = turned(rows.units, rows.n_features)
+        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
+        self._by_unit = transposed(rows.bundles, rows.n_features)
 
     def scores(self, table: Floats, workers: Workers) -> Floats:
         """The scores of all tokens. [N, W]"""
@@ -40,7 +40,7 @@ class TableScorer:
         return feature_sums(self._by_row, self._by_unit, residuals, found, workers)
 
 
-def table_scores(rows: Rows, table: Floats, workers: Workers) -> Floats:
+def table_scores(rows: FeatureMatrix, table: Floats, workers: Workers) -> Floats:
     """The sums of the rows of a table that tokens' features choose. [N, W]"""
     found = np.empty((rows.tokens.n_rows, table.shape[1]))
     sum_rows(rows.tokens, table, found, workers, more=unit_sums(rows, table, workers))

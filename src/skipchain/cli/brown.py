@@ -63,13 +63,13 @@ def brown(
     from skipchain.cli.compiling import compile_notice
     from skipchain.corpus.corpus import plural
     from skipchain.errors import SkipchainError
-    from skipchain.io.files import STANDARD, check_target
+    from skipchain.io.files import STDIO, check_target
     from skipchain.resources.bigrams import Bigrams
-    from skipchain.resources.brown import induce, information
+    from skipchain.resources.brown import induce, mutual_information
 
-    if output != STANDARD:
+    if output != STDIO:
         check_target(output, overwrite)
-    if json and output == STANDARD:
+    if json and output == STDIO:
         raise SkipchainError("--json and the clusters cannot both go to stdout; give -o a file")
     if tokenised and (format is not None or columns is not None):
         raise SkipchainError("--tokenised texts have neither --from nor --columns")
@@ -78,12 +78,14 @@ def brown(
     if not quiet:
         say(
             f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
-            f"{plural(len(bigrams.times), 'pair')} of neighbours"
+            f"{plural(len(bigrams.pair_counts), 'pair')} of neighbours"
         )
-    shown = Console(stderr=True)
+    display_path = Console(stderr=True)
     with (
         compile_notice(quiet=quiet),
-        Progress(console=shown, transient=True, disable=quiet or not shown.is_terminal) as bar,
+        Progress(
+            console=display_path, transient=True, disable=quiet or not display_path.is_terminal
+        ) as bar,
     ):
         task = bar.add_task("clustering", total=len(bigrams.words))
         found = induce(
@@ -93,7 +95,7 @@ def brown(
             exchange=exchange,
             progress=lambda done, _: bar.update(task, completed=done),
         )
-    mutual = information(bigrams, found)
+    mutual = mutual_information(bigrams, found)
     found.write(output, overwrite=overwrite)
     seconds = time.perf_counter() - began
     if json:
@@ -119,11 +121,11 @@ def _parts(
     files: list[str], format: str | None, columns: str | None, tokenised: bool
 ) -> Iterator[Corpus | Sequence[str]]:
     """The files one after the other, as corpora or as sentences."""
-    from skipchain.io.files import check_text, read_text, shown
+    from skipchain.io.files import check_text, display_path, read_text
 
     for path in files:
         if not tokenised:
             yield read_corpora([path], format=format, columns=columns, scheme=None)
             continue
-        text = check_text(read_text(path), shown(path))
+        text = check_text(read_text(path), display_path(path))
         yield from map(str.split, text.split("\n"))

@@ -30,7 +30,7 @@ from skipchain.cli.options import (
     shared_settings,
 )
 from skipchain.errors import SkipchainError
-from skipchain.report.grid import Grid, fitting
+from skipchain.report.grid import Grid, split_to_width
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -111,12 +111,12 @@ def compare(
     """
     from skipchain.cli import INTERRUPTED, fail
     from skipchain.cli.progress import training_display
-    from skipchain.comparison import Contender
+    from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
     from skipchain.models.base.model import BEAM
 
     listed = ALL if models is None and not model else models or ""
-    contenders = Contender.listed(listed) + [Contender.of(text) for text in model or []]
+    entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]
     wanted = [name.strip() for name in (decoders or "").split(",") if name.strip()]
     if beam is not None and "beam" not in wanted:
         raise SkipchainError("--beam needs beam among the --decoders")
@@ -133,7 +133,7 @@ def compare(
     try:
         with catch_warnings(action="ignore") if quiet else nullcontext():
             found = measure(
-                contenders,
+                entries,
                 training,
                 testing,
                 dev=held_out,
@@ -185,11 +185,11 @@ def _print(found: Comparison) -> None:
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(file=sys.stdout, highlight=False, width=wide)
     console.print(Text(found.about()))
-    for part in fitting(found.table(), console.width):
+    for part in split_to_width(found.table(), console.width):
         console.print()
         console.print(_table(part, _styles(found)))
     if found.decoders:
-        headings, rows = found.decodings()
+        headings, rows = found.decoder_scores()
         console.print()
         console.print(_table((headings, rows), [""] * len(rows)))
 

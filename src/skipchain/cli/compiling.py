@@ -16,11 +16,11 @@ def compile_notice(*, quiet: bool = False) -> Iterator[None]:
     from numba.core import event
 
     class Notice(event.Listener):
-        told = quiet
+        announced = quiet
 
         def on_start(self, _: object) -> None:
-            if not self.told:
-                self.told = True
+            if not self.announced:
+                self.announced = True
                 say(COMPILING)
 
         def on_end(self, _: object) -> None:

@@ -22,14 +22,14 @@ def data(
     from rich.console import Console
     from rich.progress import Progress
 
-    from skipchain.datasets.registry import DATA_SETS, VARIABLE, check, data_set, root
+    from skipchain.datasets.registry import DATA_SETS, VARIABLE, check_files, data_folder, data_set
 
     chosen = tuple(map(data_set, names)) if names else DATA_SETS
-    folder = root()
+    folder = data_folder()
     checks = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=sum(len(known.parts) for known in chosen))
-        for found in check(folder, chosen):
+        task = progress.add_task("reading", total=sum(len(known.files) for known in chosen))
+        for found in check_files(folder, chosen):
             checks.append(found)
             progress.advance(task)
     if json:

@@ -59,7 +59,7 @@ def demo(
     with compile_notice():
         crf = CRF("ner", threads=threads).fit(train)
     console.print(
-        f"   {crf.model_.features.n_features:,} features, {crf.minimum_.iterations} epochs, "
+        f"   {crf.model_.features.n_features:,} features, {crf.result_.iterations} epochs, "
         f"{time.perf_counter() - began:.1f} s, compiling included\n"
     )
     tagger = Tagger(crf.model_, threads)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.models.chain.explain import Contribution, Explanation
     from skipchain.models.chain.model import ChainModel
-    from skipchain.models.document.explain import Objections, Reading
-    from skipchain.models.graph.explain import Parent, Parentage
+    from skipchain.models.document.explain import CandidateExplanation, FactorExplanation
+    from skipchain.models.graph.explain import ExplainedParent, ParentExplanation
 
-SPOKEN_FOR = 3  # parents whose features are shown
+SHOWN_PARENTS = 3  # parents whose features are shown
 
 
 def explain(
@@ -68,8 +68,8 @@ def explain(
     """
     from skipchain.io.text import parse_plain
     from skipchain.models.chain.model import ChainModel
-    from skipchain.models.document.explain import Objections
-    from skipchain.models.graph.explain import Parentage
+    from skipchain.models.document.explain import FactorExplanation
+    from skipchain.models.graph.explain import ParentExplanation
     from skipchain.tagger import load
 
     if (text is None) == (file is None):
@@ -92,9 +92,9 @@ def explain(
             if "contributions" in part:
                 part["contributions"] = part["contributions"][:top]
         print_json(answer)
-    elif isinstance(found, Objections):
+    elif isinstance(found, FactorExplanation):
         _print_objections(found, top)
-    elif isinstance(found, Parentage):
+    elif isinstance(found, ParentExplanation):
         _print_parents(found, tagger.model.kind, top)
     else:
         assert isinstance(tagger.model, ChainModel)
@@ -111,12 +111,12 @@ def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
 
 def _within(corpus: Corpus, sentence: int | None, token: int | str) -> int | str:
     """The token of a sentence, counted through the whole input, which the model has to see."""
-    from skipchain.models.chain.explain import position_of
+    from skipchain.models.chain.explain import token_index
 
     if sentence is None:
         return token
     own = _chosen(corpus, sentence)
-    return int(corpus.sentences[sentence]) + position_of(own, token, own.n_tokens)
+    return int(corpus.sentences[sentence]) + token_index(own, token, own.n_tokens)
 
 
 def _token(given: str) -> int | str:
@@ -149,7 +149,7 @@ def _print(found: Explanation, model: ChainModel, top: int) -> None:
     console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
 
 
-def _print_parents(found: Parentage, kind: str, top: int) -> None:
+def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -185,7 +185,7 @@ def _print_parents(found: Parentage, kind: str, top: int) -> None:
         Text("probability", style="bold"), "", "", "", *(f"{p:.3f}" for p in found.probabilities)
     )
     console.print(table)
-    for parent in found.parents[:SPOKEN_FOR]:
+    for parent in found.parents[:SHOWN_PARENTS]:
         given = "" if parent.label is None else f" (given {parent.label} there)"
         console.print()
         console.print(Text(f"What {_named(parent)} says by {parent.kind}{given}"))
@@ -195,7 +195,7 @@ def _print_parents(found: Parentage, kind: str, top: int) -> None:
     console.print(Text(f"{kind}: {told}", style="dim"))
 
 
-def _print_objections(found: Objections, top: int) -> None:
+def _print_objections(found: FactorExplanation, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -212,11 +212,11 @@ def _print_objections(found: Objections, top: int) -> None:
         console.print()
         labels = " ".join(reading.labels)
         console.print(Text.assemble((title, "bold"), f": tokens from {found.start} are {labels}"))
-        console.print(_remarks(reading, top))
+        console.print(_factor_rows(reading, top))
     console.print(Text("what is added to log-probabilities; the larger total wins", style="dim"))
 
 
-def _remarks(reading: Reading, top: int) -> Table:
+def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
     """What speaks for and against one labelling."""
     from rich.table import Table
     from rich.text import Text
@@ -237,7 +237,7 @@ def _remarks(reading: Reading, top: int) -> Table:
     return table
 
 
-def _named(parent: Parent) -> str:
+def _named(parent: ExplainedParent) -> str:
     return "itself" if parent.token is None else f"{parent.token} {parent.word}"
 
 
@@ -261,7 +261,7 @@ def _contributions(parts: Sequence[Contribution], labels: tuple[str, str], top: 
     return table
 
 
-def _print_forbidden(console: Console, found: Explanation | Parentage) -> None:
+def _print_forbidden(console: Console, found: Explanation | ParentExplanation) -> None:
     from rich.text import Text
 
     for label in found.forbidden:

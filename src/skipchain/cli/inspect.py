@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from skipchain.cli.options import Json, OneModel, Overwrite, print_json, say
-from skipchain.report.grid import fitting
+from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -89,7 +89,7 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     if summary["sources"]:
         console.print("\n[bold]Sources of columns[/bold]")
         for source in summary["sources"]:
-            console.print(f"{', '.join(source['columns'])}: {source['told']}", markup=False)
+            console.print(f"{', '.join(source['columns'])}: {source['description']}", markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -242,7 +242,9 @@ def _print_grid(console: Console, scores: dict[str, dict[str, float]], chosen: l
         for source in chosen
         if source in scores
     ]
-    for number, (headings, cells) in enumerate(fitting((("", *columns), rows), console.width)):
+    for number, (headings, cells) in enumerate(
+        split_to_width((("", *columns), rows), console.width)
+    ):
         if number:
             console.print()
         table = Table(box=None, pad_edge=False)

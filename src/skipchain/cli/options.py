@@ -130,7 +130,7 @@ def with_samples(tagger: Tagger, samples: int | None) -> Tagger:
             f"--samples is for models with factors, and {model.kind} has none; train it with "
             "--consistency"
         )
-    return Tagger(model.sampling(samples), tagger.threads)
+    return Tagger(model.with_samples(samples), tagger.threads)
 
 
 def shared_settings(
@@ -170,13 +170,13 @@ def read_corpora(
 def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
     """One corpus of all; where the files alone suggest different schemes, they tell together."""
     from skipchain.corpus import Corpus
-    from skipchain.corpus.schemes import infer
+    from skipchain.corpus.schemes import infer_scheme
 
     schemes = [corpus.scheme for corpus in corpora]
     if len(set(schemes)) > 1:
         plain = [replace(corpus, scheme=None) for corpus in corpora]
         corpus = Corpus.concatenate(plain)
-        found = infer(corpus.labels, corpus.sentences).scheme
+        found = infer_scheme(corpus.labels, corpus.sentences).scheme
         if found is None:
             told = ", ".join(f"{p} ({s or 'none'})" for p, s in zip(paths, schemes, strict=True))
             raise SkipchainError(f"the files' labels follow no common scheme: {told}; use --scheme")
@@ -187,7 +187,7 @@ def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
 def describe(corpus: Corpus, *, told: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
     from skipchain.corpus.corpus import plural
-    from skipchain.corpus.schemes import UNKNOWN, infer
+    from skipchain.corpus.schemes import UNKNOWN, infer_scheme
 
     counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
     sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))
@@ -198,7 +198,7 @@ def describe(corpus: Corpus, *, told: bool) -> str:
         return f"{sizes}; scheme {corpus.scheme}"
     reason = f"labels {UNKNOWN!r} are not known"
     if UNKNOWN not in corpus.labels.values:
-        reason = infer(corpus.labels, corpus.sentences).reason
+        reason = infer_scheme(corpus.labels, corpus.sentences).reason
     return f"{sizes}; scheme {corpus.scheme or 'none'} ({reason})"
 
 
@@ -218,6 +218,6 @@ def say(message: str) -> None:
 
 def print_json(value: Any) -> None:
     """A value as JSON on stdout, in UTF-8 whatever the locale."""
-    from skipchain.io.files import STANDARD, write_text
+    from skipchain.io.files import STDIO, write_text
 
-    write_text(STANDARD, json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    write_text(STDIO, json.dumps(value, ensure_ascii=False, indent=2) + "\n")

@@ -12,14 +12,14 @@ import numpy as np
 from skipchain.cli.options import say
 
 if TYPE_CHECKING:
-    from skipchain.learn.step import Minimum, Step
-    from skipchain.models.base.estimator import Labeller
-    from skipchain.models.chain.fitting import Problem
+    from skipchain.learn.step import OptimisationResult, Step
+    from skipchain.models.base.estimator import BaseEstimator
+    from skipchain.models.chain.fitting import TrainingSize
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
-def training_display(estimator: Labeller) -> TrainingDisplay:
+def training_display(estimator: BaseEstimator) -> TrainingDisplay:
     """The display of an estimator's training."""
     tolerance, _, limit = getattr(estimator, "stopping", (0.0, 0, 0))
     return TrainingDisplay(tolerance, limit)
@@ -36,7 +36,7 @@ class TrainingDisplay:
         self._improvements: list[float] = []
         self._noun = ""
         self._warm = 0.0  # seconds until the first step was done: it may have compiled kernels
-        self._part: str | None = None
+        self._stage: str | None = None
         self._running = False
 
     def __enter__(self) -> Self:
@@ -45,13 +45,13 @@ class TrainingDisplay:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Say what is about to be done and what memory it takes."""
         from skipchain.corpus.corpus import plural
 
         self.close()
         self._improvements, self._noun = [], ""
-        self._part, self._running = problem.part, True
+        self._stage, self._running = problem.stage, True
         sizes = (
             plural(problem.sequences, "sequence"),
             plural(problem.tokens, "token"),
@@ -59,7 +59,7 @@ class TrainingDisplay:
             f"{plural(problem.features, 'feature')} ({problem.active:,} active)",
             plural(problem.parameters, "weight"),
         )
-        what = "" if self._part is None else f" {self._part}"
+        what = "" if self._stage is None else f" {self._stage}"
         say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
         if sys.stderr.isatty():
             from rich.console import Console
@@ -92,19 +92,19 @@ class TrainingDisplay:
             self._last = time.monotonic()
             say(line)
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """Say how training ended, or a part of it, or all of the parts."""
         from skipchain.corpus.corpus import plural
 
         self.close()
-        told = minimum.reason
+        told = result.reason
         if not self._running:
-            say(f"trained: loss {minimum.loss:,.1f} in all")
+            say(f"trained: loss {result.loss:,.1f} in all")
             return
-        if self._noun and told != (count := plural(minimum.iterations, self._noun)):
+        if self._noun and told != (count := plural(result.iterations, self._noun)):
             told = f"{count} ({told})"
-        what = "" if self._part is None else f" {self._part}"
-        say(f"trained{what}: {told}, loss {minimum.loss:,.1f}")
+        what = "" if self._stage is None else f" {self._stage}"
+        say(f"trained{what}: {told}, loss {result.loss:,.1f}")
         self._running = False
 
     def close(self) -> None:

@@ -40,7 +40,7 @@ def reproduce(
     """Measure published tables anew: published and measured side by side, with a verdict each."""
     from skipchain.reproduce import TABLES, Run, check_name
     from skipchain.reproduce import reproduce as measure
-    from skipchain.reproduce.run import silent
+    from skipchain.reproduce.run import say_nothing
 
     chosen = list(dict.fromkeys(names or []))
     for name in chosen:
@@ -53,7 +53,7 @@ def reproduce(
                 print(f"{name:<10}  {about}")
         return
     folder = None if output is None else _folder(output, chosen, overwrite)
-    run = Run(quick, threads, silent if quiet else say)
+    run = Run(quick, threads, say_nothing if quiet else say)
     tables = []
     for name in chosen:
         table = measure(name, run)

@@ -28,7 +28,7 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
-    from skipchain.models.latent.selection import StateChoice
+    from skipchain.models.latent.selection import StateCountScore
 
 
 def states(
@@ -62,7 +62,7 @@ def states(
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.cli.compiling import compile_notice
-    from skipchain.comparison.contender import Contender
+    from skipchain.comparison.entry import Entry
     from skipchain.models.latent.estimator import LatentEstimator
     from skipchain.models.latent.selection import choose_states
 
@@ -75,7 +75,7 @@ def states(
     common = shared_settings(encoding, min_count, constraints, threads, seed)
     if features is not None:
         common["features"] = features
-    estimator = Contender.of(model).estimator(common)
+    estimator = Entry.of(model).estimator(common)
     if not isinstance(estimator, LatentEstimator):
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
     corpus = read_corpora(
@@ -91,22 +91,24 @@ def states(
         _print(found, measure)
 
 
-def _rows(found: list[StateChoice]) -> list[dict[str, Any]]:
+def _rows(found: list[StateCountScore]) -> list[dict[str, Any]]:
     return [
         {
             "states": choice.states,
             "score": round(choice.score, 4),
-            "spread": round(choice.spread, 4),
+            "spread": round(choice.std, 4),
             "folds": [round(score, 4) for score in choice.scores],
-            "whole_sequences": round(sum(choice.wholes) / len(choice.wholes), 4),
-            "training": round(sum(choice.training) / len(choice.training), 4),
+            "whole_sequences": round(
+                sum(choice.sequence_accuracies) / len(choice.sequence_accuracies), 4
+            ),
+            "training": round(sum(choice.training_scores) / len(choice.training_scores), 4),
             "seconds": round(choice.seconds, 3),
         }
         for choice in sorted(found, key=lambda choice: choice.states)
     ]
 
 
-def _print(found: list[StateChoice], measure: str) -> None:
+def _print(found: list[StateCountScore], measure: str) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -85,7 +85,7 @@ def tag(
     """
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.write import write_tagged
-    from skipchain.io.files import STANDARD, check_target
+    from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 
@@ -98,10 +98,10 @@ def tag(
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
     if marginals and wanted not in ("conll", "jsonl", "html"):
         raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
-    if text is not None and given not in (None, STANDARD):
+    if text is not None and given not in (None, STDIO):
         told = f"{given} is no model, so it is the file to tag; " if file is None else ""
         raise SkipchainError(f"{told}give a file or --text, not both")
-    source = given or STANDARD
+    source = given or STDIO
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
     tagger = with_samples(load(model, threads=threads), samples)
@@ -111,7 +111,7 @@ def tag(
             raise SkipchainError("--text is empty; there is nothing to tag")
         corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
-        if source == STANDARD and sys.stdin.isatty():
+        if source == STDIO and sys.stdin.isatty():
             say("reading from the terminal; end with Ctrl-D")
         corpus = read_corpora([source], format=format, columns=columns, label=label, scheme=scheme)
     forced = _forced(corpus, tagger, source) if force else None
@@ -123,7 +123,7 @@ def tag(
             confidences=tagger.model.encoding is not None
             and (marginals or wanted == "html")
             # where spans have no probabilities, those of labels do, but a page shows only spans
-            and (tagger.model.weighs_spans or (marginals and wanted == "html")),
+            and (tagger.model.has_span_probabilities or (marginals and wanted == "html")),
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )

@@ -33,7 +33,7 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
-    from skipchain.models.base.estimator import Labeller
+    from skipchain.models.base.estimator import BaseEstimator
 
 MODELS = (
     "crf", "memm", "maxent", "perceptron", "hmm", "mop-memm", "skip-chain-crf", "rbm-crf",
@@ -339,9 +339,9 @@ def train(
         "max_sweeps": max_sweeps,
         "groups": groups,
         "borders": borders,
-        "observation": _beside(observation),
+        "observation": _base_model(observation),
         "gamma": gamma,
-        "experts": _listed(experts),
+        "experts": _parse_experts(experts),
         "steps": steps,
         "states": states,
         "restarts": restarts,
@@ -391,7 +391,7 @@ def train(
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
     with compile_notice(quiet=quiet), warned, watched as display:
-        estimator, corpus = estimator.prepared(corpus, display)
+        estimator, corpus = estimator.fit_annotators(corpus, display)
         estimator.fit(
             corpus,
             dev=held_out,
@@ -402,11 +402,13 @@ def train(
     _report(estimator, output, time.perf_counter() - began, json=json, quiet=quiet)
 
 
-def _report(estimator: Labeller, output: str, seconds: float, *, json: bool, quiet: bool) -> None:
+def _report(
+    estimator: BaseEstimator, output: str, seconds: float, *, json: bool, quiet: bool
+) -> None:
     """Say what was learnt."""
     from skipchain.corpus.corpus import plural
 
-    fitted, minimum = estimator.model_, estimator.minimum_
+    fitted, result = estimator.model_, estimator.result_
     score = fitted.summary["dev"]
     if json:
         print_json(
@@ -414,10 +416,10 @@ def _report(estimator: Labeller, output: str, seconds: float, *, json: bool, qui
                 "model": output,
                 "labels": list(fitted.labels),
                 "features": fitted.features.n_features + fitted.features.n_edge_features,
-                "weights": fitted.active,
-                "iterations": minimum.iterations,
-                "loss": minimum.loss,
-                "stopped": minimum.reason,
+                "weights": fitted.n_nonzero,
+                "iterations": result.iterations,
+                "loss": result.loss,
+                "stopped": result.reason,
                 "dev": None if score is None else round(score, 4),
                 "seconds": round(seconds, 3),
             }
@@ -426,11 +428,11 @@ def _report(estimator: Labeller, output: str, seconds: float, *, json: bool, qui
         held = "" if score is None else f"; dev {score:.2f}"
         say(
             f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
-            f"{plural(fitted.active, 'weight')}{held}; {seconds:.1f} s"
+            f"{plural(fitted.n_nonzero, 'weight')}{held}; {seconds:.1f} s"
         )
         templates = fitted.features.templates
         read = templates.columns
-        read -= {name for source in templates.sources for name in source.gives}
+        read -= {name for source in templates.annotators for name in source.provides}
         if read != {"word"}:
             say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
 
@@ -451,7 +453,7 @@ def _features(
     return features
 
 
-def _beside(observation: str | None) -> Any:
+def _base_model(observation: str | None) -> Any:
     """A model that is in a file, or what was given."""
     from skipchain.modelfile import is_model_file, load_model
 
@@ -460,8 +462,8 @@ def _beside(observation: str | None) -> Any:
     return load_model(observation)
 
 
-def _listed(experts: str | None) -> list[Any] | None:
+def _parse_experts(experts: str | None) -> list[Any] | None:
     """The parts of a list, those that are in files as models."""
     if experts is None:
         return None
-    return [_beside(part.strip()) for part in experts.split(";") if part.strip()]
+    return [_base_model(part.strip()) for part in experts.split(";") if part.strip()]

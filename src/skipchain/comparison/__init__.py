@@ -1,9 +1,9 @@
 """Models side by side on the same data: quality, significance, time, memory and size."""
 
 from skipchain.comparison.comparison import Comparison
-from skipchain.comparison.contender import Contender
-from skipchain.comparison.outcome import Outcome
-from skipchain.comparison.result import Decoding, Result
+from skipchain.comparison.entry import Entry
+from skipchain.comparison.row import ComparisonRow, DecoderScore
 from skipchain.comparison.run import compare
+from skipchain.comparison.run_result import RunResult
 
-__all__ = ["Comparison", "Contender", "Decoding", "Outcome", "Result", "compare"]
+__all__ = ["Comparison", "ComparisonRow", "DecoderScore", "Entry", "RunResult", "compare"]

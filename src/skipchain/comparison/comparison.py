@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skipchain.comparison.plot import results_picture
-from skipchain.comparison.result import Decoding, Result
+from skipchain.comparison.row import ComparisonRow, DecoderScore
 from skipchain.report import markdown
 from skipchain.report.grid import Grid
 from skipchain.report.pictures import Picture
@@ -23,7 +23,7 @@ class Comparison:
     ``data`` gives the size of each part of the data, ``decoders`` those that were asked for.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[ComparisonRow, ...]
     data: Mapping[str, Mapping[str, int]]
     decoders: tuple[str, ...] = ()
 
@@ -46,7 +46,7 @@ class Comparison:
         unit = "document" if self.data["test"]["documents"] > 1 else "sentence"
         told = f"{parts}. {self.metric} in percent with its 95 % bootstrap interval over {unit}s"
         if len(self.results) > 1:
-            name = self.results[0].contender.name
+            name = self.results[0].entry.name
             told += (
                 f"; '{VERSUS}' is the difference from {name}, {P_VALUE} how likely chance alone "
                 f"makes one as large (randomisation, {unit} by {unit})"
@@ -59,9 +59,9 @@ class Comparison:
         """Headings and rows: what each contender achieves, and what it takes."""
         spans = self.spans
         paired = len(self.results) > 1
-        watched = any(result.outcome.dev is not None for result in self.results)
-        columns: list[tuple[bool, str, Callable[[Result], str]]] = [
-            (True, "model", lambda r: r.contender.name),
+        watched = any(result.run_result.dev is not None for result in self.results)
+        columns: list[tuple[bool, str, Callable[[ComparisonRow], str]]] = [
+            (True, "model", lambda r: r.entry.name),
             (spans, "F1", lambda r: _percent(r.evaluation.f1)),
             (spans, "95 % interval", _interval),
             (spans, "precision", lambda r: _percent(r.evaluation.micro.precision)),
@@ -72,18 +72,18 @@ class Comparison:
             (spans, "consistency", _consistency),
             (paired, VERSUS, _difference),
             (paired, P_VALUE, _p_value),
-            (watched, "dev", lambda r: _percent(r.outcome.dev)),
-            (True, "train s", lambda r: f"{r.outcome.training_seconds:.1f}"),
+            (watched, "dev", lambda r: _percent(r.run_result.dev)),
+            (True, "train s", lambda r: f"{r.run_result.training_seconds:.1f}"),
             (True, "tokens/s", lambda r: f"{r.tokens_per_second:,.0f}"),
             (True, "MB", _memory),
-            (True, "parameters", lambda r: f"{r.outcome.parameters:,}"),
-            (True, "weights", lambda r: f"{r.outcome.weights:,}"),
+            (True, "parameters", lambda r: f"{r.run_result.parameters:,}"),
+            (True, "weights", lambda r: f"{r.run_result.weights:,}"),
         ]
         shown = [(heading, cell) for wanted, heading, cell in columns if wanted]
         rows = [tuple(cell(result) for _, cell in shown) for result in self.results]
         return tuple(heading for heading, _ in shown), rows
 
-    def decodings(self) -> Grid:
+    def decoder_scores(self) -> Grid:
         """Headings and rows of every contender with every decoder; a dash where it has not got it.
 
         There are no rows where no decoders were asked for.
@@ -92,10 +92,10 @@ class Comparison:
                     "ms")  # fmt: skip
         rows = []
         for result in self.results:
-            found = {decoding.decoder: decoding for decoding in result.decodings}
+            found = {decoding.decoder: decoding for decoding in result.decoder_scores}
             for name in self.decoders:
                 cells = _decoding(found[name]) if name in found else (MISSING,) * 5
-                rows.append((result.contender.name, name, *cells))
+                rows.append((result.entry.name, name, *cells))
         return headings, rows
 
     # Other forms -------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Comparison:
         """The tables as Markdown; ``pictures`` are files to show below, with their captions."""
         parts = ["# Comparison", self.about(), markdown.table(*self.table())]
         if self.decoders:
-            parts += ["## Decoders", markdown.table(*self.decodings())]
+            parts += ["## Decoders", markdown.table(*self.decoder_scores())]
         parts.extend(f"![{caption}]({file})" for file, caption in pictures)
         return "\n\n".join(parts) + "\n"
 
@@ -125,34 +125,34 @@ def _percent(value: float | None) -> str:
     return MISSING if value is None else f"{value:.2f}"
 
 
-def _interval(result: Result) -> str:
+def _interval(result: ComparisonRow) -> str:
     low, high = result.evaluation.interval or (None, None)
     return f"{_percent(low)}–{_percent(high)}"
 
 
-def _consistency(result: Result) -> str:
+def _consistency(result: ComparisonRow) -> str:
     found = result.evaluation.consistency
     return _percent(None if found is None or not found.groups else found.percent)
 
 
-def _difference(result: Result) -> str:
+def _difference(result: ComparisonRow) -> str:
     test = result.significance
     return MISSING if test is None else f"{test.difference:+.2f}"
 
 
-def _p_value(result: Result) -> str:
+def _p_value(result: ComparisonRow) -> str:
     test = result.significance
     if test is None:
         return MISSING
     return f"{test.p_value:.3f}" if test.p_value >= 0.001 else "<0.001"
 
 
-def _memory(result: Result) -> str:
-    memory = result.outcome.memory
+def _memory(result: ComparisonRow) -> str:
+    memory = result.run_result.memory
     return MISSING if memory is None else f"{memory / 1e6:,.0f}"
 
 
-def _decoding(found: Decoding) -> tuple[str, ...]:
+def _decoding(found: DecoderScore) -> tuple[str, ...]:
     return (
         _percent(found.evaluation.f1),
         _percent(found.evaluation.tokens.sequence_accuracy),

@@ -7,28 +7,28 @@ import json
 from collections.abc import Mapping
 
 from skipchain import __version__
-from skipchain.comparison.trial import Trial
+from skipchain.comparison.entry_run import EntryRun
 from skipchain.corpus import Corpus
 from skipchain.features.templates import Templates
 
-Parts = Mapping[str, str | None]
+Fingerprint = Mapping[str, str | None]
 """What something was made from, by name: short texts, or digests of content."""
 
 
-def data_parts(train: Corpus, test: Corpus, dev: Corpus | None) -> Parts:
+def data_fingerprint(train: Corpus, test: Corpus, dev: Corpus | None) -> Fingerprint:
     """The data that all contenders share."""
     return {
-        "training data": digest(train),
-        "test data": digest(test),
-        "development data": None if dev is None else digest(dev),
+        "training data": corpus_digest(train),
+        "test data": corpus_digest(test),
+        "development data": None if dev is None else corpus_digest(dev),
     }
 
 
-def origin(trial: Trial, templates: Templates, data: Parts) -> Parts:
+def fingerprint(entry_run: EntryRun, templates: Templates, data: Fingerprint) -> Fingerprint:
     """Everything that decides over an outcome."""
     settings = {
         name: value
-        for name, value in trial.estimator.get_params().items()
+        for name, value in entry_run.estimator.get_params().items()
         if name not in ("features", "functions")
     }
     return {
@@ -36,25 +36,25 @@ def origin(trial: Trial, templates: Templates, data: Parts) -> Parts:
         "settings": json.dumps(settings, sort_keys=True, default=str),
         "features": templates.text,
         **data,
-        "decoders": ", ".join(trial.decoders),
-        "beam": str(trial.beam) if "beam" in trial.decoders else None,
+        "decoders": ", ".join(entry_run.decoders),
+        "beam": str(entry_run.beam) if "beam" in entry_run.decoders else None,
     }
 
 
-def changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+def changed_parts(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
     """The parts that are not what they were.
 
-    >>> changes({"version": "1", "features": "word"}, {"version": "1", "features": "shape"})
+    >>> changed_parts({"version": "1", "features": "word"}, {"version": "1", "features": "shape"})
     ['features']
     """
     return [name for name in now if before.get(name) != now[name]]
 
 
-def digest(corpus: Corpus) -> str:
+def corpus_digest(corpus: Corpus) -> str:
     """A number for the content of a corpus: its columns, boundaries and scheme.
 
     >>> a, b = Corpus.of([["Ada", "slept"]]), Corpus.of([["Ada"], ["slept"]])
-    >>> digest(a) == digest(a[:]), digest(a) == digest(b)
+    >>> corpus_digest(a) == corpus_digest(a[:]), corpus_digest(a) == corpus_digest(b)
     (True, False)
     """
     content = hashlib.sha256()

@@ -34,13 +34,13 @@ def results_picture(comparison: Comparison) -> Picture:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
             )
         panel.axvline(results[0].evaluation.f1, color=FIRST, linewidth=0.8, linestyle=":")
-        panel.set_yticks(places, [result.contender.name for result in results])
+        panel.set_yticks(places, [result.entry.name for result in results])
         panel.set_ylim(len(results) - 0.4, -0.6)  # the first on top
         panel.set_xlabel(f"{comparison.metric} in percent, with 95 % interval")
         panel.grid(axis="x", alpha=0.3)
 
     def times(panel: Any) -> None:
-        seconds = [result.outcome.training_seconds for result in results]
+        seconds = [result.run_result.training_seconds for result in results]
         bars = panel.barh(places, seconds, 0.5, color="0.75")
         panel.bar_label(bars, [f"{spent:.1f} s" for spent in seconds], padding=3, fontsize="small")
         panel.set_xlim(0.0, 1.25 * max(seconds))

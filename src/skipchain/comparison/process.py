@@ -14,8 +14,8 @@ from types import FrameType
 from typing import NoReturn
 from warnings import simplefilter
 
-from skipchain.comparison.outcome import Outcome
-from skipchain.comparison.trial import Display, Trial
+from skipchain.comparison.entry_run import Display, EntryRun
+from skipchain.comparison.run_result import RunResult
 from skipchain.errors import SkipchainError, SkipchainWarning
 
 # Ctrl-C reaches parent and child; the parent decides, and ends the child by SIGTERM.
@@ -29,21 +29,21 @@ COMPILED = None
 PATIENCE = 10.0  # seconds that a process has to clear up when it is told to end
 
 
-def run_apart(trial: Trial, display: Display | None = None) -> Outcome:
+def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> RunResult:
     """The outcome of a trial that runs in a new process; ``display`` shows its training there.
 
     A process that had to compile kernels holds more memory than one that finds them compiled; so
     the trial is then given to another.
     """
-    found = _ask((trial, display, False))
+    found = _ask((entry_run, display, False))
     if found is COMPILED:
-        found = _ask((trial, display, True))
-    if isinstance(found, Outcome):
+        found = _ask((entry_run, display, True))
+    if isinstance(found, RunResult):
         return found
     raise SkipchainError(found)
 
 
-def _ask(question: tuple[Trial, Display | None, bool]) -> Outcome | str | None:
+def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | None:
     """What a new process answers: an outcome, what is wrong, or that it had to compile."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     with subprocess.Popen(
@@ -58,7 +58,7 @@ def _ask(question: tuple[Trial, Display | None, bool]) -> Outcome | str | None:
             _end(child)
             raise
     if answer:
-        found: Outcome | str | None = pickle.loads(answer)
+        found: RunResult | str | None = pickle.loads(answer)
         return found
     killed = hasattr(signal, "SIGKILL") and child.returncode == -signal.SIGKILL
     return f"the process that trained the model ended with code {child.returncode}" + (
@@ -72,9 +72,11 @@ def serve() -> None:
     signal.signal(signal.SIGTERM, _interrupted)
     simplefilter("ignore", SkipchainWarning)  # the data were looked at before
     try:
-        trial, display, last = pickle.load(sys.stdin.buffer)
-        compiled = trial.warm_up()
-        answer: Outcome | str | None = COMPILED if compiled and not last else trial.run(display)
+        entry_run, display, last = pickle.load(sys.stdin.buffer)
+        compiled = entry_run.warm_up()
+        answer: RunResult | str | None = (
+            COMPILED if compiled and not last else entry_run.run(display)
+        )
     except SkipchainError as error:
         answer = str(error)
     except MemoryError:

@@ -10,32 +10,32 @@ from typing import Any
 from skipchain.chains.decode import check_width
 from skipchain.chains.from_marginals import DECODERS
 from skipchain.comparison.comparison import Comparison
-from skipchain.comparison.contender import Contender, distinct
-from skipchain.comparison.fingerprint import Parts, data_parts, origin
-from skipchain.comparison.outcome import Outcome
-from skipchain.comparison.process import run_apart
-from skipchain.comparison.result import Result
-from skipchain.comparison.store import Folder
-from skipchain.comparison.trial import Display, Trial
+from skipchain.comparison.entry import Entry, check_distinct
+from skipchain.comparison.entry_run import Display, EntryRun
+from skipchain.comparison.fingerprint import Fingerprint, data_fingerprint, fingerprint
+from skipchain.comparison.process import run_in_subprocess
+from skipchain.comparison.row import ComparisonRow
+from skipchain.comparison.run_result import RunResult
+from skipchain.comparison.store import ResultStore
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
-from skipchain.models.base.documents import check_documents, longest_document
+from skipchain.models.base.documents import check_linked_documents, longest_document
 from skipchain.models.base.model import BEAM
 from skipchain.models.chain.model import decoders_of
-from skipchain.models.graph.estimator import LinkedEstimator
+from skipchain.models.graph.estimator import GraphEstimator
 from skipchain.models.registry import estimator_class
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
-    contender: Contender
-    trial: Trial
+class _PreparedEntry:
+    entry: Entry
+    entry_run: EntryRun
     templates: Templates
 
 
 def compare(
-    contenders: str | Iterable[str | Contender],
+    entries: str | Iterable[str | Entry],
     train: Corpus,
     test: Corpus,
     *,
@@ -49,7 +49,7 @@ def compare(
 ) -> Comparison:
     """Train each contender in a process of its own, and measure it on the test data.
 
-    ``contenders`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Contender`;
+    ``entries`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Entry`;
     the first is what the others are compared with. ``settings`` are for all contenders that have
     them, unless they have their own; ``dev`` is scored while training. ``decoders`` are compared
     for each contender that has them; one that none has is refused.
@@ -62,101 +62,101 @@ def compare(
     >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
     >>> found = compare("hmm,tokenhmm", train, test, features="word[-1..1]")
-    >>> [result.contender.name for result in found.results]
+    >>> [result.entry.name for result in found.results]
     ['hmm', 'tokenhmm']
     >>> found.results[1].significance.p_value <= 1
     True
     """
     tell = say or (lambda message: None)
     _check_data(train, test, dev)
-    chosen = distinct(_contenders(contenders))
+    chosen = check_distinct(_parse_entries(entries))
     _check_settings(settings, chosen)
     wanted = _check_decoders(decoders, beam, chosen)
-    store = None if folder is None else Folder(folder)
-    entries = [
-        _entry(
-            contender,
-            Trial(
-                contender.estimator(settings),
+    store = None if folder is None else ResultStore(folder)
+    prepared_entries = [
+        _prepare(
+            entry,
+            EntryRun(
+                entry.estimator(settings),
                 train,
                 test,
                 dev,
                 wanted,
                 beam,
-                None if store is None else store.model_file(contender),
+                None if store is None else store.model_file(entry),
             ),
         )
-        for contender in chosen
+        for entry in chosen
     ]
-    data = {} if store is None else data_parts(train, test, dev)
+    data = {} if store is None else data_fingerprint(train, test, dev)
     seed = settings.get("seed") or 0
-    results: list[Result] = []
-    for number, entry in enumerate(entries, 1):
-        place = f"{number} of {len(entries)}: {entry.contender.name}"
-        outcome, note = _outcome(entry, place, store, data, tell, display)
-        first = results[0].outcome if results else None
-        results.append(Result.of(entry.contender, outcome, test, first, seed))
+    results: list[ComparisonRow] = []
+    for number, prepared in enumerate(prepared_entries, 1):
+        place = f"{number} of {len(prepared_entries)}: {prepared.entry.name}"
+        outcome, note = _run_result(prepared, place, store, data, tell, display)
+        first = results[0].run_result if results else None
+        results.append(ComparisonRow.of(prepared.entry, outcome, test, first, seed))
         tell(f"{place}: {_short(results[-1])}{note}")
     parts = {"train": train, "dev": dev, "test": test}
     sizes = {name: _sizes(corpus) for name, corpus in parts.items() if corpus is not None}
     return Comparison(tuple(results), sizes, wanted)
 
 
-def _outcome(
-    entry: _Entry,
+def _run_result(
+    prepared: _PreparedEntry,
     place: str,
-    store: Folder | None,
-    data: Parts,
+    store: ResultStore | None,
+    data: Fingerprint,
     tell: Callable[[str], None],
     display: Display | None,
-) -> tuple[Outcome, str]:
+) -> tuple[RunResult, str]:
     """The outcome that is kept, or a new one; and a note on where it comes from."""
-    made_from = origin(entry.trial, entry.templates, data)
+    made_from = fingerprint(prepared.entry_run, prepared.templates, data)
     if store is not None:
-        kept, note = store.kept(entry.contender, made_from)
+        kept, note = store.load(prepared.entry, made_from)
         if kept is not None:
             return kept, f" ({note})"
         place += f": {note}" if note else ""
     tell(place)
     try:
-        outcome = run_apart(entry.trial, display)
+        outcome = run_in_subprocess(prepared.entry_run, display)
     except SkipchainError as error:
-        raise SkipchainError(f"{entry.contender.name}: {error}") from None
+        raise SkipchainError(f"{prepared.entry.name}: {error}") from None
     if store is not None:
-        store.keep(entry.contender, made_from, outcome)
+        store.save(prepared.entry, made_from, outcome)
     return outcome, ""
 
 
-def _contenders(given: str | Iterable[str | Contender]) -> list[Contender]:
-    found: list[Contender] = []
+def _parse_entries(given: str | Iterable[str | Entry]) -> list[Entry]:
+    found: list[Entry] = []
     for one in [given] if isinstance(given, str) else given:
-        found.extend([one] if isinstance(one, Contender) else Contender.listed(one))
+        found.extend([one] if isinstance(one, Entry) else Entry.parse_list(one))
     return found
 
 
-def _entry(contender: Contender, trial: Trial) -> _Entry:
+def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
     """The contender with its templates, refused where they do not suit the data."""
-    estimator = trial.estimator
+    estimator = entry_run.estimator
     try:
-        if getattr(estimator, "patience", None) is not None and trial.dev is None:
+        if getattr(estimator, "patience", None) is not None and entry_run.dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        templates = estimator._templates(trial.train)
+        templates = estimator._templates(entry_run.train)
         assert templates is not None
-        templates = templates.for_corpus(trial.train)
-        templates.for_corpus(trial.test)
-        if isinstance(estimator, LinkedEstimator):
-            longest = longest_document(trial.train)
-            for corpus in (trial.train, trial.test):
-                check_documents(corpus, estimator._rules(), longest)
+        templates = templates.for_corpus(entry_run.train)
+        templates.for_corpus(entry_run.test)
+        if isinstance(estimator, GraphEstimator):
+            longest = longest_document(entry_run.train)
+            for corpus in (entry_run.train, entry_run.test):
+                check_linked_documents(corpus, estimator._rules(), longest)
     except SkipchainError as error:
-        raise SkipchainError(f"{contender.name}: {error}") from None
-    return _Entry(contender, trial, templates)
+        raise SkipchainError(f"{entry.name}: {error}") from None
+    return _PreparedEntry(entry, entry_run, templates)
 
 
-def _check_settings(settings: Mapping[str, Any], contenders: Sequence[Contender]) -> None:
+def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> None:
     """Refuse a setting that no contender has."""
     known = dict.fromkeys(
-        name for contender in contenders for name in estimator_class(contender.kind)._parameters()
+        name for entry in entries for name in estimator_class(entry.kind)._parameters()
     )
     for name in settings:
         if name not in known:
@@ -166,10 +166,10 @@ def _check_settings(settings: Mapping[str, Any], contenders: Sequence[Contender]
 
 
 def _check_decoders(
-    decoders: Sequence[str], beam: int, contenders: Sequence[Contender]
+    decoders: Sequence[str], beam: int, entries: Sequence[Entry]
 ) -> tuple[str, ...]:
     """The decoders, each once; refused where no contender has one."""
-    can = {c.name: _decoders(c) for c in contenders}
+    can = {c.name: _decoders(c) for c in entries}
     for decoder in decoders:
         if not any(decoder in own for own in can.values()):
             told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
@@ -178,10 +178,10 @@ def _check_decoders(
     return tuple(dict.fromkeys(decoders))
 
 
-def _decoders(contender: Contender) -> tuple[str, ...]:
-    if issubclass(estimator_class(contender.kind), LinkedEstimator):
+def _decoders(entry: Entry) -> tuple[str, ...]:
+    if issubclass(estimator_class(entry.kind), GraphEstimator):
         return DECODERS
-    return decoders_of(contender.kind, contender.settings.get("order", 1))
+    return decoders_of(entry.kind, entry.settings.get("order", 1))
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:
@@ -199,9 +199,9 @@ def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:
         raise CorpusError("the test data are empty, so there is nothing to compare")
 
 
-def _short(result: Result) -> str:
+def _short(result: ComparisonRow) -> str:
     metric = "token accuracy" if result.evaluation.entities is None else "F1"
-    seconds = result.outcome.training_seconds
+    seconds = result.run_result.training_seconds
     return f"{metric} {result.evaluation.f1:.2f}, trained in {seconds:.1f} s"
 
 

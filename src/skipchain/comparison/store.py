@@ -7,45 +7,45 @@ import json
 import re
 from pathlib import Path
 
-from skipchain.comparison.contender import Contender
-from skipchain.comparison.fingerprint import Parts, changes
-from skipchain.comparison.outcome import Outcome
+from skipchain.comparison.entry import Entry
+from skipchain.comparison.fingerprint import Fingerprint, changed_parts
+from skipchain.comparison.run_result import RunResult
 from skipchain.io.files import make_folder, write_text
 
 
-class Folder:
+class ResultStore:
     """One file per contender with its outcome, and one with its model."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = make_folder(path)
 
-    def kept(self, contender: Contender, origin: Parts) -> tuple[Outcome | None, str]:
+    def load(self, entry: Entry, fingerprint: Fingerprint) -> tuple[RunResult | None, str]:
         """An outcome of the same origin, and what became of the one that is there (or nothing)."""
-        file = self._file(contender, ".json")
+        file = self._file(entry, ".json")
         if not file.exists():
             return None, ""
         try:
             written = json.loads(file.read_text(encoding="utf-8"))
-            changed = changes(written["origin"], origin)
+            changed = changed_parts(written["origin"], fingerprint)
             if changed:
                 return None, f"other {' and '.join(changed)} than before: running it again"
-            return Outcome.of(written["outcome"]), f"done before, kept in {file}"
+            return RunResult.of(written["outcome"]), f"done before, kept in {file}"
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None, f"{file} cannot be read: running it again"
 
-    def keep(self, contender: Contender, origin: Parts, outcome: Outcome) -> None:
+    def save(self, entry: Entry, fingerprint: Fingerprint, run_result: RunResult) -> None:
         """Write an outcome, whole or not at all."""
-        record = {"model": contender.name, "origin": dict(origin), "outcome": outcome.as_dict()}
+        record = {"model": entry.name, "origin": dict(fingerprint), "outcome": run_result.as_dict()}
         text = json.dumps(record, ensure_ascii=False) + "\n"
-        write_text(self._file(contender, ".json"), text, overwrite=True)
+        write_text(self._file(entry, ".json"), text, overwrite=True)
 
-    def model_file(self, contender: Contender) -> Path:
+    def model_file(self, entry: Entry) -> Path:
         """Where the contender's model is kept."""
-        return self._file(contender, ".skip")
+        return self._file(entry, ".skip")
 
-    def _file(self, contender: Contender, ending: str) -> Path:
+    def _file(self, entry: Entry, ending: str) -> Path:
         """A name that every file system takes, different for different contenders."""
-        plain = re.sub(r"[^\w=.]+", "-", contender.name, flags=re.ASCII)[:60]
-        if plain != contender.name:
-            plain += "-" + hashlib.sha256(contender.name.encode()).hexdigest()[:6]
+        plain = re.sub(r"[^\w=.]+", "-", entry.name, flags=re.ASCII)[:60]
+        if plain != entry.name:
+            plain += "-" + hashlib.sha256(entry.name.encode()).hexdigest()[:6]
         return self.path / (plain + ending)

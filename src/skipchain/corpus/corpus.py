@@ -446,8 +446,8 @@ class Corpus:
             head.scheme,
             np.concatenate([c.starts for c in corpora]) if aligned else None,
             np.concatenate([c.ends for c in corpora]) if aligned else None,
-            joined(corpus.texts for corpus in corpora),
-            joined(corpus.names for corpus in corpora),
+            joined_tuples(corpus.texts for corpus in corpora),
+            joined_tuples(corpus.names for corpus in corpora),
             {
                 k + int(shift): lines
                 for corpus, shift in zip(corpora, shifts, strict=False)
@@ -522,7 +522,7 @@ def same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
     return (a is None) == (b is None) and (a is None or np.array_equal(a, b))  # type: ignore[arg-type]
 
 
-def joined(parts: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+def joined_tuples(parts: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """One tuple of all, or None where any part is missing."""
     gathered: list[str] = []
     for part in parts:

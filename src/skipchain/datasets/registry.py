@@ -23,7 +23,7 @@ VARIABLE = "SKIPCHAIN_DATA"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DataFile:
     """One file or folder of a data set, how it is read, and what it should hold."""
 
     path: str
@@ -66,49 +66,49 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class PublicDataset:
     """A named data set."""
 
     name: str
     about: str
     licence: str
-    parts: dict[str, Part]
+    files: dict[str, DataFile]
 
     def read(self, part: str) -> Corpus:
         """One part as a corpus.
 
         A `CorpusError` says what to set where the data are not there.
         """
-        if part not in self.parts:
-            raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.parts)}")
-        folder, path = root(), self.parts[part].path
+        if part not in self.files:
+            raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.files)}")
+        folder, path = data_folder(), self.files[part].path
         if not (folder / path).exists():
             raise CorpusError(
                 f"{self.name}: there is no {path} in {folder}, which {VARIABLE} names"
             )
-        return self.parts[part].read(folder)
+        return self.files[part].read(folder)
 
 
 CONLL = ("word", "pos", "chunk", "label")
 PAIR = ("word", "label")
 
 DATA_SETS = (
-    DataSet(
+    PublicDataset(
         "conll2003",
         "English newswire names",
         "research only (Reuters)",
         {
-            "train": Part("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
-            "testa": Part("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
-            "testb": Part("conll2003/eng.testb.gz", 46435, 3453, 231, 5648, CONLL, "iob1"),
+            "train": DataFile("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
+            "testa": DataFile("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
+            "testb": DataFile("conll2003/eng.testb.gz", 46435, 3453, 231, 5648, CONLL, "iob1"),
         },
     ),
-    DataSet(
+    PublicDataset(
         "conll2000",
         "English chunks",
         "research only (LDC)",
         {
-            "train": Part(
+            "train": DataFile(
                 "conll2000/train.txt.gz",
                 211727,
                 8936,
@@ -117,35 +117,35 @@ DATA_SETS = (
                 ("word", "pos", "label"),
                 "iob2",
             ),
-            "test": Part(
+            "test": DataFile(
                 "conll2000/test.txt.gz", 47377, 2012, None, 23852, ("word", "pos", "label"), "iob2"
             ),
         },
     ),
-    DataSet(
+    PublicDataset(
         "wikigold",
         "Wikipedia names",
         "CC BY 4.0",
-        {"all": Part("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")},
+        {"all": DataFile("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")},
     ),
-    DataSet(
+    PublicDataset(
         "wnut17",
         "emerging names in user text",
         "CC BY 4.0",
         {
-            "train": Part("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
-            "dev": Part("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
-            "test": Part(
+            "train": DataFile("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
+            "dev": DataFile("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
+            "test": DataFile(
                 "wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR, "iob2"
             ),
         },
     ),
-    DataSet(
+    PublicDataset(
         "btc",
         "Twitter names",
         "CC BY 4.0",
         {
-            section: Part(f"btc/{section}.conll.gz", tokens, tweets, None, spans, PAIR, "iob2")
+            section: DataFile(f"btc/{section}.conll.gz", tokens, tweets, None, spans, PAIR, "iob2")
             for section, tweets, tokens, spans in (
                 ("a", 1000, 16612, 521),
                 ("b", 2000, 30825, 1610),
@@ -156,21 +156,21 @@ DATA_SETS = (
             )
         },
     ),
-    DataSet(
+    PublicDataset(
         "sec-filings",
         "names in loan agreements",
         "CC BY 3.0",
         {
-            "train": Part("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
-            "test": Part("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
+            "train": DataFile("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
+            "test": DataFile("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
         },
     ),
-    DataSet(
+    PublicDataset(
         "gmb",
         "news with silver names",
         "unstated",
         {
-            "all": Part(
+            "all": DataFile(
                 "gmb/gmb-ner.conll.xz",
                 1048575,
                 47959,
@@ -181,70 +181,72 @@ DATA_SETS = (
             )
         },
     ),
-    DataSet(
+    PublicDataset(
         "ieer",
         "news with names, as in MUC",
         "research only",
-        {"all": Part("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
+        {"all": DataFile("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
     ),
-    DataSet(
+    PublicDataset(
         "ud-ewt",
         "English web text, parts of speech",
         "CC BY-SA 4.0",
         {
-            "train": Part("ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"),
-            "dev": Part("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
-            "test": Part("ud-ewt/en_ewt-ud-test.conllu.xz", 25094, 2077, 316, format="conllu"),
+            "train": DataFile(
+                "ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"
+            ),
+            "dev": DataFile("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
+            "test": DataFile("ud-ewt/en_ewt-ud-test.conllu.xz", 25094, 2077, 316, format="conllu"),
         },
     ),
-    DataSet(
+    PublicDataset(
         "ptb-sample",
         "Wall Street Journal sample, parts of speech",
         "non-commercial (LDC)",
-        {"all": Part("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
+        {"all": DataFile("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
     ),
-    DataSet(
+    PublicDataset(
         "faq-usenet-substitute",
         "lines of Usenet FAQs",
         "unstated",
         {
-            "all": Part(
+            "all": DataFile(
                 "faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21, reader=read_labelled_lines
             )
         },
     ),
-    DataSet(
+    PublicDataset(
         "cmu-seminars",
         "fields of seminar announcements",
         "unstated (research)",
         {
-            "all": Part(
+            "all": DataFile(
                 "cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811, reader=read_seminars
             )
         },
     ),
-    DataSet(
+    PublicDataset(
         "cora-refs",
         "fields of references to papers",
         "unstated",
-        {"all": Part("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
+        {"all": DataFile("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
     ),
-    DataSet(
+    PublicDataset(
         "webkb",
         "linked web pages of four universities",
         "unstated (research)",
-        {"all": Part("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
+        {"all": DataFile("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
     ),
-    DataSet(
+    PublicDataset(
         "webkb-linqs",
         "linked web pages as sets of words",
         "unstated (research)",
-        {"all": Part("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
+        {"all": DataFile("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
     ),
 )
 
 
-def data_set(name: str) -> DataSet:
+def data_set(name: str) -> PublicDataset:
     """The data set of that name."""
     for known in DATA_SETS:
         if known.name == name:
@@ -254,7 +256,7 @@ def data_set(name: str) -> DataSet:
     )
 
 
-def root() -> Path:
+def data_folder() -> Path:
     """The folder that ``SKIPCHAIN_DATA`` names."""
     named = os.environ.get(VARIABLE)
     if not named:
@@ -266,31 +268,31 @@ def root() -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class FileCheck:
     """One file of a data set, read and counted."""
 
     data_set: str
     part: str
     path: str
     state: str
-    """``ok``, ``missing``, ``unreadable`` or ``differs``"""
+    """``ok``, ``missing``, ``describe_os_error`` or ``differs``"""
     detail: str
     tokens: int = 0
 
 
-def check(folder: Path, chosen: tuple[DataSet, ...] = DATA_SETS) -> Iterator[Check]:
+def check_files(folder: Path, chosen: tuple[PublicDataset, ...] = DATA_SETS) -> Iterator[FileCheck]:
     """Read every known file and compare its counts with those expected."""
     for known in chosen:
-        for name, part in known.parts.items():
+        for name, part in known.files.items():
             if not (folder / part.path).exists():
-                yield Check(known.name, name, part.path, "missing", "it is not there")
+                yield FileCheck(known.name, name, part.path, "missing", "it is not there")
                 continue
             try:
                 corpus = part.read(folder)
                 wrong = part.differences(corpus)
             except SkipchainError as error:
-                yield Check(known.name, name, part.path, "unreadable", str(error))
+                yield FileCheck(known.name, name, part.path, "unreadable", str(error))
                 continue
             detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {corpus.n_tokens:,} tokens"
             state = "differs" if wrong else "ok"
-            yield Check(known.name, name, part.path, state, detail, corpus.n_tokens)
+            yield FileCheck(known.name, name, part.path, state, detail, corpus.n_tokens)

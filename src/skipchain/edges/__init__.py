@@ -2,21 +2,30 @@
 
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import Ordering, parse_orderings
-from skipchain.edges.relations import Relation, Relations
+from skipchain.edges.relations import EdgeSet, RuleEdges
 from skipchain.edges.rule_text import parse_rules
-from skipchain.edges.rules import Alone, Links, Own, Previous, Rule, Same, Siblings, same_word
+from skipchain.edges.rules import (
+    Alone,
+    FunctionRule,
+    Links,
+    Previous,
+    Rule,
+    SameView,
+    Siblings,
+    same_word,
+)
 
 __all__ = [
     "Alone",
     "Dag",
+    "EdgeSet",
+    "FunctionRule",
     "Links",
     "Ordering",
-    "Own",
     "Previous",
-    "Relation",
-    "Relations",
     "Rule",
-    "Same",
+    "RuleEdges",
+    "SameView",
     "Siblings",
     "parse_orderings",
     "parse_rules",

@@ -28,17 +28,17 @@ class Dag:
     order: Ints  # [N]
     indptr: Ints  # [N + 1]
     parents: Ints  # [E]
-    kinds: NDArray[np.int32]  # [E]
+    edge_types: NDArray[np.int32]  # [E]
     rows: Ints  # [E]
     names: tuple[str, ...]
 
     @classmethod
-    def sorted(
+    def from_edges(
         cls,
         order: Ints,
         children: Ints,
         parents: Ints,
-        kinds: NDArray[np.int32],
+        edge_types: NDArray[np.int32],
         rows: Ints,
         names: tuple[str, ...],
     ) -> Dag:
@@ -49,7 +49,7 @@ class Dag:
             order,
             offsets_of(counts),
             parents[by_child],
-            kinds[by_child],
+            edge_types[by_child],
             rows[by_child],
             names,
         )
@@ -58,7 +58,7 @@ class Dag:
     def of_parents(
         cls,
         parents: Sequence[Sequence[int]],
-        kinds: Sequence[Sequence[str]] | None = None,
+        edge_types: Sequence[Sequence[str]] | None = None,
         names: Sequence[str] = ("edge",),
         documents: Sequence[int] | None = None,
     ) -> Dag:
@@ -89,13 +89,13 @@ class Dag:
                 raise SkipchainError(f"node {k} has the parent {j}, which is in another document")
         child = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
         parent = np.array([j for own in lists for j in own], np.int64)
-        told = _kinds(lists, kinds, number)
+        told = _edge_type_codes(lists, edge_types, number)
         rows = np.zeros(len(child), np.int64)
         for kind in range(len(names)):
             own = told == kind
             rows[own] = np.arange(int(own.sum()))
         order = _topological(len(lists), child, parent)
-        return cls.sorted(order, child, parent, told, rows, tuple(names))
+        return cls.from_edges(order, child, parent, told, rows, tuple(names))
 
     @property
     def n_nodes(self) -> int:
@@ -115,10 +115,10 @@ class Dag:
     def of(self, node: int) -> list[tuple[int, str]]:
         """The parents of a node, and the kinds of the edges."""
         edges = slice(self.indptr[node], self.indptr[node + 1])
-        names = [self.names[kind] for kind in self.kinds[edges].tolist()]
+        names = [self.names[kind] for kind in self.edge_types[edges].tolist()]
         return list(zip(self.parents[edges].tolist(), names, strict=True))
 
-    def uniform(self) -> Floats:
+    def uniform_weights(self) -> Floats:
         """Mixing weights that are the same for all parents of a node. [E]"""
         counts = np.diff(self.indptr)
         return np.repeat(1.0 / np.maximum(counts, 1), counts)
@@ -151,17 +151,17 @@ them by their sum
             )
 
 
-def _kinds(
+def _edge_type_codes(
     parents: Sequence[Sequence[int]],
-    kinds: Sequence[Sequence[str]] | None,
+    edge_types: Sequence[Sequence[str]] | None,
     number: dict[str, int],
 ) -> NDArray[np.int32]:
-    if kinds is None:
+    if edge_types is None:
         return np.zeros(sum(map(len, parents)), np.int32)
     found = []
-    if len(kinds) != len(parents):
-        raise SkipchainError(f"{len(parents)} nodes, but kinds of edges for {len(kinds)}")
-    for k, (own, listed) in enumerate(zip(parents, kinds, strict=True)):
+    if len(edge_types) != len(parents):
+        raise SkipchainError(f"{len(parents)} nodes, but kinds of edges for {len(edge_types)}")
+    for k, (own, listed) in enumerate(zip(parents, edge_types, strict=True)):
         if len(listed) != len(own):
             raise SkipchainError(f"node {k} has {len(own)} parents, but {len(listed)} kinds")
         for name in listed:

@@ -25,34 +25,34 @@ class Ordering:
     right; where a sentence is a page, that is an order of pages.
 
     >>> corpus = Corpus.of([["a", "b"], ["c"]])
-    >>> Ordering("backward").visit(corpus).tolist()
+    >>> Ordering("backward").token_order(corpus).tolist()
     [2, 1, 0]
     """
 
-    way: str = FORWARD
+    direction: str = FORWARD
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.way not in (FORWARD, BACKWARD, RANDOM):
+        if self.direction not in (FORWARD, BACKWARD, RANDOM):
             raise ParameterError(
-                f"there is no ordering {self.way!r}; wanted {FORWARD}, {BACKWARD} or {RANDOM}"
+                f"there is no ordering {self.direction!r}; wanted {FORWARD}, {BACKWARD} or {RANDOM}"
             )
 
     @property
     def backward(self) -> bool:
         """Whether sentences are read from right to left."""
-        return self.way == BACKWARD
+        return self.direction == BACKWARD
 
     def __str__(self) -> str:
-        return self.way if self.way != RANDOM else f"{RANDOM} {self.seed}"
+        return self.direction if self.direction != RANDOM else f"{RANDOM} {self.seed}"
 
-    def visit(self, corpus: Corpus) -> Ints:
+    def token_order(self, corpus: Corpus) -> Ints:
         """The tokens in the order in which they are visited, document by document. [N]"""
         tokens = np.arange(corpus.n_tokens)
-        if self.way == FORWARD:
+        if self.direction == FORWARD:
             return tokens
         bounds = corpus.sentences[corpus.documents]
-        if self.way == BACKWARD:
+        if self.direction == BACKWARD:
             lengths = np.diff(bounds)
             return np.repeat(bounds[:-1] + bounds[1:] - 1, lengths) - tokens
         sizes = np.diff(corpus.documents)
@@ -87,7 +87,7 @@ def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tup
                 f"{RANDOM}(NUMBER), separated by commas"
             )
         if match[1] == RANDOM:
-            first = seed + sum(own.way == RANDOM for own in found)
+            first = seed + sum(own.direction == RANDOM for own in found)
             found |= dict.fromkeys(Ordering(RANDOM, first + k) for k in range(int(match[2] or 1)))
         else:
             found[Ordering(match[1])] = None

@@ -16,21 +16,21 @@ from skipchain.errors import SkipchainError
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class RuleEdges:
     """One rule, the pairs [K, 2] it found, and where those of each document begin."""
 
     rule: Rule
     pairs: Ints  # [K, 2], sorted by document
     offsets: Ints  # [D + 1]
 
-    def ends(self, *, along: bool) -> tuple[Ints, Ints]:
+    def endpoints(self, *, first_is_parent: bool) -> tuple[Ints, Ints]:
         """Children and parents of the pairs: the second token is the child, or the first."""
-        child, parent = (1, 0) if along else (0, 1)
+        child, parent = (1, 0) if first_is_parent else (0, 1)
         return self.pairs[:, child], self.pairs[:, parent]
 
 
 @dataclass(frozen=True, slots=True)
-class Relations:
+class EdgeSet:
     """Everything that links the tokens of one corpus.
 
     Kind 2r is an edge of rule r whose parent is the first token of its pair, kind 2r + 1 one whose
@@ -38,8 +38,8 @@ class Relations:
 
     >>> from skipchain.edges import parse_rules
     >>> corpus = Corpus.of([["Ada", "met", "Bo"], ["Bo", "slept"]])
-    >>> found = Relations.of(corpus, parse_rules("previous, same_word"))
-    >>> found.kinds
+    >>> found = EdgeSet.of(corpus, parse_rules("previous, same_word"))
+    >>> found.edge_types
     ('previous', 'next', 'same_word', 'same_word later')
     >>> dag = found.dag(Ordering("forward"))
     >>> [dag.of(k) for k in (2, 3)]
@@ -47,19 +47,19 @@ class Relations:
     """
 
     corpus: Corpus
-    relations: tuple[Relation, ...]
+    by_rule: tuple[RuleEdges, ...]
 
     @classmethod
-    def of(cls, corpus: Corpus, rules: Sequence[Rule]) -> Relations:
+    def of(cls, corpus: Corpus, rules: Sequence[Rule]) -> EdgeSet:
         """Apply the rules. Where none of them begins chains, a token may stand alone."""
-        if not any(rule.chain for rule in rules):
+        if not any(rule.is_chain for rule in rules):
             rules = (*rules, Alone(always=False))
-        return cls(corpus, tuple(_relation(rule, corpus) for rule in rules))
+        return cls(corpus, tuple(_rule_edges(rule, corpus) for rule in rules))
 
     @property
-    def kinds(self) -> tuple[str, ...]:
+    def edge_types(self) -> tuple[str, ...]:
         """The names of the kinds of edges, by number."""
-        return tuple(kind for relation in self.relations for kind in relation.rule.kinds)
+        return tuple(kind for relation in self.by_rule for kind in relation.rule.edge_types)
 
     @property
     def documents(self) -> Ints:
@@ -71,40 +71,42 @@ class Relations:
 
         Edges of kinds that are not ``known`` are left out.
         """
-        order = ordering.visit(self.corpus)
+        order = ordering.token_order(self.corpus)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         children, parents, kinds, rows = [], [], [], []
 
         def add(child: Ints, parent: Ints, kind: int, row: Ints) -> None:
-            if known is not None and self.kinds[kind] not in known:
+            if known is not None and self.edge_types[kind] not in known:
                 return
             children.append(child)
             parents.append(parent)
             kinds.append(np.full(len(child), kind, np.int32))
             rows.append(row)
 
-        for number, relation in enumerate(self.relations):
+        for number, relation in enumerate(self.by_rule):
             rule, pairs = relation.rule, relation.pairs
             forward = rank[pairs[:, 0]] < rank[pairs[:, 1]]
             for against, chosen in ((0, forward), (1, ~forward)):
-                if not rule.allowed[against]:
+                if not rule.allowed_directions[against]:
                     continue
-                child, parent = (end[chosen] for end in relation.ends(along=not against))
+                child, parent = (
+                    end[chosen] for end in relation.endpoints(first_is_parent=not against)
+                )
                 # what a chain says of a token depends on that token alone
-                row = child if rule.chain else np.flatnonzero(chosen)
+                row = child if rule.is_chain else np.flatnonzero(chosen)
                 add(child, parent, 2 * number + against, row)
-            if rule.chain:
+            if rule.is_chain:
                 heads = self._heads(rule, ordering, children)
-                against = ordering.backward and rule.kinds[0] != rule.kinds[1]
+                against = ordering.backward and rule.edge_types[0] != rule.edge_types[1]
                 add(heads, np.full(len(heads), -1), 2 * number + against, heads)
-        return Dag.sorted(
+        return Dag.from_edges(
             order,
             np.concatenate(children),
             np.concatenate(parents),
             np.concatenate(kinds),
             np.concatenate(rows),
-            self.kinds,
+            self.edge_types,
         )
 
     def _heads(self, rule: Rule, ordering: Ordering, children: Sequence[Ints]) -> Ints:
@@ -120,7 +122,7 @@ class Relations:
         return self.corpus.sentences[:-1][filled]
 
 
-def _relation(rule: Rule, corpus: Corpus) -> Relation:
+def _rule_edges(rule: Rule, corpus: Corpus) -> RuleEdges:
     pairs = rule.pairs(corpus)
     wrong = ((pairs < 0) | (pairs >= corpus.n_tokens)).any(axis=1)
     if wrong.any():
@@ -139,4 +141,4 @@ def _relation(rule: Rule, corpus: Corpus) -> Relation:
             raise SkipchainError(f"edge rule {rule}: the pair ({u}, {v}) {what}")
     order = np.argsort(document[:, 1], kind="stable")
     offsets = np.searchsorted(document[order, 1], np.arange(corpus.n_documents + 1))
-    return Relation(rule, pairs[order], offsets.astype(np.int64))
+    return RuleEdges(rule, pairs[order], offsets.astype(np.int64))

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from skipchain.edges.rules import (
-    BUILT_IN,
+    BUILT_IN_RULES,
     Alone,
+    FunctionRule,
     Links,
-    Own,
     Previous,
     Rule,
-    Same,
+    RuleFunction,
+    SameView,
     Siblings,
-    UserRule,
     same_word,
 )
 from skipchain.errors import ParameterError, TemplateError
-from skipchain.features.template import View, chain_of, parse_template
+from skipchain.features.template import View, nested_views, parse_template
 from skipchain.features.templates import STRING_VIEWS, Templates
 
 Arguments = dict[str, Any]
@@ -29,7 +29,7 @@ _SIBLINGS = ("most",)
 
 
 def parse_rules(
-    given: str | Sequence[str | Rule | UserRule], functions: Mapping[str, Any] | None = None
+    given: str | Sequence[str | Rule | RuleFunction], functions: Mapping[str, Any] | None = None
 ) -> tuple[Rule, ...]:
     """Rules from text such as ``previous, same_word(recent=3), same(lower)``, or from a list.
 
@@ -47,32 +47,32 @@ def parse_rules(
         if isinstance(part, Rule):
             rules.append(part)
         elif isinstance(part, str):
-            rules.append(_parsed(part, own))
+            rules.append(_parse_rule(part, own))
         elif callable(part):
-            rules.append(Own(getattr(part, "__name__", "own"), part))
+            rules.append(FunctionRule(getattr(part, "__name__", "own"), part))
         else:
             raise ParameterError(f"an edge rule is text, a rule or a function, got {part!r}")
     if not rules:
         raise ParameterError("there is no edge rule; give at least 'previous'")
-    kinds = [kind for rule in rules for kind in dict.fromkeys(rule.kinds)]
+    kinds = [kind for rule in rules for kind in dict.fromkeys(rule.edge_types)]
     twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
     if twice:
         raise ParameterError(f"two edge rules have the name {twice[0]!r}; give it once")
     return tuple(rules)
 
 
-def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
+def _parse_rule(text: str, functions: Mapping[str, Any]) -> Rule:
     match = _CALL.fullmatch(text)
     name = match[1] if match else text.strip()
-    if match is None or (name not in BUILT_IN and name not in functions):
-        known = ", ".join([*BUILT_IN, *functions])
+    if match is None or (name not in BUILT_IN_RULES and name not in functions):
+        known = ", ".join([*BUILT_IN_RULES, *functions])
         raise ParameterError(f"there is no edge rule {text.strip()!r}; there are {known}")
     listed = split_arguments(match[2] or "")
     plain = {"previous": Previous, "alone": Alone}
     if name in functions or name in plain:
         if listed:
             raise ParameterError(f"the edge rule {name!r} takes no arguments, got {match[2]!r}")
-        return Own(name, functions[name]) if name in functions else plain[name]()
+        return FunctionRule(name, functions[name]) if name in functions else plain[name]()
     if name == "links":
         if len(listed) > 1:
             raise ParameterError(f"links takes one direction, got {match[2]!r}")
@@ -83,7 +83,7 @@ def _parsed(text: str, functions: Mapping[str, Any]) -> Rule:
         return same_word(**_settings(name, listed))
     if not listed or "=" in listed[0]:
         raise ParameterError("same needs a view to compare, such as same(lower) or same(suffix(3))")
-    return Same(_view(listed[0], functions), functions=functions, **_settings(name, listed[1:]))
+    return SameView(_view(listed[0], functions), functions=functions, **_settings(name, listed[1:]))
 
 
 def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) -> Arguments:
@@ -114,7 +114,7 @@ def _view(text: str, functions: Mapping[str, Any]) -> View:
         atoms = templates[0].atoms if len(templates) == 1 else ()
         if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
             raise TemplateError("wanted one view of the token itself")
-        used = {view.function for view in chain_of(atoms[0].view)}
+        used = {view.function for view in nested_views(atoms[0].view)}
         Templates(tuple(templates), {name: functions[name] for name in functions if name in used})
     except TemplateError as error:
         raise ParameterError(f"same({text.strip()}): {error}") from None

@@ -14,13 +14,13 @@ from skipchain.arrays import Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.keys import view_strings
-from skipchain.features.strings import Strings
-from skipchain.features.template import View, chain_of
+from skipchain.features.strings import StringTable
+from skipchain.features.template import View, nested_views
 from skipchain.features.views import UserView
 
-UserRule = Callable[[Corpus], Any]
+RuleFunction = Callable[[Corpus], Any]
 
-BUILT_IN = ("previous", "alone", "same_word", "same", "links", "siblings")
+BUILT_IN_RULES = ("previous", "alone", "same_word", "same", "links", "siblings")
 WORD = View("word")
 RECENT, MAX_DOCUMENTS = 5, 100
 MOST_SIBLINGS = 50
@@ -29,7 +29,7 @@ NO_LINKS = (
     "the edges are links, but the corpus has none; give Corpus.of(…, links=…), or read a file of "
     "JSON lines with links"
 )
-NEAREST = 2  # tokens that stand next to each other are linked by `previous` already
+MIN_DISTANCE = 2  # tokens that stand next to each other are linked by `previous` already
 
 
 class Rule(ABC):
@@ -37,17 +37,17 @@ class Rule(ABC):
 
     Each pair has a direction of its own: from the earlier token to the later, from the page with
     a link to the one linked. Which of the two becomes the parent depends on the order in which
-    tokens are visited, so that there is never a cycle. ``kinds`` names both cases.
+    tokens are visited, so that there is never a cycle. ``edge_types`` names both cases.
     """
 
-    chain: bool = False
+    is_chain: bool = False
     """Whether an edge is described by its child alone, and may come from nowhere."""
-    bounded: bool = False
+    has_boundaries: bool = False
     """Whether the first and the last token of a sentence have scores of their own."""
 
     @property
     @abstractmethod
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """The kinds of edges: with the pair's first token as the parent, with the second."""
 
     @abstractmethod
@@ -59,7 +59,7 @@ class Rule(ABC):
         return self
 
     @property
-    def allowed(self) -> tuple[bool, bool]:
+    def allowed_directions(self) -> tuple[bool, bool]:
         """Which of the two kinds there are."""
         return True, True
 
@@ -68,14 +68,14 @@ class Rule(ABC):
 class Previous(Rule):
     """Each token and the one before it in its sentence."""
 
-    chain = True
-    bounded = True
+    is_chain = True
+    has_boundaries = True
 
     def __str__(self) -> str:
         return "previous"
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """The token before, and the token after."""
         return "previous", "next"
 
@@ -95,13 +95,13 @@ class Alone(Rule):
     """
 
     always: bool = True
-    chain = True
+    is_chain = True
 
     def __str__(self) -> str:
         return "alone"
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """The same whatever the order."""
         return "alone", "alone"
 
@@ -111,7 +111,7 @@ class Alone(Rule):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Same(Rule):
+class SameView(Rule):
     """Tokens of one document for which a view is the same string.
 
     A token is linked to the ``recent`` tokens before it that are nearest. With ``capitalised`` only
@@ -131,7 +131,7 @@ class Same(Rule):
     lower: bool = False
     name: str | None = None
     functions: Mapping[str, UserView] = field(default_factory=dict)
-    common: Strings | None = None
+    common: StringTable | None = None
 
     def __post_init__(self) -> None:
         for name in ("recent", "max_documents"):
@@ -154,24 +154,26 @@ class Same(Rule):
         )
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """An earlier token, and a later one."""
         return self._call, f"{self._call} later"
 
     @property
-    def own_views(self) -> set[str]:
+    def user_views(self) -> set[str]:
         """The views of the user's own that the rule compares."""
-        used = {view.function for view in chain_of(self.view)}
+        used = {view.function for view in nested_views(self.view)}
         return {name for name in self.functions if name in used}
 
-    def fit(self, corpus: Corpus) -> Same:
+    def fit(self, corpus: Corpus) -> SameView:
         """With the strings that are too common in this corpus."""
         keys = self._keys(corpus)
         document = corpus.document_of(np.arange(corpus.n_tokens))
         seen = np.unique(document * np.int64(len(keys.values)) + keys.codes)
         counts = np.bincount(seen % len(keys.values), minlength=len(keys.values))
         often = np.flatnonzero(counts > self.max_documents).tolist()
-        return replace(self, common=Strings.of([keys.values[k] for k in often if keys.values[k]]))
+        return replace(
+            self, common=StringTable.of([keys.values[k] for k in often if keys.values[k]])
+        )
 
     def pairs(self, corpus: Corpus) -> Ints:
         """Each token with the nearest before it, by the later token. [K, 2]"""
@@ -196,9 +198,9 @@ class Same(Rule):
             if not alike.any():
                 break  # no string comes that often
             earlier, later = order[:-lag][alike], order[lag:][alike]
-            near = (later - earlier < NEAREST) & (sentence[earlier] == sentence[later])
+            near = (later - earlier < MIN_DISTANCE) & (sentence[earlier] == sentence[later])
             found.append(np.stack([earlier[~near], later[~near]], axis=1))
-        return _by_later(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
+        return _sort_by_second(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
 
     def _keys(self, corpus: Corpus) -> Column:
         """The string that is compared of each token; empty where there is none."""
@@ -216,13 +218,13 @@ def same_word(
     recent: int = RECENT,
     max_documents: int = MAX_DOCUMENTS,
     lower: bool = False,
-) -> Same:
+) -> SameView:
     """Equal words of a document: capitalised ones, unless told.
 
     >>> str(same_word(recent=3))
     'same_word(capitalised=true, recent=3, max_documents=100, lower=false)'
     """
-    return Same(WORD, capitalised, recent, max_documents, lower, "same_word")
+    return SameView(WORD, capitalised, recent, max_documents, lower, "same_word")
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +248,12 @@ class Links(Rule):
         return "links" if self.direction == DIRECTIONS[0] else f"links({self.direction})"
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """A page with a link to this one, and a page that this one links to."""
         return DIRECTIONS[1], DIRECTIONS[2]
 
     @property
-    def allowed(self) -> tuple[bool, bool]:
+    def allowed_directions(self) -> tuple[bool, bool]:
         """Which of the two kinds there are."""
         return self.direction != DIRECTIONS[2], self.direction != DIRECTIONS[1]
 
@@ -264,7 +266,7 @@ class Links(Rule):
         """The links, by the page linked. [K, 2]"""
         if corpus.links is None:
             return np.zeros((0, 2), np.int64)
-        return _by_later(np.asarray(corpus.links))
+        return _sort_by_second(np.asarray(corpus.links))
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,12 +292,12 @@ class Siblings(Rule):
         return f"siblings(most={self.most})"
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """The same whatever the order."""
         return "siblings", "siblings"
 
     @property
-    def allowed(self) -> tuple[bool, bool]:
+    def allowed_directions(self) -> tuple[bool, bool]:
         """The first of a pair is the parent: each pair is there both ways round."""
         return True, False
 
@@ -316,33 +318,34 @@ class Siblings(Rule):
             if len(group) <= self.most
             for pair in permutations(group.tolist(), 2)
         }
-        return _by_later(np.array(sorted(found), np.int64).reshape(-1, 2))
+        return _sort_by_second(np.array(sorted(found), np.int64).reshape(-1, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Own(Rule):
+class FunctionRule(Rule):
     """Pairs that a function of the user's own finds in a corpus, in any order; each counts once.
 
-    >>> ends = Own("ends", lambda corpus: [(0, corpus.n_tokens - 1)])
+    >>> ends = FunctionRule("ends", lambda corpus: [(0, corpus.n_tokens - 1)])
     >>> ends.pairs(Corpus.of([["a", "b", "c"]])).tolist()
     [[0, 2]]
     """
 
     name: str
-    function: UserRule
+    function: RuleFunction
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or self.name in BUILT_IN:
+        if not self.name.isidentifier() or self.name in BUILT_IN_RULES:
             raise ParameterError(
                 f"an edge rule of your own cannot have the name {self.name!r}: it has to be one "
-                f"word, and none of {', '.join(BUILT_IN)}; give functions={{'name': function}}"
+                f"word, and none of {', '.join(BUILT_IN_RULES)}; give "
+                "functions={'name': function}"
             )
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def kinds(self) -> tuple[str, str]:
+    def edge_types(self) -> tuple[str, str]:
         """The first of the pair as the parent, and the second."""
         return self.name, f"{self.name} later"
 
@@ -360,7 +363,7 @@ class Own(Rule):
                 f"the rule {self.name!r} must give pairs of token numbers [K, 2], got "
                 f"{type(given).__name__}"
             )
-        return _by_later(np.unique(found.astype(np.int64), axis=0))
+        return _sort_by_second(np.unique(found.astype(np.int64), axis=0))
 
 
 def _require_links(corpus: Corpus) -> None:
@@ -368,6 +371,6 @@ def _require_links(corpus: Corpus) -> None:
         raise SkipchainError(NO_LINKS)
 
 
-def _by_later(pairs: Ints) -> Ints:
+def _sort_by_second(pairs: Ints) -> Ints:
     """Sorted by the second token, and from near to far."""
     return np.ascontiguousarray(pairs[np.lexsort((-pairs[:, 0], pairs[:, 1]))])

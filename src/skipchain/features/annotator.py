@@ -19,23 +19,23 @@ Columns = Mapping[str, Column]
 
 
 @runtime_checkable
-class Source(Protocol):
-    """Gives the columns ``gives``, one string a token.
+class Annotator(Protocol):
+    """Gives the columns ``provides``, one string a token.
 
-    ``described`` and ``arrays`` are what a model file keeps, and ``restored`` the way back.
+    ``config`` and ``arrays`` are what a model file keeps, and ``from_config`` the way back.
     """
 
     kind: ClassVar[str]
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The names of the columns."""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
 
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+    def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """The source as a model keeps it, and the columns of the corpus that the model learns from.
 
         What a source takes from labels must not be shown to the tokens that have these labels.
@@ -45,19 +45,19 @@ class Source(Protocol):
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The columns of any other corpus."""
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
 
     def arrays(self) -> Arrays:
         """Everything else."""
 
 
-class Fixed:
+class StatelessAnnotator:
     """What sources share that learn nothing: the columns of training are those of any corpus."""
 
     __slots__ = ()
 
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
+    def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """Nothing is learnt."""
         return self, self.columns(corpus, Workers(1))
 
@@ -66,35 +66,35 @@ class Fixed:
         raise NotImplementedError
 
 
-def learn_sources(
-    sources: Iterable[Source], corpus: Corpus, progress: Any = None
-) -> tuple[tuple[Source, ...], Corpus]:
+def fit_annotators(
+    annotators: Iterable[Annotator], corpus: Corpus, progress: Any = None
+) -> tuple[tuple[Annotator, ...], Corpus]:
     """Sources as a model keeps them, and the corpus with their columns.
 
     Each sees the columns of those before it. Columns that the corpus has already are taken as they
     are.
     """
     kept = []
-    for source in sources:
+    for source in annotators:
         if not _has(corpus, source):
-            source, columns = source.learnt(corpus, progress)  # noqa: PLW2901
+            source, columns = source.fit(corpus, progress)  # noqa: PLW2901
             corpus = _with(corpus, columns)
         kept.append(source)
     return tuple(kept), corpus
 
 
-def add_columns(sources: Iterable[Source], corpus: Corpus, workers: Workers) -> Corpus:
+def annotate(annotators: Iterable[Annotator], corpus: Corpus, workers: Workers) -> Corpus:
     """The corpus with the columns of all sources, but those that it has already."""
-    for source in sources:
+    for source in annotators:
         if not _has(corpus, source):
             corpus = _with(corpus, source.columns(corpus, workers))
     return corpus
 
 
-def _has(corpus: Corpus, source: Source) -> bool:
+def _has(corpus: Corpus, source: Annotator) -> bool:
     """Whether the corpus has the columns of a source already; some of them would not be enough."""
-    there = [name for name in source.gives if name in corpus.columns]
-    if there and len(there) < len(source.gives):
+    there = [name for name in source.provides if name in corpus.columns]
+    if there and len(there) < len(source.provides):
         raise TemplateError(
             f"the data have a column {there[0]!r}, which is also the name of one that "
             f"{type(source).__name__} gives; rename the column of the data"

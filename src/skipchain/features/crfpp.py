@@ -17,22 +17,22 @@ MACRO = re.compile(
 STATE, TRANSITION, BOTH = "U", "B", "*"
 
 
-def is_pattern_text(text: str) -> bool:
+def is_crfpp_text(text: str) -> bool:
     """Whether the text is of CRF++ or Wapiti patterns: a line has a macro, or each is U, B or *.
 
     Templates have no ``%`` but in strings and comments.
     """
-    lines = [line for line in map(_bare, text.split("\n")) if line]
+    lines = [line for line in map(_strip_comment, text.split("\n")) if line]
     return any(map(MACRO_LINE.match, lines)) or (
         bool(lines) and all(line in (STATE, TRANSITION, BOTH) for line in lines)
     )
 
 
-def _bare(line: str) -> str:
+def _strip_comment(line: str) -> str:
     return COMMENT.sub("", line).strip()
 
 
-def parse_patterns(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
+def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
     """Read patterns; column numbers refer to ``columns``.
 
     ``U`` patterns give state features, ``B`` features of the label pair, ``*`` (Wapiti) both. A
@@ -43,12 +43,12 @@ def parse_patterns(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
     Where a test fails, or nothing matches, there is no feature (Wapiti has one that says so); and
     all places before a sentence are one value, as are those after it.
 
-    >>> [str(t) for t in parse_patterns("U01:%x[-1,0]/%x[0,1]\\nB", ["word", "pos"])]
+    >>> [str(t) for t in parse_crfpp("U01:%x[-1,0]/%x[0,1]\\nB", ["word", "pos"])]
     ['word[-1] & pos']
     """
     found: dict[Template, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
-        pattern = _bare(line)
+        pattern = _strip_comment(line)
         if not pattern:
             continue
         try:
@@ -90,13 +90,13 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
         if macro["pattern"] is None:
             raise TemplateError(f'%{kind} needs a regular expression, as in %{kind}[0,0,"^\\u"]')
         name = "match" if kind in "tT" else "find"
-        view = View(view.column, name, view, (python_expression(macro["pattern"]),))
+        view = View(view.column, name, view, (wapiti_to_python_regex(macro["pattern"]),))
     if kind in "XM":
         view = View(view.column, "lower", view)
     return Atom(view, (int(row),))
 
 
-CLASSES = {
+CHARACTER_CLASSES = {
     "a": "A-Za-z",
     "d": "0-9",
     "l": "a-z",
@@ -107,12 +107,12 @@ CLASSES = {
 }
 
 
-def python_expression(pattern: str) -> str:
+def wapiti_to_python_regex(pattern: str) -> str:
     r"""Wapiti's small expression language in Python's: classes, ``.``, ``*``, ``?`` and anchors.
 
     Capital letters are the complements of classes, and ``*`` takes as little as it can.
 
-    >>> python_expression(r"^\u.*+\D$")
+    >>> wapiti_to_python_regex(r"^\u.*+\D$")
     '^[A-Z].*?\\+[^0-9]\\Z'
     """
     parts = re.findall(r"\\.|.", pattern)
@@ -123,8 +123,10 @@ def python_expression(pattern: str) -> str:
             written.append(part)
         elif part == "*":
             written.append("*?")
-        elif len(part) == 2 and letter.lower() in CLASSES:
-            written.append(f"[{'^' if letter.isupper() else ''}{CLASSES[letter.lower()]}]")
+        elif len(part) == 2 and letter.lower() in CHARACTER_CLASSES:
+            written.append(
+                f"[{'^' if letter.isupper() else ''}{CHARACTER_CLASSES[letter.lower()]}]"
+            )
         else:
             written.append(re.escape(letter))
     if parts[:1] == ["^"]:

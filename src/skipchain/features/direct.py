@@ -11,8 +11,14 @@ import numpy as np
 
 from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.errors import FeatureError
-from skipchain.features.matrix import LARGEST, NO_VALUES, Rows, Sparse, remedy
-from skipchain.features.strings import Strings
+from skipchain.features.matrix import (
+    MAX_FEATURE_VALUE,
+    NO_VALUES,
+    CSRMatrix,
+    FeatureMatrix,
+    value_advice,
+)
+from skipchain.features.strings import StringTable
 
 
 @dataclass(slots=True)
@@ -29,10 +35,12 @@ class NamedFeatures:
     ['w:Ada', 'caps', 'w:slept']
     """
 
-    strings: Strings
+    strings: StringTable
 
     @classmethod
-    def fit(cls, sequences: Sequence[Any], min_count: int = 1) -> tuple[NamedFeatures, Rows, Ints]:
+    def fit(
+        cls, sequences: Sequence[Any], min_count: int = 1
+    ) -> tuple[NamedFeatures, FeatureMatrix, Ints]:
         """Number the features that occur at least ``min_count`` times, and encode the sequences."""
         numbers: dict[str, int] = {}
         parts = list(_tokens(sequences))
@@ -42,17 +50,17 @@ class NamedFeatures:
         )
         counts = np.bincount(flat, minlength=len(numbers))
         kept = [name for name, number in numbers.items() if counts[number] >= min_count]
-        features = cls(Strings.of(kept))
+        features = cls(StringTable.of(kept))
         rows, offsets = features._encode(parts, sequences)
         return features, rows, offsets
 
-    def encode(self, sequences: Sequence[Any]) -> tuple[Rows, Ints]:
+    def encode(self, sequences: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
         """Rows and chain offsets; unknown features are dropped and counted."""
         return self._encode(list(_tokens(sequences)), sequences)
 
     def _encode(
         self, parts: list[tuple[int, list[tuple[str, float]]]], sequences: Sequence[Any]
-    ) -> tuple[Rows, Ints]:
+    ) -> tuple[FeatureMatrix, Ints]:
         found = np.array(
             self.strings.find([name for _, items in parts for name, _ in items]), np.int32
         )
@@ -61,11 +69,11 @@ class NamedFeatures:
         known = found >= 0
         indptr = offsets_of(known)[indptr]
         values = weights[known]
-        index = Sparse(indptr, found[known], NO_VALUES if (values == 1.0).all() else values)
-        rows = Rows(
+        index = CSRMatrix(indptr, found[known], NO_VALUES if (values == 1.0).all() else values)
+        rows = FeatureMatrix(
             index,
-            Sparse.empty(0),
-            Sparse.empty(len(parts)),
+            CSRMatrix.empty(0),
+            CSRMatrix.empty(len(parts)),
             len(self.strings),
             unknown=int((~known).sum()),
         )
@@ -136,8 +144,10 @@ def _weight(name: str, value: Any, where: str) -> float:
         weight = float(value)
     except OverflowError:
         weight = math.inf
-    if not abs(weight) <= LARGEST:  # NaN is not
-        raise FeatureError(f"{where}: feature {name!r} has the value {weight}; {remedy(weight)}")
+    if not abs(weight) <= MAX_FEATURE_VALUE:  # NaN is not
+        raise FeatureError(
+            f"{where}: feature {name!r} has the value {weight}; {value_advice(weight)}"
+        )
     return weight
 
 
@@ -156,22 +166,22 @@ class NumberedFeatures:
     @classmethod
     def fit(
         cls, matrices: Sequence[Any], min_count: int = 1
-    ) -> tuple[NumberedFeatures, Rows, Ints]:
+    ) -> tuple[NumberedFeatures, FeatureMatrix, Ints]:
         """Take the number of columns from the matrices, and encode them."""
         if not len(matrices):
             raise FeatureError("there is no matrix to take the number of features from")
-        _, width = _sparse(matrices[0], 0)
+        _, width = _to_csr(matrices[0], 0)
         features = cls(np.arange(width), width)
         if min_count > 1:
-            index, _ = features._stacked(matrices)
+            index, _ = features._vstack(matrices)
             counts = np.bincount(index.indices, minlength=width)
             features = cls(np.flatnonzero(counts >= min_count), width)
         rows, offsets = features.encode(matrices)
         return features, rows, offsets
 
-    def encode(self, matrices: Sequence[Any]) -> tuple[Rows, Ints]:
+    def encode(self, matrices: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
         """Rows and chain offsets; zeros are left out."""
-        index, offsets = self._stacked(matrices)
+        index, offsets = self._vstack(matrices)
         n = int(offsets[-1])
         unknown = 0
         if len(self.columns) < self.width:
@@ -181,17 +191,19 @@ class NumberedFeatures:
             known = found >= 0
             unknown = int((~known).sum())
             indptr = offsets_of(known)[index.indptr]
-            index = Sparse(indptr, found[known], index.values[known])
-        rows = Rows(index, Sparse.empty(0), Sparse.empty(n), len(self.columns), unknown=unknown)
+            index = CSRMatrix(indptr, found[known], index.values[known])
+        rows = FeatureMatrix(
+            index, CSRMatrix.empty(0), CSRMatrix.empty(n), len(self.columns), unknown=unknown
+        )
         return rows, offsets
 
-    def _stacked(self, matrices: Sequence[Any]) -> tuple[Sparse, Ints]:
-        empty = Sparse.empty(0)
+    def _vstack(self, matrices: Sequence[Any]) -> tuple[CSRMatrix, Ints]:
+        empty = CSRMatrix.empty(0)
         indptr, indices, values = [empty.indptr], [empty.indices], [empty.values]
         filled = 0
         lengths = []
         for number, matrix in enumerate(matrices):
-            part, width = _sparse(matrix, number)
+            part, width = _to_csr(matrix, number)
             if width != self.width:
                 raise FeatureError(
                     f"sequence {number} has {width} columns, but {self.width} are wanted"
@@ -202,7 +214,7 @@ class NumberedFeatures:
             filled += len(part.indices)
             lengths.append(part.n_rows)
         return (
-            Sparse(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
+            CSRMatrix(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
             offsets_of(lengths),
         )
 
@@ -225,7 +237,7 @@ class NumberedFeatures:
         return NumberedFeatures(self.columns[state], self.width)
 
 
-def _sparse(matrix: Any, number: int) -> tuple[Sparse, int]:
+def _to_csr(matrix: Any, number: int) -> tuple[CSRMatrix, int]:
     """A matrix as an index, each (row, column) once, no zeros; and its number of columns."""
     matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "buif":
@@ -244,7 +256,7 @@ def _sparse(matrix: Any, number: int) -> tuple[Sparse, int]:
             matrix.sum_duplicates()
             matrix.eliminate_zeros()
         indptr, columns, values = matrix.indptr, matrix.indices, matrix.data
-    index = Sparse(indptr.astype(np.int64), columns.astype(np.int32), values.astype(np.float64))
+    index = CSRMatrix(indptr.astype(np.int64), columns.astype(np.int32), values.astype(np.float64))
     return index, width
 
 

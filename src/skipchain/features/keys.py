@@ -8,7 +8,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.errors import ParameterError
 from skipchain.features.template import View
-from skipchain.features.views import UserView, evaluate
+from skipchain.features.views import UserView, evaluate_view
 
 
 def token_keys(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> Column:
@@ -29,7 +29,7 @@ def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) 
         return list(corpus.column(view.column).values)
     assert view.source is not None
     source = view_strings(view.source, corpus, functions)
-    found = evaluate(view.function, view.arguments, source, functions)
+    found = evaluate_view(view.function, view.arguments, source, functions)
     for value in found:
         if isinstance(value, list):
             raise ParameterError(f"{view}: the view gives several strings; wanted one")

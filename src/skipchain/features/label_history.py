@@ -13,10 +13,10 @@ from skipchain.arrays import Floats, Ints, Labels
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.keys import token_keys
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.template import Atom, Template, View, parse_template
 from skipchain.features.views import UserView
-from skipchain.kernels.label_history import shares
+from skipchain.kernels.label_history import label_shares
 
 WINDOW = 1000  # tokens that are looked back
 SCALE = 1000
@@ -24,7 +24,7 @@ LINE = re.compile(r"\s*history\s*\((.*)\)\s*(?:#.*)?")
 BEGINS = re.compile(r"\s*history\s*\(")
 
 
-class Earlier(NamedTuple):
+class PreviousOccurrences(NamedTuple):
     """Where each token's key stood before it in its document, and where documents begin."""
 
     previous: Ints  # [N], −1 where it is new
@@ -32,19 +32,19 @@ class Earlier(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Recall:
+class LabelHistory:
     """Which tokens are alike, and how fast what they were labelled is forgotten.
 
     An earlier token of the document with the same ``view``, d tokens before, counts exp(−d /
     ``scale``); those more than `WINDOW` tokens before do not count. The share that each label has
     among them is the value of a feature.
 
-    >>> recall = Recall.parse("history(lower)", frozenset({"lower"}))
+    >>> recall = LabelHistory.parse("history(lower)", frozenset({"lower"}))
     >>> corpus = Corpus.of([["Rome", "rose"], ["ROME", "fell"]])
-    >>> earlier = recall.earlier(corpus, {})
+    >>> earlier = recall.previous_occurrences(corpus, {})
     >>> earlier.previous.tolist()
     [-1, -1, 0, -1]
-    >>> recall.shares(np.array([1, 0, 1, 0], np.int32), earlier, 2).tolist()
+    >>> recall.label_shares(np.array([1, 0, 1, 0], np.int32), earlier, 2).tolist()
     [[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
 
@@ -52,7 +52,7 @@ class Recall:
     scale: int = SCALE
 
     @classmethod
-    def parse(cls, line: str, functions: frozenset[str]) -> Recall | None:
+    def parse(cls, line: str, functions: frozenset[str]) -> LabelHistory | None:
         """The line of a template text that asks for it; None for another line."""
         if not BEGINS.match(line):
             return None
@@ -80,11 +80,13 @@ class Recall:
         """The template that reads the same column."""
         return Template((Atom(self.view),))
 
-    def required(self) -> Recall:
+    def required(self) -> LabelHistory:
         """The same without the mark that lets it be left out."""
         return replace(self, view=self.template.required().atoms[0].view)
 
-    def earlier(self, corpus: Corpus, functions: Mapping[str, UserView]) -> Earlier:
+    def previous_occurrences(
+        self, corpus: Corpus, functions: Mapping[str, UserView]
+    ) -> PreviousOccurrences:
         """The tokens that are alike, within documents."""
         keys = token_keys(self.view, corpus, functions)
         tokens = np.arange(corpus.n_tokens)
@@ -95,12 +97,12 @@ class Recall:
             alike &= keys.codes[order] != keys.values.index("")
         previous = np.full(corpus.n_tokens, -1)
         previous[order[alike]] = order[np.flatnonzero(alike) - 1]
-        return Earlier(previous, corpus.documents)
+        return PreviousOccurrences(previous, corpus.documents)
 
-    def shares(self, labels: Labels, earlier: Earlier, n_labels: int) -> Floats:
+    def label_shares(self, labels: Labels, earlier: PreviousOccurrences, n_labels: int) -> Floats:
         """The share of each label among the earlier tokens that are alike. [N, L]"""
         found = np.zeros((len(labels), n_labels))
-        shares(earlier.previous, labels, self.decay, found)
+        label_shares(earlier.previous, labels, self.decay, found)
         return found
 
     @property
@@ -108,9 +110,11 @@ class Recall:
         """What a token counts that is so many tokens before. [WINDOW + 1]"""
         return np.exp(-np.arange(WINDOW + 1) / self.scale)
 
-    def attached(self, rows: Rows, labels: Labels, earlier: Earlier, n_labels: int) -> Rows:
+    def append_features(
+        self, rows: FeatureMatrix, labels: Labels, earlier: PreviousOccurrences, n_labels: int
+    ) -> FeatureMatrix:
         """The rows with L further features, the last ones: the shares by the labels given."""
-        values = self.shares(labels, earlier, n_labels)
+        values = self.label_shares(labels, earlier, n_labels)
         numbers = np.where(values > 0.0, np.arange(n_labels), -1)
         return rows.with_features(numbers, n_labels, values)
 

@@ -8,23 +8,23 @@ import numpy as np
 
 from skipchain.arrays import Floats, Ints, Labels
 from skipchain.errors import ParameterError
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 
 SHORTEST = 3  # two labels and fewer have tables of their own
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histories:
+class LabelNgrams:
     """The histories of 3 to ``order`` labels seen in training, and what they add to each label.
 
     A history is a number: the label just before is its last digit to the base L + 2, written as its
-    number plus one; L + 1 stands for the place before the chain. ``contexts`` [K] are sorted, so
+    number plus one; L + 1 stands for the place before the chain. ``ngrams`` [K] are sorted, so
     that one is found by bisection; one that training did not see adds nothing.
 
-    >>> found = Histories.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
-    >>> found.contexts  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
+    >>> found = LabelNgrams.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
+    >>> found.ngrams  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
     array([25, 38, 54])
-    >>> found.numbers(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
+    >>> found.context_indices(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
     array([[-1],
            [-1],
            [ 2],
@@ -32,11 +32,11 @@ class Histories:
     """
 
     order: int
-    contexts: Ints  # [K]
+    ngrams: Ints  # [K]
     weights: Floats  # [K, L]
 
     @classmethod
-    def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> Histories:
+    def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> LabelNgrams:
         """The histories of given labels, with no weights yet."""
         if (n_labels + 2) ** order >= 1 << 62:
             raise ParameterError(
@@ -46,22 +46,22 @@ class Histories:
         contexts = np.unique(codes[codes >= 0])
         return cls(order, contexts, np.zeros((len(contexts), n_labels)))
 
-    def numbers(self, labels: Labels, offsets: Ints) -> Ints:
-        """The histories of each token as numbers of ``contexts``; −1 where none. [N, order − 2]"""
+    def context_indices(self, labels: Labels, offsets: Ints) -> Ints:
+        """The histories of each token as numbers of ``ngrams``; −1 where none. [N, order − 2]"""
         codes = _codes(labels, offsets, self.weights.shape[1], self.order)
-        if not len(self.contexts):
+        if not len(self.ngrams):
             return np.full(codes.shape, -1)
-        places = np.searchsorted(self.contexts, codes).clip(0, len(self.contexts) - 1)
-        return np.where(self.contexts[places] == codes, places, -1)
+        places = np.searchsorted(self.ngrams, codes).clip(0, len(self.ngrams) - 1)
+        return np.where(self.ngrams[places] == codes, places, -1)
 
-    def attached(self, rows: Rows, labels: Labels, offsets: Ints) -> Rows:
+    def append_features(self, rows: FeatureMatrix, labels: Labels, offsets: Ints) -> FeatureMatrix:
         """The rows with K further features, the last ones: the histories of the labels given."""
-        return rows.with_features(self.numbers(labels, offsets), len(self.contexts))
+        return rows.with_features(self.context_indices(labels, offsets), len(self.ngrams))
 
-    def pruned(self) -> Histories:
+    def pruned(self) -> LabelNgrams:
         """Without those whose weights are all zero."""
         kept = self.weights.any(axis=1)
-        return Histories(self.order, self.contexts[kept], self.weights[kept])
+        return LabelNgrams(self.order, self.ngrams[kept], self.weights[kept])
 
 
 def _codes(labels: Labels, offsets: Ints, n_labels: int, order: int) -> Ints:

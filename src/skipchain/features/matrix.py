@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.errors import FeatureError
-from skipchain.features.reader import Reading, Tuples, ViewValues, expand
+from skipchain.features.reader import ViewReader, ViewTuples, ViewValues, expand_entries
 from skipchain.features.template import Atom, View
-from skipchain.kernels.gather import compress, write_out
+from skipchain.kernels.gather import compress_columns, expand_bundles
 from skipchain.kernels.intern import empty_slots, number_tuples
 
 NO_VALUES = np.zeros(0, np.float64)
-LARGEST = 1e20
+MAX_FEATURE_VALUE = 1e20
 """The largest feature value: products of such values stay far from the largest number, even in
 single precision."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sparse:
+class CSRMatrix:
     """Row r has entries ``indices[indptr[r] : indptr[r + 1]]``, weighted by ``values`` or one."""
 
     indptr: Ints  # [R + 1]
@@ -30,30 +30,31 @@ class Sparse:
     values: Floats = field(default_factory=lambda: NO_VALUES)  # [K] or [0]
 
     @classmethod
-    def empty(cls, rows: int) -> Sparse:
+    def empty(cls, rows: int) -> CSRMatrix:
         """No entry in any row."""
         return cls(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
 
-    def unweighted(self) -> Sparse:
+    def unweighted(self) -> CSRMatrix:
         """The same entries, each with the weight one."""
-        return Sparse(self.indptr, self.indices)
+        return CSRMatrix(self.indptr, self.indices)
 
-    def squared(self) -> Sparse:
+    def squared(self) -> CSRMatrix:
         """The same entries, each with the square of its weight."""
-        return Sparse(self.indptr, self.indices, self.values**2)
+        return CSRMatrix(self.indptr, self.indices, self.values**2)
 
-    def take(self, rows: Ints) -> Sparse:
+    def take(self, rows: Ints) -> CSRMatrix:
         """The chosen rows, in the order given."""
         lengths = np.diff(self.indptr)[rows]
         indptr = offsets_of(lengths)
         entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
         values = self.values[entries] if len(self.values) else NO_VALUES
-        return Sparse(indptr, self.indices[entries], values)
+        return CSRMatrix(indptr, self.indices[entries], values)
 
-    def distinct(self) -> tuple[Ints, NDArray[np.int32]]:
+    def distinct_rows(self) -> tuple[Ints, NDArray[np.int32]]:
         """The first of all rows with the same entries [U], and which of them each row is like [R].
 
-        >>> rows, like = Sparse(np.array([0, 1, 2, 2]), np.array([7, 7], np.int32)).distinct()
+        >>> matrix = CSRMatrix(np.array([0, 1, 2, 2]), np.array([7, 7], np.int32))
+        >>> rows, like = matrix.distinct_rows()
         >>> rows.tolist(), like.tolist()
         ([0, 2], [0, 0, 1])
         """
@@ -68,9 +69,9 @@ class Sparse:
             like[row] = number
         return np.array(first, np.int64), like
 
-    def above(self, other: Sparse) -> Sparse:
+    def vstack(self, other: CSRMatrix) -> CSRMatrix:
         """Both, the rows of this one first."""
-        return _stacked([self, other])
+        return _vstack([self, other])
 
     @property
     def n_rows(self) -> int:
@@ -78,7 +79,7 @@ class Sparse:
         return len(self.indptr) - 1
 
     @property
-    def owners(self) -> Ints:
+    def row_ids(self) -> Ints:
         """The row of each entry. [K]"""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
 
@@ -89,11 +90,11 @@ class Sparse:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FeatureMatrix:
     """The features of N tokens.
 
     ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
-    stands for all the features in row u of ``units``. A unit holds what follows from one distinct
+    stands for all the features in row u of ``bundles``. A unit holds what follows from one distinct
     value of a column at one offset (the word itself, its shape, its affixes …), or from one
     combination of neighbouring values that occurs often (parts of speech around a token): its
     scores are summed once for all tokens that share it. ``edges`` is the index of the features of
@@ -101,15 +102,17 @@ class Rows:
     because the vocabulary does not have the feature.
     """
 
-    tokens: Sparse
-    units: Sparse
-    edges: Sparse
+    tokens: CSRMatrix
+    bundles: CSRMatrix
+    edges: CSRMatrix
     n_features: int
     n_edge_features: int = 0
     unknown: int = 0
 
     @classmethod
-    def of(cls, state: RowsBuilder, edge: RowsBuilder, *, joined: bool) -> Rows:
+    def of(
+        cls, state: FeatureMatrixBuilder, edge: FeatureMatrixBuilder, *, joined: bool
+    ) -> FeatureMatrix:
         """Both kinds of features of one corpus."""
         tokens, units = state.build(grouped=True, joined=joined)
         edges, _ = edge.build(grouped=False)
@@ -118,47 +121,52 @@ class Rows:
         )
 
     def __post_init__(self) -> None:
-        for part in (self.tokens, self.units, self.edges):
-            fit = np.abs(part.values) <= LARGEST  # NaN is not
+        for part in (self.tokens, self.bundles, self.edges):
+            fit = np.abs(part.values) <= MAX_FEATURE_VALUE  # NaN is not
             if not fit.all():
                 where = int(np.flatnonzero(~fit)[0])
                 row = int(np.searchsorted(part.indptr, where, side="right")) - 1
-                if part is self.units:
+                if part is self.bundles:
                     place = int(np.argmax(self.tokens.indices == self.n_features + row))
                     row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
                 value = part.values[where]
                 kind = "too large" if np.isfinite(value) else "not finite"
-                raise FeatureError(f"token {row}: feature value {value} is {kind}; {remedy(value)}")
+                raise FeatureError(
+                    f"token {row}: feature value {value} is {kind}; {value_advice(value)}"
+                )
 
     @property
     def n_active(self) -> int:
         """How many (token, feature) pairs there are, units written out."""
         units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
-        return len(self.tokens.indices) - len(units) + int(np.diff(self.units.indptr)[units].sum())
+        return (
+            len(self.tokens.indices) - len(units) + int(np.diff(self.bundles.indptr)[units].sum())
+        )
 
-    def take(self, tokens: Ints) -> Rows:
+    def take(self, tokens: Ints) -> FeatureMatrix:
         """The chosen tokens, in the order given."""
         return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
-    def compact(self) -> tuple[Rows, Ints]:
+    def compact(self) -> tuple[FeatureMatrix, Ints]:
         """The same with no other features and units than those that occur; and which features.
 
-        >>> tokens = Sparse(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
-        >>> rows, features = Rows(tokens, Sparse.empty(0), Sparse.empty(2), 9).compact()
+        >>> tokens = CSRMatrix(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
+        >>> matrix = FeatureMatrix(tokens, CSRMatrix.empty(0), CSRMatrix.empty(2), 9)
+        >>> rows, features = matrix.compact()
         >>> rows.tokens.indices, features
         (array([1, 0, 1], dtype=int32), array([2, 7]))
         """
         count = self.n_features
-        used = np.zeros(count + self.units.n_rows, np.bool_)
+        used = np.zeros(count + self.bundles.n_rows, np.bool_)
         used[self.tokens.indices] = True
-        units = self.units.take(np.flatnonzero(used[count:]))
+        units = self.bundles.take(np.flatnonzero(used[count:]))
         used[units.indices] = True
         number = (np.cumsum(used) - 1).astype(np.int32)
         features = np.flatnonzero(used[:count])
         return replace(
             self,
             tokens=replace(self.tokens, indices=number[self.tokens.indices]),
-            units=replace(units, indices=number[units.indices]),
+            bundles=replace(units, indices=number[units.indices]),
             n_features=len(features),
         ), features
 
@@ -167,7 +175,7 @@ class Rows:
         numbers: NDArray[np.integer],
         count: int,
         weights: Floats | None = None,
-    ) -> Rows:
+    ) -> FeatureMatrix:
         """With ``count`` further features, the last ones.
 
         Token n has those of ``numbers[n]`` [N, W]; −1 stands for none. They have the values
@@ -176,7 +184,7 @@ class Rows:
         old, first = self.tokens, self.n_features
         indices = old.indices + np.where(old.indices >= first, count, 0).astype(np.int32)
         tokens, places = np.nonzero(numbers >= 0)
-        owners = np.concatenate([old.owners, tokens])
+        owners = np.concatenate([old.row_ids, tokens])
         entries = np.concatenate([indices, first + numbers[tokens, places]]).astype(np.int32)
         order = np.argsort(owners, kind="stable")
         values = old.values
@@ -185,14 +193,14 @@ class Rows:
             after = np.ones(len(tokens)) if weights is None else weights[tokens, places]
             values = np.concatenate([before, after])[order]
         sizes = np.bincount(owners, minlength=old.n_rows)
-        index = Sparse(offsets_of(sizes), entries[order], values)
+        index = CSRMatrix(offsets_of(sizes), entries[order], values)
         return replace(self, tokens=index, n_features=first + count)
 
-    def flat(self) -> Sparse:
+    def expanded(self) -> CSRMatrix:
         """The index of all N tokens with the units written out, as other tools hold it."""
-        tokens, units = self.tokens, self.units
-        return Sparse(
-            *write_out(
+        tokens, units = self.tokens, self.bundles
+        return CSRMatrix(
+            *expand_bundles(
                 tokens.indptr,
                 tokens.indices,
                 tokens.values,
@@ -204,11 +212,11 @@ class Rows:
         )
 
 
-class RowsBuilder:
+class FeatureMatrixBuilder:
     """Collects what the templates give and makes one index of it."""
 
-    def __init__(self, reading: Reading, n_features: int) -> None:
-        self.reading = reading
+    def __init__(self, reader: ViewReader, n_features: int) -> None:
+        self.reader = reader
         self.n_features = n_features
         self.unknown = 0
         self._groups: dict[tuple[str, int], list[tuple[View, ViewValues]]] = {}
@@ -227,10 +235,10 @@ class RowsBuilder:
         else:
             lost = np.diff(values.indptr) - np.diff(mapped.indptr)
         if lost.any():
-            self.unknown += int(lost @ np.bincount(self.reading.shifted(*key), minlength=len(lost)))
+            self.unknown += int(lost @ np.bincount(self.reader.shifted(*key), minlength=len(lost)))
 
     def add_tuples(
-        self, atoms: tuple[Atom, ...], tuples: Tuples, found: NDArray[np.int32], first: int
+        self, atoms: tuple[Atom, ...], tuples: ViewTuples, found: NDArray[np.int32], first: int
     ) -> None:
         """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""
         self.unknown += int(((found < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
@@ -244,24 +252,24 @@ class RowsBuilder:
             self._ids.append(found[keep] + np.int32(first))
             self._weights.append(None)
 
-    def _add_several(self, values: ViewValues, codes: NDArray[np.int32]) -> None:
+    def _add_multi_valued(self, values: ViewValues, codes: NDArray[np.int32]) -> None:
         assert values.indptr is not None
-        owner, entries = expand(values.indptr, codes)
+        owner, entries = expand_entries(values.indptr, codes)
         self._tokens.append(owner)
         self._ids.append(values.codes[entries])
         self._weights.append(None if values.weights is None else values.weights[entries])
 
-    def build(self, *, grouped: bool, joined: bool = False) -> tuple[Sparse, Sparse]:
+    def build(self, *, grouped: bool, joined: bool = False) -> tuple[CSRMatrix, CSRMatrix]:
         """The index of tokens and, where templates are grouped, that of units.
 
         With ``joined`` units are also sought for columns together, which takes time but saves more
         where the rows are summed again and again.
         """
-        unit_parts: list[Sparse] = []
+        unit_parts: list[CSRMatrix] = []
         numbers: list[NDArray[np.int32]] = []
         base = self.n_features
 
-        def add_units(unit: Sparse, codes: NDArray[np.int32]) -> None:
+        def add_units(unit: CSRMatrix, codes: NDArray[np.int32]) -> None:
             nonlocal base
             number = np.arange(base, base + unit.n_rows, dtype=np.int32)
             number[np.diff(unit.indptr) == 0] = -1
@@ -270,38 +278,38 @@ class RowsBuilder:
             base += unit.n_rows
 
         for (column, offset), group in self._groups.items():
-            codes = self.reading.shifted(column, offset)
+            codes = self.reader.shifted(column, offset)
             if grouped and (len(group) > 1 or group[0][1].indptr is not None):
-                add_units(_merged([values for _, values in group]), codes)
+                add_units(_merge_values([values for _, values in group]), codes)
                 continue
             for view, values in group:
                 if values.indptr is None:
                     self._columns.setdefault(frozenset([view]), []).append(values.codes[codes])
                 else:
-                    self._add_several(values, codes)
+                    self._add_multi_valued(values, codes)
         for columns in self._columns.values():
-            joint = _joint(columns) if joined and len(columns) > 1 else None
+            joint = _joint_bundles(columns) if joined and len(columns) > 1 else None
             if joint is None:
                 numbers.extend(columns)
             else:
                 numbers.extend(joint[0])
                 add_units(*joint[1:])
-        return self._compressed(numbers), _stacked(unit_parts)
+        return self._compressed(numbers), _vstack(unit_parts)
 
-    def _compressed(self, columns: list[NDArray[np.int32]]) -> Sparse:
-        n = self.reading.n_tokens
-        return _side_by_side(columns, _gathered(self._tokens, self._ids, self._weights, n))
+    def _compressed(self, columns: list[NDArray[np.int32]]) -> CSRMatrix:
+        n = self.reader.n_tokens
+        return _hstack(columns, _from_entries(self._tokens, self._ids, self._weights, n))
 
 
-def _gathered(
+def _from_entries(
     owners: list[Ints],
     ids: list[NDArray[np.int32]],
     weights: list[Floats | None],
     rows: int,
-) -> Sparse:
+) -> CSRMatrix:
     """An index of entries that come in several lists, each with the row of each entry."""
     if not owners:
-        return Sparse.empty(rows)
+        return CSRMatrix.empty(rows)
     owner = np.concatenate(owners)
     order = np.argsort(owner, kind="stable")
     indptr = offsets_of(np.bincount(owner, minlength=rows))
@@ -312,25 +320,25 @@ def _gathered(
             for part, own in zip(ids, weights, strict=True)
         ]
         values = np.concatenate(filled)[order]
-    return Sparse(indptr, np.concatenate(ids)[order].astype(np.int32), values)
+    return CSRMatrix(indptr, np.concatenate(ids)[order].astype(np.int32), values)
 
 
-def _side_by_side(columns: list[NDArray[np.int32]], extra: Sparse) -> Sparse:
+def _hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
     """One index from columns [R] of numbers (−1: none), and a further index at the rows' ends."""
     if not columns:
         return extra
-    index = Sparse(*compress(np.stack(columns), extra.indptr, extra.indices))
+    index = CSRMatrix(*compress_columns(np.stack(columns), extra.indptr, extra.indices))
     if not len(extra.values):
         return index
     values = np.ones(len(index.indices))
     last = np.repeat(index.indptr[1:] - extra.indptr[1:], np.diff(extra.indptr))
     values[last + np.arange(len(extra.values))] = extra.values
-    return Sparse(index.indptr, index.indices, values)
+    return CSRMatrix(index.indptr, index.indices, values)
 
 
-def _joint(
+def _joint_bundles(
     columns: list[NDArray[np.int32]],
-) -> tuple[list[NDArray[np.int32]], Sparse, NDArray[np.int32]] | None:
+) -> tuple[list[NDArray[np.int32]], CSRMatrix, NDArray[np.int32]] | None:
     """Units for what several columns of features say together.
 
     Returns the columns that stay alone, the units, and which one each token has; None where tokens
@@ -355,32 +363,34 @@ def _joint(
         return None
     first = np.zeros(units, np.int64)
     first[codes[::-1]] = np.arange(tokens - 1, -1, -1)
-    nothing = Sparse.empty(units)
-    unit = compress(np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices)
-    return alone, Sparse(*unit), codes
+    nothing = CSRMatrix.empty(units)
+    unit = compress_columns(
+        np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices
+    )
+    return alone, CSRMatrix(*unit), codes
 
 
-def _merged(group: list[ViewValues]) -> Sparse:
+def _merge_values(group: list[ViewValues]) -> CSRMatrix:
     """All features of each value: the parts side by side."""
     several = [
-        Sparse(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
+        CSRMatrix(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
         for v in group
         if v.indptr is not None
     ]
     rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
-    extra = several[0] if several else Sparse.empty(rows)
+    extra = several[0] if several else CSRMatrix.empty(rows)
     if len(several) > 1:
         weights = [part.values if len(part.values) else None for part in several]
-        extra = _gathered(
-            [part.owners for part in several], [part.indices for part in several], weights, rows
+        extra = _from_entries(
+            [part.row_ids for part in several], [part.indices for part in several], weights, rows
         )
-    return _side_by_side([v.codes for v in group if v.indptr is None], extra)
+    return _hstack([v.codes for v in group if v.indptr is None], extra)
 
 
-def _stacked(parts: list[Sparse]) -> Sparse:
+def _vstack(parts: list[CSRMatrix]) -> CSRMatrix:
     """One index below the other."""
     if not parts:
-        return Sparse.empty(0)
+        return CSRMatrix.empty(0)
     shifts = np.cumsum([0] + [len(part.indices) for part in parts])
     indptr = [part.indptr[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
     values = NO_VALUES
@@ -388,15 +398,15 @@ def _stacked(parts: list[Sparse]) -> Sparse:
         values = np.concatenate(
             [part.values if len(part.values) else np.ones(len(part.indices)) for part in parts]
         )
-    return Sparse(
+    return CSRMatrix(
         np.concatenate([*indptr, shifts[-1:]]),
         np.concatenate([part.indices for part in parts]),
         values,
     )
 
 
-def remedy(value: float) -> str:
+def value_advice(value: float) -> str:
     """What to do about a feature value that is no number, or too large a one."""
     if np.isfinite(value):
-        return f"scale it down to {LARGEST:g} at most"
+        return f"scale it down to {MAX_FEATURE_VALUE:g} at most"
     return "remove it or put a number in its place"

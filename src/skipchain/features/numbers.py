@@ -10,7 +10,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import FeatureError
-from skipchain.kernels.parse_numbers import read_cells
+from skipchain.kernels.parse_numbers import parse_cells
 
 MISSING = ("", "_")  # cells that hold no number
 
@@ -23,22 +23,22 @@ class Scale:
     deviation: Floats  # [W]
 
     @classmethod
-    def unit(cls, width: int) -> Scale:
+    def identity(cls, width: int) -> Scale:
         """Numbers as they are."""
         return cls(np.zeros(width), np.ones(width))
 
     @classmethod
-    def standard(cls, numbers: Floats, counts: Ints) -> Scale:
+    def fit(cls, numbers: Floats, counts: Ints) -> Scale:
         """Mean 0 and variance 1 over ``numbers`` [V, W], row v occurring ``counts[v]`` times.
 
         A number that never changes tells nothing, and becomes 0.
 
-        >>> Scale.standard(np.array([[1.0], [4.0]]), np.array([1, 2]))
+        >>> Scale.fit(np.array([[1.0], [4.0]]), np.array([1, 2]))
         Scale(mean=array([3.]), deviation=array([1.41421356]))
         """
         total = counts.sum()
         if not total:
-            return cls.unit(numbers.shape[1])
+            return cls.identity(numbers.shape[1])
         # as shares of the largest, whose squares cannot overflow
         largest = np.abs(numbers).max(axis=0)
         largest[largest == 0.0] = 1.0
@@ -58,12 +58,12 @@ class Scale:
 class NotANumber(FeatureError):
     """A cell that cannot be read; ``place`` is its place in the list that was read."""
 
-    def __init__(self, place: int, told: str) -> None:
-        super().__init__(told)
+    def __init__(self, place: int, message: str) -> None:
+        super().__init__(message)
         self.place = place
 
 
-def read_numbers(
+def parse_numbers(
     cells: Sequence[str | None], *, several: bool, width: int | None = None
 ) -> tuple[Floats, Bools]:
     """The numbers of each cell [V, W], and which cells hold any [V]; the others have zeros.
@@ -71,7 +71,7 @@ def read_numbers(
     ``several`` numbers in a cell stand between spaces or commas. All cells have as many as the
     first, or as ``width`` says.
 
-    >>> read_numbers(["1.5", "_", "-2e3"], several=False)[0].tolist()
+    >>> parse_numbers(["1.5", "_", "-2e3"], several=False)[0].tolist()
     [[1.5], [0.0], [-2000.0]]
     """
     for place, cell in enumerate(cells):
@@ -88,7 +88,7 @@ def read_numbers(
     present = np.ones(len(texts), np.bool_)
     lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     points = np.frombuffer("".join(texts).encode("ascii", "replace"), np.uint8)
-    read_cells(points, np.cumsum(lengths) - lengths, lengths, several, table, done)
+    parse_cells(points, np.cumsum(lengths) - lengths, lengths, several, table, done)
     for place in np.flatnonzero(~done).tolist():
         text = texts[place]
         if _missing(text):
@@ -116,7 +116,7 @@ def _numbers(parts: Sequence[str], place: int) -> list[float]:
         numbers = [math.nan]
     if all(map(math.isfinite, numbers)) and not any("_" in part for part in parts):
         return numbers
-    wrong = next(part for part in parts if not _plain(part))
+    wrong = next(part for part in parts if not _is_decimal(part))
     raise NotANumber(
         place,
         f"{wrong!r} is no finite number; write it like 12.5, or leave the cell empty (or '_') "
@@ -124,7 +124,7 @@ def _numbers(parts: Sequence[str], place: int) -> list[float]:
     )
 
 
-def _plain(text: str) -> bool:
+def _is_decimal(text: str) -> bool:
     try:
         return "_" not in text and math.isfinite(float(text))  # Python reads 1_0 as 10
     except ValueError:

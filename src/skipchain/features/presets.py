@@ -92,7 +92,7 @@ DOCUMENT = """
             items(context?)
             items(context_clusters?)
 """
-FIRST = """
+STACKING = """
             first_label?[-1..1]
             first_word?
             first_word? & first_label?
@@ -103,7 +103,7 @@ FIRST = """
             first_longer? & first_label?
 """
 
-SETS: Mapping[str, str] = MappingProxyType(
+PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "ner": NER,
         # All that is known: what a corpus has no column for is left out.
@@ -116,7 +116,7 @@ SETS: Mapping[str, str] = MappingProxyType(
         + CLUSTERS
         + LEXICON
         + DOCUMENT
-        + FIRST,
+        + STACKING,
         # Words and parts of speech in a window of five, alone and with their neighbours, as in
         # CRF++'s and CRFsuite's examples; affixes and shape help with words that training has not
         # seen. Chosen on the last fifth of CoNLL-2000's training sentences.

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import FeatureError, TemplateError
-from skipchain.features.numbers import NotANumber, Scale, read_numbers
-from skipchain.features.strings import Slices, Strings, code_points
+from skipchain.features.numbers import NotANumber, Scale, parse_numbers
+from skipchain.features.strings import StringTable, TextSlices, code_points
 from skipchain.features.template import RAW, Atom, View
 from skipchain.features.views import (
     ITEMS,
@@ -23,7 +23,7 @@ from skipchain.features.views import (
     WORDS,
     UserView,
     Value,
-    evaluate,
+    evaluate_view,
 )
 from skipchain.kernels import intern
 
@@ -31,7 +31,7 @@ BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; s
 ABSENT = -1
 
 # Views that are a piece of the value itself: found without making a string of each.
-AFFIXES = {"prefix": Slices.prefixes, "suffix": Slices.suffixes}
+AFFIXES = {"prefix": TextSlices.prefixes, "suffix": TextSlices.suffixes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +62,14 @@ class ViewValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuples:
+class ViewTuples:
     """Tuples of view numbers [K, M]: one per token (``tokens`` None), or of those tokens [K]."""
 
     keys: NDArray[np.int32]
     tokens: Ints | None = None
 
 
-class Reading:
+class ViewReader:
     """The numbers that the templates' views give for one corpus.
 
     ``scales`` are those of views that give numbers, as far as they are known already.
@@ -86,7 +86,7 @@ class Reading:
         self.scales = dict(scales or {})
         self.values: dict[View, ViewValues] = {}
         self._columns: dict[str, Column] = {}
-        self._texts: dict[str, Slices] = {}
+        self._texts: dict[str, TextSlices] = {}
         self._shifted: dict[tuple[str, int], NDArray[np.int32]] = {}
         lengths = np.diff(corpus.sentences)
         self._first = np.repeat(corpus.sentences[:-1], lengths)
@@ -99,63 +99,63 @@ class Reading:
 
     # Views of distinct values ------------------------------------------------------------------
 
-    def learn(self, view: View) -> Strings:
+    def fit_view(self, view: View) -> StringTable:
         """Number the view's distinct strings, and keep its values under these numbers.
 
         The strings of a view that gives numbers are their places: 0, 1 …
         """
         if view.numeric:
-            self._keep_numbers(view, None)
-            return Strings.of([str(k) for k in range(len(self.scales[view].mean))])
+            self._store_numbers(view, None)
+            return StringTable.of([str(k) for k in range(len(self.scales[view].mean))])
         if view.function == NGRAMS:
             strings, self.values[view] = self._learn_ngrams(view)
             return strings
         found = self._evaluate(view)
-        flat = self._flat(view, found)
+        flat = self._flatten(view, found)
         numbers = dict.fromkeys(flat)
         numbers.pop(None, None)
-        strings = Strings.of(list(numbers))  # type: ignore[arg-type]
-        self._keep(view, Slices.of(flat), strings, None if flat is found else found)
+        strings = StringTable.of(list(numbers))  # type: ignore[arg-type]
+        self._store_values(view, TextSlices.of(flat), strings, None if flat is found else found)
         return strings
 
-    def find(self, view: View, strings: Strings) -> None:
+    def encode_view(self, view: View, strings: StringTable) -> None:
         """Keep the view's values under numbers learnt before."""
         if view.numeric:
-            self._keep_numbers(view, strings)
+            self._store_numbers(view, strings)
         elif view.function == NGRAMS:
             self.values[view] = self._find_ngrams(view, strings)
         elif view.function is None:
-            self._keep(view, self._slices(view.column), strings)
+            self._store_values(view, self._slices(view.column), strings)
         elif view.function in AFFIXES and view.source == View(view.column):
             whole = self._slices(view.column)
-            self._keep(view, AFFIXES[view.function](whole, int(view.arguments[0])), strings)
+            self._store_values(view, AFFIXES[view.function](whole, int(view.arguments[0])), strings)
         else:
             found = self._evaluate(view)
-            flat = self._flat(view, found)
-            self._keep(view, Slices.of(flat), strings, None if flat is found else found)
+            flat = self._flatten(view, found)
+            self._store_values(view, TextSlices.of(flat), strings, None if flat is found else found)
 
-    def _keep(
+    def _store_values(
         self,
         view: View,
-        slices: Slices,
-        strings: Strings,
+        slices: TextSlices,
+        strings: StringTable,
         lists: Sequence[Value] | None = None,
     ) -> None:
         """Number the slices: one per distinct value, or as many as each of ``lists`` has."""
         numbers, size = strings.number(slices)
         if lists is not None:
             lengths = [len(v) if isinstance(v, list) else int(v is not None) for v in lists]
-            self.values[view] = _several(offsets_of(lengths), numbers, size)
+            self.values[view] = _multi_valued(offsets_of(lengths), numbers, size)
             return
         codes = np.append(numbers + np.int32(RESERVED), np.array([BEFORE, AFTER], np.int32))
         codes[:-RESERVED][numbers < 0] = ABSENT
         self.values[view] = ViewValues(codes, None, size + RESERVED)
 
-    def _keep_numbers(self, view: View, strings: Strings | None) -> None:
+    def _store_numbers(self, view: View, strings: StringTable | None) -> None:
         """Keep the numbers that are not zero, on the view's scale, which is learnt if need be."""
         scale = self.scales.get(view)
         try:
-            numbers, present = read_numbers(
+            numbers, present = parse_numbers(
                 self._source(view),
                 several=view.function == "vector",
                 width=None if scale is None else len(scale.mean),
@@ -164,16 +164,16 @@ class Reading:
             token = int(np.argmax(self.column(view.column).codes == error.place))
             raise FeatureError(f"token {token}, {view}: {error}") from None
         if scale is None:
-            scale = Scale.unit(numbers.shape[1])
+            scale = Scale.identity(numbers.shape[1])
             if RAW not in view.arguments:
                 own = np.bincount(self.column(view.column).codes, minlength=len(present))
-                scale = Scale.standard(numbers, np.where(present, own, 0))
+                scale = Scale.fit(numbers, np.where(present, own, 0))
             self.scales[view] = scale
         numbers = np.where(present[:, None], scale.apply(numbers), 0.0)
         owner, place = np.nonzero(numbers)
         codes, size = np.arange(numbers.shape[1], dtype=np.int32), numbers.shape[1]
         if strings is not None:
-            codes, size = strings.number(Slices.of([str(k) for k in range(size)]))
+            codes, size = strings.number(TextSlices.of([str(k) for k in range(size)]))
         outside = [len(owner)] * (1 + RESERVED)
         self.values[view] = ViewValues(
             codes[place] + np.int32(RESERVED),
@@ -182,10 +182,10 @@ class Reading:
             numbers[owner, place],
         )
 
-    def _slices(self, column: str) -> Slices:
+    def _slices(self, column: str) -> TextSlices:
         """The distinct values of a column."""
         if column not in self._texts:
-            self._texts[column] = Slices.of(self.column(column).values)
+            self._texts[column] = TextSlices.of(self.column(column).values)
         return self._texts[column]
 
     def _evaluate(self, view: View) -> Sequence[Value]:
@@ -193,13 +193,13 @@ class Reading:
             return self.column(view.column).values
         source = self._source(view)
         present = [value for value in source if value is not None] if None in source else source
-        found = evaluate(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
+        found = evaluate_view(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
         if len(present) == len(source):
             return found
         rest = iter(found)
         return [None if value is None else next(rest) for value in source]
 
-    def _flat(self, view: View, found: Sequence[Value]) -> Sequence[str | None]:
+    def _flatten(self, view: View, found: Sequence[Value]) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
         lists = view.function in (WORDS, ITEMS) or (
             view.function in self.functions and any(isinstance(v, list) for v in found)
@@ -217,7 +217,7 @@ class Reading:
     def _source(self, view: View) -> Sequence[str | None]:
         assert view.source is not None
         source = self._evaluate(view.source)
-        if self._flat(view.source, source) is not source:
+        if self._flatten(view.source, source) is not source:
             raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
         return source  # type: ignore[return-value]
 
@@ -234,15 +234,15 @@ class Reading:
             min(int(longest), beyond),
         )
 
-    def _learn_ngrams(self, view: View) -> tuple[Strings, ViewValues]:
+    def _learn_ngrams(self, view: View) -> tuple[StringTable, ViewValues]:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
         starts, lengths, indptr, numbers = intern.number_ngrams(
             code_points(text), offsets, shortest, longest, total, intern.empty_slots(total)
         )
-        return Strings(text, starts, lengths), _several(indptr, numbers, len(starts))
+        return StringTable(text, starts, lengths), _multi_valued(indptr, numbers, len(starts))
 
-    def _find_ngrams(self, view: View, strings: Strings) -> ViewValues:
+    def _find_ngrams(self, view: View, strings: StringTable) -> ViewValues:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
         indptr, numbers, size = intern.find_ngrams(
@@ -257,7 +257,7 @@ class Reading:
             strings.slots,
             intern.empty_slots(total),
         )
-        return _several(indptr, numbers, size)
+        return _multi_valued(indptr, numbers, size)
 
     # Columns of tokens -------------------------------------------------------------------------
 
@@ -299,7 +299,7 @@ class Reading:
         counted = np.bincount(codes[present], tokens[present], minlength=values.size)
         return counted.astype(np.int64)
 
-    def bag(self, atom: Atom) -> list[Tuples]:
+    def bag(self, atom: Atom) -> list[ViewTuples]:
         """The numbers within the bag's window, each once a token, never from outside it."""
         parts = [self._codes(atom.view, offset) for offset in atom.offsets]
         if all(part.tokens is None for part in parts):
@@ -309,7 +309,7 @@ class Reading:
             for k, column in enumerate(columns):
                 for earlier in columns[:k]:
                     column[column == earlier] = ABSENT
-            return [Tuples(column.astype(np.int32)[:, None]) for column in columns]
+            return [ViewTuples(column.astype(np.int32)[:, None]) for column in columns]
         size = self.values[atom.view].size
         keys = [
             (part.tokens if part.tokens is not None else np.arange(self.n_tokens)) * size
@@ -320,7 +320,7 @@ class Reading:
         codes = [part.keys[:, 0] for part in parts if len(part.keys)]
         inside = np.concatenate(codes) >= RESERVED if codes else np.zeros(0, np.bool_)
         distinct = np.unique(np.concatenate(keys)[inside]) if codes else np.zeros(0, np.int64)
-        return [Tuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
+        return [ViewTuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
 
     def bag_counts(self, atom: Atom) -> Ints:
         """How many tokens have each number within the bag's window. [size]"""
@@ -330,28 +330,28 @@ class Reading:
             counts += np.bincount(codes[codes >= 0], minlength=len(counts))
         return counts
 
-    def tuples(self, atoms: Sequence[Atom]) -> Tuples:
+    def tuples(self, atoms: Sequence[Atom]) -> ViewTuples:
         """The tuples that a conjunction gives at each token: the product of its atoms' values."""
         parts = []
         for atom in atoms:
             if atom.bag:
-                parts.append(_union(self.bag(atom), self.n_tokens))
+                parts.append(_merge_bags(self.bag(atom), self.n_tokens))
             else:
                 parts.append(self._codes(atom.view, atom.offsets[0]))
         if all(part.tokens is None for part in parts):
-            return Tuples(np.concatenate([part.keys for part in parts], axis=1))
-        return reduce(lambda a, b: _product(a, b, self.n_tokens), parts)
+            return ViewTuples(np.concatenate([part.keys for part in parts], axis=1))
+        return reduce(lambda a, b: _token_product(a, b, self.n_tokens), parts)
 
-    def _codes(self, view: View, offset: int) -> Tuples:
+    def _codes(self, view: View, offset: int) -> ViewTuples:
         values = self.values[view]
         column = self.shifted(view.column, offset)
         if values.indptr is None:
-            return Tuples(values.codes[column][:, None])
-        tokens, entries = expand(values.indptr, column)
-        return Tuples(values.codes[entries][:, None], tokens)
+            return ViewTuples(values.codes[column][:, None])
+        tokens, entries = expand_entries(values.indptr, column)
+        return ViewTuples(values.codes[entries][:, None], tokens)
 
 
-def expand(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
+def expand_entries(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
     """All entries of the chosen rows of an index: which choice [K], which entry [K]."""
     lengths = np.diff(indptr)[chosen]
     owner = np.repeat(np.arange(len(chosen)), lengths)
@@ -359,14 +359,14 @@ def expand(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
     return owner, np.arange(len(owner)) + np.repeat(first, lengths)
 
 
-def _several(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
+def _multi_valued(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
     end = indptr[-1]
     both = np.array([BEFORE, AFTER], np.int32)
     codes = np.append(numbers + np.int32(RESERVED), both)
     return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED)
 
 
-def _union(parts: list[Tuples], n_tokens: int) -> Tuples:
+def _merge_bags(parts: list[ViewTuples], n_tokens: int) -> ViewTuples:
     """Parts of a bag as one list of (token, key), in the order of tokens."""
     tokens = np.concatenate(
         [np.arange(n_tokens) if part.tokens is None else part.tokens for part in parts]
@@ -374,16 +374,16 @@ def _union(parts: list[Tuples], n_tokens: int) -> Tuples:
     keys = np.concatenate([part.keys for part in parts])
     order = np.argsort(tokens, kind="stable")
     order = order[keys[order, 0] >= 0]
-    return Tuples(keys[order], tokens[order])
+    return ViewTuples(keys[order], tokens[order])
 
 
-def _product(a: Tuples, b: Tuples, n_tokens: int) -> Tuples:
+def _token_product(a: ViewTuples, b: ViewTuples, n_tokens: int) -> ViewTuples:
     """Every tuple of ``a`` with every tuple of ``b`` at the same token."""
     if b.tokens is None:
         if a.tokens is None:
-            return Tuples(np.concatenate([a.keys, b.keys], axis=1))
-        return Tuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
+            return ViewTuples(np.concatenate([a.keys, b.keys], axis=1))
+        return ViewTuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
     indptr = offsets_of(np.bincount(b.tokens, minlength=n_tokens))
     tokens = np.arange(n_tokens) if a.tokens is None else a.tokens
-    owner, entries = expand(indptr, tokens.astype(np.int32))
-    return Tuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])
+    owner, entries = expand_entries(indptr, tokens.astype(np.int32))
+    return ViewTuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

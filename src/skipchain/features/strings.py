@@ -13,7 +13,7 @@ from skipchain.arrays import Arrays, Bools, Ints, offsets_of
 from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
 
 
-class Slices(NamedTuple):
+class TextSlices(NamedTuple):
     """Pieces ``points[starts[k] : starts[k] + lengths[k]]`` of a text; absent at length −1."""
 
     points: NDArray[np.uint32]
@@ -21,7 +21,7 @@ class Slices(NamedTuple):
     lengths: Ints  # [K]
 
     @classmethod
-    def of(cls, strings: Sequence[str | None]) -> Slices:
+    def of(cls, strings: Sequence[str | None]) -> TextSlices:
         """The strings one after the other; None is an absent slice."""
         absent = np.zeros(0, np.int64)
         if None in strings:
@@ -32,14 +32,14 @@ class Slices(NamedTuple):
         lengths[absent] = -1
         return cls(code_points("".join(strings)), starts, lengths)  # type: ignore[arg-type]
 
-    def prefixes(self, length: int) -> Slices:
+    def prefixes(self, length: int) -> TextSlices:
         """The first characters of each slice that is long enough."""
         return self._replace(lengths=np.where(self.lengths >= length, length, -1))
 
-    def suffixes(self, length: int) -> Slices:
+    def suffixes(self, length: int) -> TextSlices:
         """The last characters of each slice that is long enough."""
         starts = self.starts + self.lengths - length
-        return Slices(self.points, starts, np.where(self.lengths >= length, length, -1))
+        return TextSlices(self.points, starts, np.where(self.lengths >= length, length, -1))
 
 
 def code_points(text: str) -> NDArray[np.uint32]:
@@ -47,10 +47,10 @@ def code_points(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
 
 
-class Strings:
+class StringTable:
     """String k is ``text[starts[k] : starts[k] + lengths[k]]``; slices may overlap.
 
-    >>> strings = Strings.of(["on", "London"])
+    >>> strings = StringTable.of(["on", "London"])
     >>> strings[1], len(strings), strings.find(["London", "Paris", None])
     ('London', 2, [1, -2, -1])
     """
@@ -69,7 +69,7 @@ class Strings:
         self._slots: NDArray[np.int32] | None = None
 
     @classmethod
-    def of(cls, strings: Sequence[str]) -> Strings:
+    def of(cls, strings: Sequence[str]) -> StringTable:
         """The strings one after the other."""
         lengths = np.fromiter(map(len, strings), np.int32, len(strings))
         starts = (np.cumsum(lengths) - lengths).astype(np.int32)
@@ -111,7 +111,7 @@ class Strings:
             self._slots = slots
         return self._slots
 
-    def number(self, slices: Slices) -> tuple[NDArray[np.int32], int]:
+    def number(self, slices: TextSlices) -> tuple[NDArray[np.int32], int]:
         """The number of each slice [K], and how many numbers are in use.
 
         Strings that are not here get the numbers after those that are; absent slices get −1.
@@ -127,7 +127,7 @@ class Strings:
             empty_slots(len(slices.starts)),
         )
 
-    def keep(self, kept: Bools) -> Strings:
+    def keep(self, kept: Bools) -> StringTable:
         """Only the chosen strings, with a text that holds no more than they need."""
         if kept.all():
             return self
@@ -137,14 +137,14 @@ class Strings:
         used = np.cumsum(spans)[:-1] > 0
         place = offsets_of(used)  # where a used character moves to
         letters = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)[used]
-        return Strings(
+        return StringTable(
             letters.tobytes().decode("utf-32-le", "surrogatepass"),
             place[self.starts[kept]].astype(np.int32),
             self.lengths[kept],
         )
 
 
-def string_arrays(name: str, strings: Strings) -> Arrays:
+def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
     """A list of strings: one text, and where each of them stands in it."""
     return {
         f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
@@ -153,8 +153,8 @@ def string_arrays(name: str, strings: Strings) -> Arrays:
     }
 
 
-def read_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> Strings:
-    """The inverse of `string_arrays`, checked."""
+def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> StringTable:
+    """The inverse of `strings_to_arrays`, checked."""
     text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
     starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
     ends = starts.astype(np.int64) + lengths
@@ -162,4 +162,4 @@ def read_strings(name: str, arrays: Mapping[str, NDArray[Any]]) -> Strings:
         len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
     ):
         raise ValueError(f"{name} reach beyond their text")
-    return Strings(text, starts, lengths)
+    return StringTable(text, starts, lengths)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools
 from skipchain.corpus import Column
-from skipchain.features.strings import Strings
+from skipchain.features.strings import StringTable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class TagDictionary:
            [1, 1, 1]])
     """
 
-    words: Strings  # W of them
+    words: StringTable  # W of them
     labels: Bools  # [W, L]
     min_count: int
 
@@ -40,7 +40,7 @@ class TagDictionary:
         counts = np.bincount(words.codes, minlength=len(words.values))
         labels = _union(words.codes, seen, len(words.values))
         kept = np.flatnonzero((counts >= min_count) & ~labels.all(axis=1))
-        return cls(Strings.of([words.values[k] for k in kept]), labels[kept], min_count)
+        return cls(StringTable.of([words.values[k] for k in kept]), labels[kept], min_count)
 
     def candidates(self, words: Column) -> Bools:
         """Which labels each token may have. [N, L]"""
@@ -49,7 +49,7 @@ class TagDictionary:
         table = np.vstack([self.labels, np.ones((1, size), np.bool_)])
         return table[np.where(known < 0, -1, known)][words.codes]
 
-    def widened(self, words: Column, seen: Bools) -> TagDictionary:
+    def extended(self, words: Column, seen: Bools) -> TagDictionary:
         """With the labels that its words have in further tokens; it gains no words."""
         known = np.array(self.words.find(words.values), np.int64)[words.codes]
         labels = self.labels | _union(known[known >= 0], seen[known >= 0], len(self.words))

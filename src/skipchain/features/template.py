@@ -91,7 +91,7 @@ class Template:
     @property
     def optional(self) -> set[str]:
         """The columns without which the template is left out."""
-        views = (view for atom in self.atoms for view in chain_of(atom.view))
+        views = (view for atom in self.atoms for view in nested_views(atom.view))
         return {view.column for view in views if view.optional}
 
     def required(self) -> Template:
@@ -117,7 +117,7 @@ def _required(view: View) -> View:
     return replace(view, source=source, optional=False)
 
 
-def chain_of(view: View) -> Iterator[View]:
+def nested_views(view: View) -> Iterator[View]:
     """The view and the views it is made from."""
     here: View | None = view
     while here is not None:
@@ -154,11 +154,11 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
     terms: list[list[Atom]] = []
     transition = False
     while True:
-        if parser.take("label[-1]"):
+        if parser.accept("label[-1]"):
             transition = True
         else:
             terms.append(parser.term())
-        if not parser.take("&"):
+        if not parser.accept("&"):
             break
     if not parser.at_end():
         raise parser.error("'&' or the end of the line")
@@ -175,7 +175,7 @@ TOKEN = re.compile(
     r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d+)|(?P<name>' + NAME.pattern + ")"
     r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"
 )
-FARTHEST = 10_000  # tokens that an offset can look away
+MAX_OFFSET = 10_000  # tokens that an offset can look away
 
 
 class _Parser:
@@ -197,47 +197,47 @@ class _Parser:
             if match.lastgroup == "comment":
                 break
             self.tokens.append((match.lastgroup or "", match[match.lastgroup or 0]))
-        self.here = 0
+        self.position = 0
 
     def at_end(self) -> bool:
-        return self.here >= len(self.tokens)
+        return self.position >= len(self.tokens)
 
     def error(self, wanted: str) -> TemplateError:
-        got = "the end of the line" if self.at_end() else repr(self.tokens[self.here][1])
+        got = "the end of the line" if self.at_end() else repr(self.tokens[self.position][1])
         return TemplateError(f"wanted {wanted}, got {got} in {self.line.strip()!r}")
 
-    def take(self, text: str) -> bool:
+    def accept(self, text: str) -> bool:
         """Pass over the text if it comes next."""
         wanted = [m[m.lastgroup or 0] for m in TOKEN.finditer(text)]
-        ahead = [text for _, text in self.tokens[self.here : self.here + len(wanted)]]
+        ahead = [text for _, text in self.tokens[self.position : self.position + len(wanted)]]
         if ahead != wanted:
             return False
-        self.here += len(wanted)
+        self.position += len(wanted)
         return True
 
     def expect(self, text: str) -> None:
-        if not self.take(text):
+        if not self.accept(text):
             raise self.error(repr(text))
 
-    def comes(self, kind: str) -> bool:
-        return not self.at_end() and self.tokens[self.here][0] == kind
+    def next_is(self, kind: str) -> bool:
+        return not self.at_end() and self.tokens[self.position][0] == kind
 
     def kind(self, kind: str, wanted: str) -> str:
-        if not self.comes(kind):
+        if not self.next_is(kind):
             raise self.error(wanted)
-        self.here += 1
-        return self.tokens[self.here - 1][1]
+        self.position += 1
+        return self.tokens[self.position - 1][1]
 
     def term(self) -> list[Atom]:
         """One atom, or one per offset of a window."""
-        if self.take("bag ("):
+        if self.accept("bag ("):
             view = self.view()
             self.expect(",")
             offsets = self.range()
             self.expect(")")
             return [Atom(view, tuple(offsets))]
         view = self.view()
-        if not self.take("["):
+        if not self.accept("["):
             return [Atom(view)]
         offsets = self.range()
         self.expect("]")
@@ -245,7 +245,7 @@ class _Parser:
 
     def range(self) -> list[int]:
         first = int(self.kind("number", "an offset"))
-        last = int(self.kind("number", "the window's last offset")) if self.take("..") else first
+        last = int(self.kind("number", "the window's last offset")) if self.accept("..") else first
         if last < first:
             raise TemplateError(f"window {first}..{last} runs backwards in {self.line.strip()!r}")
         check_offset(first)
@@ -254,21 +254,21 @@ class _Parser:
 
     def view(self) -> View:
         name = self.kind("name", "a column or a view")
-        called = not self.at_end() and self.tokens[self.here][1] == "("
+        called = not self.at_end() and self.tokens[self.position][1] == "("
         if name not in self.functions or (name in NUMERIC and not called):
             if called:
                 raise TemplateError(
                     f"there is no view {name!r}; there are {', '.join(sorted(self.functions))}"
                 )
-            return View(name, optional=self.take("?"))
+            return View(name, optional=self.accept("?"))
         source = View(WORD)
         arguments: list[int | str] = []
-        if self.take("("):
-            if self.comes("name"):
+        if self.accept("("):
+            if self.next_is("name"):
                 source = self.view()
             else:
                 arguments.append(self.argument("a view, a number or a string"))
-            while self.take(","):
+            while self.accept(","):
                 if name in NUMERIC:
                     self.expect(RAW)
                     arguments.append(RAW)
@@ -278,7 +278,7 @@ class _Parser:
         return View(source.column, name, source, tuple(arguments))
 
     def argument(self, wanted: str) -> int | str:
-        if not self.comes("string"):
+        if not self.next_is("string"):
             return int(self.kind("number", wanted))
         text = self.kind("string", wanted)
         try:
@@ -291,5 +291,5 @@ class _Parser:
 
 def check_offset(offset: int) -> None:
     """Refuse offsets that no sentence needs."""
-    if abs(offset) > FARTHEST:
-        raise TemplateError(f"offset {offset} is too far; wanted at most {FARTHEST} tokens")
+    if abs(offset) > MAX_OFFSET:
+        raise TemplateError(f"offset {offset} is too far; wanted at most {MAX_OFFSET} tokens")

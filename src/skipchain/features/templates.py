@@ -12,22 +12,22 @@ from typing import Any
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
-from skipchain.features.annotator import Source, learn_sources
-from skipchain.features.crfpp import is_pattern_text, parse_patterns
-from skipchain.features.label_history import Recall
-from skipchain.features.presets import SETS
+from skipchain.features.annotator import Annotator, fit_annotators
+from skipchain.features.crfpp import is_crfpp_text, parse_crfpp
+from skipchain.features.label_history import LabelHistory
+from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
     NAME,
     NUMERIC,
     RAW,
     Template,
     View,
-    chain_of,
+    nested_views,
     parse_templates,
 )
-from skipchain.features.views import FUNCTIONS, NGRAMS, SEVERAL, UserView, check_arguments
+from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserView, check_arguments
 
-STRING_VIEWS = frozenset(FUNCTIONS) | {NGRAMS}
+STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
 RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
 
@@ -39,7 +39,7 @@ FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like thi
 class Templates:
     """What features a token has: templates, and the functions behind views of the user's own.
 
-    ``sources`` give the corpus further columns, which the templates can read (see
+    ``annotators`` give the corpus further columns, which the templates can read (see
     `skipchain.features.annotator`).
 
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
@@ -52,12 +52,15 @@ class Templates:
 
     templates: tuple[Template, ...]
     functions: Mapping[str, UserView] = field(default_factory=dict)
-    sources: tuple[Source, ...] = ()
-    recall: Recall | None = None
+    annotators: tuple[Annotator, ...] = ()
+    label_history: LabelHistory | None = None
     """How labels given earlier in the document are looked at: the line ``history(…)``."""
 
     def __repr__(self) -> str:
-        told = [plural(len(self.templates), "template"), *(own.told for own in self.sources)]
+        told = [
+            plural(len(self.templates), "template"),
+            *(own.description for own in self.annotators),
+        ]
         return f"<Templates: {'; '.join(told)}>"
 
     def __post_init__(self) -> None:
@@ -71,25 +74,25 @@ class Templates:
                         f"'{template}': {atom.view} is a number, which goes with no other view and "
                         "into no bag; give it a line of its own"
                     )
-                for view in chain_of(atom.view):
+                for view in nested_views(atom.view):
                     self._check(view)
-        given = [name for source in self.sources for name in source.gives]
+        given = [name for source in self.annotators for name in source.provides]
         for name in given:
             if given.count(name) > 1:
                 raise TemplateError(
                     f"two sources give the column {name!r}, of which one would never be read; "
                     "give one of them another column"
                 )
-        if self.recall is not None:
-            for view in chain_of(self.recall.view):
-                if view.numeric or view.function in SEVERAL:
+        if self.label_history is not None:
+            for view in nested_views(self.label_history.view):
+                if view.numeric or view.function in MULTI_VALUED:
                     raise TemplateError(
-                        f"{self.recall}: {view} is not one string; use another view"
+                        f"{self.label_history}: {view} is not one string; use another view"
                     )
                 self._check(view)
 
     def _check(self, view: View) -> None:
-        several = SEVERAL.get(view.source.function or "") if view.source is not None else None
+        several = MULTI_VALUED.get(view.source.function or "") if view.source is not None else None
         if several is not None:
             raise TemplateError(f"{view}: {several} are several values, use them directly")
         if view.source is not None and view.source.numeric:
@@ -114,46 +117,52 @@ class Templates:
             check_arguments(view.function, view.arguments)
 
     @property
-    def own_views(self) -> set[str]:
+    def user_views(self) -> set[str]:
         """The views of the user's own that the templates have, among the functions given."""
-        views = (view for t in self.reading for atom in t.atoms for view in chain_of(atom.view))
+        views = (
+            view for t in self.all_templates for atom in t.atoms for view in nested_views(atom.view)
+        )
         used = {view.function for view in views}
         return {name for name in self.functions if name in used}
 
     @property
     def columns(self) -> set[str]:
         """The columns that are read."""
-        return {name for template in self.reading for name in template.columns}
+        return {name for template in self.all_templates for name in template.columns}
 
     @property
-    def reading(self) -> tuple[Template, ...]:
+    def all_templates(self) -> tuple[Template, ...]:
         """The templates, and what reads as the history does."""
-        return self.templates if self.recall is None else (*self.templates, self.recall.template)
+        return (
+            self.templates
+            if self.label_history is None
+            else (*self.templates, self.label_history.template)
+        )
 
     @classmethod
     def parse(
         cls,
         text: str,
         functions: Mapping[str, UserView] | None = None,
-        sources: Sequence[Source] = (),
+        annotators: Sequence[Annotator] = (),
     ) -> Templates:
         """Read template text."""
         own = dict(functions or {})
         known = VIEW_NAMES | frozenset(own)
-        recall, lines = None, text.split("\n")
+        label_history, lines = None, text.split("\n")
         for number, line in enumerate(lines):
             try:
-                found = Recall.parse(line, known)
+                found = LabelHistory.parse(line, known)
             except TemplateError as error:
                 raise TemplateError(f"template line {number + 1}: {error}") from None
             if found is not None:
-                if recall is not None:
+                if label_history is not None:
                     raise TemplateError(
                         f"template line {number + 1}: there is a second history, {found} after "
-                        f"{recall}; keep one of them"
+                        f"{label_history}; keep one of them"
                     )
-                recall, lines[number] = found, ""
-        return cls(parse_templates("\n".join(lines), known), own, tuple(sources), recall)
+                label_history, lines[number] = found, ""
+        return cls(parse_templates("\n".join(lines), known), own, tuple(annotators), label_history)
 
     @classmethod
     def of(
@@ -161,7 +170,7 @@ class Templates:
         features: str | Path | Templates,
         functions: Mapping[str, UserView] | None = None,
         columns: tuple[str, ...] = (),
-        sources: Sequence[Source] = (),
+        annotators: Sequence[Annotator] = (),
     ) -> Templates:
         """Templates from a standard set's name, template text, or a file of either kind.
 
@@ -170,8 +179,8 @@ class Templates:
         """
         if isinstance(features, Templates):
             return features
-        if isinstance(features, str) and features in SETS:
-            return cls.parse(SETS[features], functions, sources)
+        if isinstance(features, str) and features in PRESETS:
+            return cls.parse(PRESETS[features], functions, annotators)
         if not isinstance(features, (str, Path)):
             raise TemplateError(f"features must be text, a path or Templates, got {features!r}")
         text = str(features)
@@ -182,18 +191,20 @@ class Templates:
                 text = Path(features).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
-        if is_pattern_text(text):
-            return cls(parse_patterns(text, columns), dict(functions or {}), tuple(sources))
+        if is_crfpp_text(text):
+            return cls(parse_crfpp(text, columns), dict(functions or {}), tuple(annotators))
         try:
-            return cls.parse(text, functions, sources)
+            return cls.parse(text, functions, annotators)
         except TemplateError as error:
-            sets = ", ".join(SETS)
+            sets = ", ".join(PRESETS)
             raise TemplateError(f"{error} (standard sets: {sets})") from None
 
     @property
     def text(self) -> str:
         """The templates as text, one a line."""
-        lines = self.templates if self.recall is None else (*self.templates, self.recall)
+        lines = (
+            self.templates if self.label_history is None else (*self.templates, self.label_history)
+        )
         return "\n".join(map(str, lines))
 
     def dependent(self) -> Templates:
@@ -205,29 +216,33 @@ class Templates:
         paired = (replace(template, transition=True) for template in self.templates)
         return replace(self, templates=tuple(dict.fromkeys(paired)))
 
-    def learnt(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
+    def fit_annotators(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
         """With the sources as a model keeps them, and the corpus with their columns."""
-        sources, corpus = learn_sources(self.sources, corpus, progress)
-        return replace(self, sources=sources), corpus
+        annotators, corpus = fit_annotators(self.annotators, corpus, progress)
+        return replace(self, annotators=annotators), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """Without optional templates whose column is missing; the others are no longer optional."""
         kept = []
-        for template in self.reading:
+        for template in self.all_templates:
             missing = sorted(template.columns - set(corpus.columns) - template.optional)
             if missing:
                 raise TemplateError(
                     f"template '{template}' reads column {missing[0]!r}, but the corpus has "
                     f"{', '.join(corpus.columns)}; name the columns when reading, or write "
                     f"'{missing[0]}?' to leave such templates out (standard sets: "
-                    f"{', '.join(SETS)})"
+                    f"{', '.join(PRESETS)})"
                 )
             if template.columns <= set(corpus.columns):
                 kept.append(template.required())
-        recall = self.recall
-        if recall is not None:
-            recall = recall.required() if recall.template.columns <= set(corpus.columns) else None
-            kept = kept if recall is None else kept[:-1]
+        label_history = self.label_history
+        if label_history is not None:
+            label_history = (
+                label_history.required()
+                if label_history.template.columns <= set(corpus.columns)
+                else None
+            )
+            kept = kept if label_history is None else kept[:-1]
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return replace(self, templates=tuple(dict.fromkeys(kept)), recall=recall)
+        return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=label_history)

@@ -28,7 +28,7 @@ def shape(values: Sequence[str]) -> Sequence[Value]:
     >>> shape(["McDonald's", "B-52"])
     ["XxXxxxxx'x", 'X-dd']
     """
-    return _translated(values, _kind)
+    return _map_characters(values, _character_class)
 
 
 def shortshape(values: Sequence[str]) -> Sequence[Value]:
@@ -42,7 +42,7 @@ def shortshape(values: Sequence[str]) -> Sequence[Value]:
     return [short[s] for s in shapes]  # type: ignore[index]
 
 
-def _kind(letter: str) -> str:
+def _character_class(letter: str) -> str:
     if letter.isupper():
         return "X"
     if letter.islower():
@@ -50,7 +50,7 @@ def _kind(letter: str) -> str:
     return "d" if letter.isdigit() else letter
 
 
-def _translated(values: Sequence[str], change: Callable[[str], str]) -> list[str]:
+def _map_characters(values: Sequence[str], change: Callable[[str], str]) -> list[str]:
     """Each letter changed, in all strings at once unless one of them holds a line end."""
     if not values:
         return []
@@ -67,7 +67,7 @@ def digits(values: Sequence[str]) -> Sequence[Value]:
     >>> digits(["1996-08-22", "ten"])
     ['0000-00-00', 'ten']
     """
-    return _translated(values, lambda letter: "0" if letter.isdigit() else letter)
+    return _map_characters(values, lambda letter: "0" if letter.isdigit() else letter)
 
 
 def prefix(values: Sequence[str], length: int) -> Sequence[Value]:
@@ -149,30 +149,34 @@ def items(values: Sequence[str]) -> Sequence[list[str]]:
 
 NGRAMS, WORDS, ITEMS = "ngrams", "words", "items"
 LONGEST_NGRAM = 50
-SEVERAL: Mapping[str, str] = MappingProxyType({NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"})
+MULTI_VALUED: Mapping[str, str] = MappingProxyType(
+    {NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"}
+)
 """Views of several values, with what these are called; no view can look at them."""
 
-EXPRESSIONS = ("match", "find")  # views whose argument is a regular expression
-FUNCTIONS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = MappingProxyType(
-    {
-        "lower": (lower, ()),
-        "shape": (shape, ()),
-        "shortshape": (shortshape, ()),
-        "digits": (digits, ()),
-        "prefix": (prefix, (int,)),
-        "suffix": (suffix, (int,)),
-        "match": (match, (str,)),
-        "find": (find, (str,)),
-        "trim": (trim, (str,)),
-        "stem": (stem, ()),
-        WORDS: (words, (int,)),
-        ITEMS: (items, ()),
-    }
+REGEX_VIEWS = ("match", "find")  # views whose argument is a regular expression
+BUILTIN_VIEWS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = (
+    MappingProxyType(
+        {
+            "lower": (lower, ()),
+            "shape": (shape, ()),
+            "shortshape": (shortshape, ()),
+            "digits": (digits, ()),
+            "prefix": (prefix, (int,)),
+            "suffix": (suffix, (int,)),
+            "match": (match, (str,)),
+            "find": (find, (str,)),
+            "trim": (trim, (str,)),
+            "stem": (stem, ()),
+            WORDS: (words, (int,)),
+            ITEMS: (items, ()),
+        }
+    )
 )
 """Views that are plain functions of a list of strings, with the types of their arguments."""
 
 
-def evaluate(
+def evaluate_view(
     function: str,
     arguments: tuple[int | str, ...],
     values: Sequence[str],
@@ -180,16 +184,16 @@ def evaluate(
 ) -> Sequence[Value]:
     """A view of each string.
 
-    >>> evaluate("suffix", (2,), ["London", "a"], {})
+    >>> evaluate_view("suffix", (2,), ["London", "a"], {})
     ['on', None]
     """
     if function in own:
-        return [_checked(function, own[function](value, *arguments), value) for value in values]
-    built_in, _ = FUNCTIONS[function]
+        return [_check_value(function, own[function](value, *arguments), value) for value in values]
+    built_in, _ = BUILTIN_VIEWS[function]
     return built_in(values, *arguments)
 
 
-def _checked(name: str, value: object, given: str) -> Value:
+def _check_value(name: str, value: object, given: str) -> Value:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
@@ -202,8 +206,8 @@ def _checked(name: str, value: object, given: str) -> Value:
 
 def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
     """Refuse arguments that the built-in view cannot take, with what it wants."""
-    wanted = (int, int) if function == NGRAMS else FUNCTIONS[function][1]
-    if function in SEVERAL and not arguments:
+    wanted = (int, int) if function == NGRAMS else BUILTIN_VIEWS[function][1]
+    if function in MULTI_VALUED and not arguments:
         return
     if len(arguments) != len(wanted) or not all(map(isinstance, arguments, wanted)):
         kinds = {int: "a number", str: 'a "string"'}
@@ -213,7 +217,7 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         raise TemplateError(f"view {function!r} wants lengths of at least 1, got {list(arguments)}")
     if function == NGRAMS and arguments[0] > arguments[1]:  # type: ignore[operator]
         raise TemplateError(f"ngrams({arguments[0]}, {arguments[1]}): the first length is larger")
-    if function in EXPRESSIONS:
+    if function in REGEX_VIEWS:
         try:
             re.compile(str(arguments[0]))
         except re.error as error:

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from skipchain.arrays import Arrays, Bools
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
-from skipchain.features.annotator import add_columns
-from skipchain.features.matrix import Rows, RowsBuilder
+from skipchain.features.annotator import annotate
+from skipchain.features.matrix import FeatureMatrix, FeatureMatrixBuilder
 from skipchain.features.numbers import Scale
-from skipchain.features.reader import RESERVED, Reading, Tuples
-from skipchain.features.strings import Strings
+from skipchain.features.reader import RESERVED, ViewReader, ViewTuples
+from skipchain.features.strings import StringTable
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
@@ -48,7 +48,7 @@ class Vocabulary:
     """
 
     templates: Templates
-    views: Mapping[View, Strings]
+    views: Mapping[View, StringTable]
     rows: tuple[NDArray[np.int32], ...]
     scales: Mapping[View, Scale] = field(default_factory=dict)
     _slots: dict[int, NDArray[np.int32]] = field(default_factory=dict)
@@ -56,39 +56,39 @@ class Vocabulary:
     @classmethod
     def fit(
         cls, corpus: Corpus, templates: Templates, min_count: int = 1
-    ) -> tuple[Vocabulary, Rows]:
+    ) -> tuple[Vocabulary, FeatureMatrix]:
         """Collect the features that occur at least ``min_count`` times, and encode the corpus."""
-        templates, corpus = templates.learnt(corpus)
+        templates, corpus = templates.fit_annotators(corpus)
         templates = templates.for_corpus(corpus)
-        reading = Reading(corpus, templates.functions)
-        views: dict[View, Strings] = {}
+        reader = ViewReader(corpus, templates.functions)
+        views: dict[View, StringTable] = {}
         rows = []
         for template in templates.templates:
             for atom in template.atoms:
                 if atom.view not in views:
-                    views[atom.view] = reading.learn(atom.view)
-            rows.append(_features(template, reading, min_count))
-        vocabulary = cls(templates, views, tuple(rows), reading.scales)
-        return vocabulary, vocabulary._encode(reading, Workers(1), joined=True)
+                    views[atom.view] = reader.fit_view(atom.view)
+            rows.append(_frequent_features(template, reader, min_count))
+        vocabulary = cls(templates, views, tuple(rows), reader.scales)
+        return vocabulary, vocabulary._encode(reader, Workers(1), joined=True)
 
-    def encode(self, corpus: Corpus, workers: Workers | None = None) -> Rows:
+    def encode(self, corpus: Corpus, workers: Workers | None = None) -> FeatureMatrix:
         """The features of another corpus; those not in the vocabulary are dropped and counted.
 
         Views and templates are looked up by the workers, where there are any.
         """
-        corpus = add_columns(self.templates.sources, corpus, workers or Workers(1))
-        for template in self.templates.reading:
+        corpus = annotate(self.templates.annotators, corpus, workers or Workers(1))
+        for template in self.templates.all_templates:
             for name in sorted(template.columns - set(corpus.columns)):
                 raise TemplateError(
                     f"the model reads column {name!r} (template '{template}'), but the corpus has "
                     f"{', '.join(corpus.columns)}; name that column when reading, or train a model "
                     "without it (with --columns, '_' leaves a column out)"
                 )
-        reading = Reading(corpus, self.templates.functions, self.scales)
+        reader = ViewReader(corpus, self.templates.functions, self.scales)
         if workers is None or self.templates.functions:  # users' functions may mind threads
             workers = Workers(1)
-        workers.map(lambda view: reading.find(view, self.views[view]), self.views)
-        return self._encode(reading, workers, joined=False)
+        workers.map(lambda view: reader.encode_view(view, self.views[view]), self.views)
+        return self._encode(reader, workers, joined=False)
 
     # Sizes and names ---------------------------------------------------------------------------
 
@@ -113,7 +113,10 @@ class Vocabulary:
                 continue
             for atom in template.atoms:
                 if atom.view not in strings:
-                    strings[atom.view] = [*BOUNDARIES, *map(_word, self.views[atom.view].tolist())]
+                    strings[atom.view] = [
+                        *BOUNDARIES,
+                        *map(_escape_boundary, self.views[atom.view].tolist()),
+                    ]
             tables = [strings[atom.view] for atom in template.atoms]
             for row in rows.tolist():
                 yield template.format(table[code] for table, code in zip(tables, row, strict=True))
@@ -123,41 +126,41 @@ class Vocabulary:
 
     # Encoding ----------------------------------------------------------------------------------
 
-    def _encode(self, reading: Reading, workers: Workers, *, joined: bool) -> Rows:
+    def _encode(self, reader: ViewReader, workers: Workers, *, joined: bool) -> FeatureMatrix:
         """One group of unary templates per (column, offset) shares units; the rest are columns."""
         wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
-        looked_up = dict(zip(wide, workers.map(partial(self._look_up, reading), wide), strict=True))
-        state = RowsBuilder(reading, self.n_features)
-        edge = RowsBuilder(reading, self.n_edge_features)
+        looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
+        state = FeatureMatrixBuilder(reader, self.n_features)
+        edge = FeatureMatrixBuilder(reader, self.n_edge_features)
         base = {False: 0, True: 0}
         for k, (template, rows) in enumerate(self._pairs()):
             builder = edge if template.transition else state
             first = base[template.transition]
             base[template.transition] += len(rows)
             if len(template.atoms) == 1:
-                self._encode_unary(builder, reading, template.atoms[0], rows, first)
+                self._encode_unary(builder, reader, template.atoms[0], rows, first)
             else:
                 builder.add_tuples(template.atoms, *looked_up[k], first)
-        return Rows.of(state, edge, joined=joined)
+        return FeatureMatrix.of(state, edge, joined=joined)
 
-    def _look_up(self, reading: Reading, k: int) -> tuple[Tuples, NDArray[np.int32]]:
+    def _look_up(self, reader: ViewReader, k: int) -> tuple[ViewTuples, NDArray[np.int32]]:
         """The conjunctions of template k that the corpus has, and which features they are."""
-        tuples = reading.tuples(self.templates.templates[k].atoms)
+        tuples = reader.tuples(self.templates.templates[k].atoms)
         return tuples, find_tuples(tuples.keys, self.rows[k], self._table(k))
 
     def _encode_unary(
         self,
-        builder: RowsBuilder,
-        reading: Reading,
+        builder: FeatureMatrixBuilder,
+        reader: ViewReader,
         atom: Atom,
         rows: NDArray[np.int32],
         first: int,
     ) -> None:
-        values = reading.values[atom.view]
+        values = reader.values[atom.view]
         numbers = np.full(values.size, -1, np.int32)
         numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
         if atom.bag:
-            tuples = reading.bag(atom)
+            tuples = reader.bag(atom)
             for part in tuples:
                 codes = part.keys[:, 0]
                 found = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
@@ -227,7 +230,7 @@ class Vocabulary:
             ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
             if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
                 raise ValueError(f"strings of view '{view}' reach beyond their text")
-            views[view] = Strings(text, starts, lengths)
+            views[view] = StringTable(text, starts, lengths)
             if view.numeric:
                 scales[view] = Scale(arrays[f"view.{k}.mean"], arrays[f"view.{k}.deviation"])
                 _check_scale(view, scales[view])
@@ -245,7 +248,7 @@ class Vocabulary:
         return cls(templates, views, tuple(rows), scales)
 
 
-def _word(value: str) -> str:
+def _escape_boundary(value: str) -> str:
     """A string as names show it: one that looks like a boundary is marked by a backslash."""
     return "\\" + value if value in BOUNDARIES or value.startswith("\\") else value
 
@@ -262,17 +265,17 @@ def _is_table(array: NDArray[Any], dimensions: int) -> bool:
     return array.dtype == np.int32 and array.ndim == dimensions
 
 
-def _features(template: Template, reading: Reading, min_count: int) -> NDArray[np.int32]:
+def _frequent_features(template: Template, reader: ViewReader, min_count: int) -> NDArray[np.int32]:
     """The distinct features of a template that occur often enough: rows [F_k, atoms].
 
     The most frequent come first, so that their weights lie together in the processor's cache.
     """
     if len(template.atoms) == 1:
         atom = template.atoms[0]
-        counts = reading.bag_counts(atom) if atom.bag else reading.counts(atom)
+        counts = reader.bag_counts(atom) if atom.bag else reader.counts(atom)
         rows = np.arange(len(counts), dtype=np.int32)[:, None]
     else:
-        keys = reading.tuples(template.atoms).keys
+        keys = reader.tuples(template.atoms).keys
         _, rows, counts = number_tuples(keys, empty_slots(len(keys)))
     order = np.argsort(-counts, kind="stable")
     frequent = int(np.count_nonzero(counts >= max(min_count, 1)))

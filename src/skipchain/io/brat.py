@@ -9,7 +9,7 @@ from pathlib import Path
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError, SkipchainError
-from skipchain.io.files import STANDARD, read_text, write_text
+from skipchain.io.files import STDIO, read_text, write_text
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 BOUND = re.compile(r"(T\S*)\t(\S+) (\d{1,12}) (\d{1,12})(?:\t(.*))?")
@@ -47,7 +47,7 @@ def write_brat(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> 
     A path that ends in .txt or .ann is a pair, and then there must be one document; any other is a
     folder, which is made if need be. Documents without a name are numbered.
     """
-    if str(path) == STANDARD:
+    if str(path) == STDIO:
         raise CorpusError("brat needs two files a document; name a folder, or a file x.ann")
     target = Path(path)
     passages = passages_of(corpus)
@@ -83,8 +83,8 @@ def find_stems(path: Path) -> list[Path]:
 
 def read_pair(stem: Path, others: Counter[str]) -> Passage:
     """The text of a pair with its spans; ``others`` counts the lines that mark no text."""
-    text = read_text(beside(stem, ".txt"))
-    notes = beside(stem, ".ann")
+    text = read_text(pair_file(stem, ".txt"))
+    notes = pair_file(stem, ".ann")
     spans = []
     for number, line in enumerate(read_text(notes).replace("\r\n", "\n").split("\n"), 1):
         if line.startswith("T"):
@@ -96,7 +96,7 @@ def read_pair(stem: Path, others: Counter[str]) -> Passage:
     return Passage(text, spans, name=stem.name)
 
 
-def beside(stem: Path, ending: str) -> Path:
+def pair_file(stem: Path, ending: str) -> Path:
     """The file of a pair; both must be there."""
     path = stem.with_name(stem.name + ending)
     if not path.exists():
@@ -118,8 +118,8 @@ def read_span(line: str, text: str, path: Path, number: int) -> Span:
             f"wanted 'T1<TAB>TYPE START END<TAB>TEXT', got {line!r}", path=path, line=number
         )
     start, end, said = int(match[3]), int(match[4]), match[5]
-    found = flat(text[start:end])
-    if said is not None and flat(said) != found:
+    found = single_line(text[start:end])
+    if said is not None and single_line(said) != found:
         raise ReadError(
             f"{match[1]} says {said!r}, but the text has {found!r} at {start}:{end}; do the two "
             "files belong together?",
@@ -129,7 +129,7 @@ def read_span(line: str, text: str, path: Path, number: int) -> Span:
     return start, end, match[2]
 
 
-def flat(text: str) -> str:
+def single_line(text: str) -> str:
     """The text on one line, as brat writes it."""
     return re.sub(r"[\r\n]", " ", text)
 
@@ -143,7 +143,7 @@ def write_pair(stem: Path, passage: Passage, overwrite: bool) -> None:
     for number, (start, end, kind) in enumerate(passage.spans or (), 1):
         if re.search(r"[\s\0]", kind):
             raise CorpusError(f"brat cannot hold the type {kind!r}; rename it")
-        lines.append(f"T{number}\t{kind} {start} {end}\t{flat(passage.text[start:end])}\n")
+        lines.append(f"T{number}\t{kind} {start} {end}\t{single_line(passage.text[start:end])}\n")
     text = stem.with_name(stem.name + ".txt")
     write_text(text, passage.text, overwrite=overwrite)
     write_text(stem.with_name(stem.name + ".ann"), "".join(lines), overwrite=overwrite)

@@ -14,8 +14,8 @@ from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.lines import Cells, Lines, Plan
-from skipchain.io.schemes import settle
+from skipchain.io.lines import Cells, LineRoles, Lines
+from skipchain.io.schemes import resolve_scheme
 
 DOCSTART = "-DOCSTART-"
 COMMENT = "# "
@@ -93,19 +93,21 @@ def parse_conll(
         wanted = f"the first line has {width}" if columns is None else f"columns= names {width}"
         fault = describe_ragged(int(cells.counts[line]), width, wanted, separator)
         raise ReadError(fault, path=path, line=line + 1)
-    plan = Plan(
+    plan = LineRoles(
         lines,
         token=(cells.counts == width) & ~special,
         blank=cells.counts == 0,
         markers=sorted([(line, None) for line in marks] + named(lines, remarks)),
-        kept=marks + remarks,
+        kept_lines=marks + remarks,
     )
     names = columns if columns is not None else layout(width)
     found = cells.columns(lines.data, plan.token, width)
     corpus = plan.corpus(
         {name: column for name, column in zip(names, found, strict=True) if name != IGNORED}
     )
-    return settle(drop_standard_markers(corpus), scheme, path, np.flatnonzero(plan.token) + 1)
+    return resolve_scheme(
+        drop_standard_markers(corpus), scheme, path, np.flatnonzero(plan.token) + 1
+    )
 
 
 def write_conll(

@@ -14,8 +14,8 @@ from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences, find_value
 from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.lines import Cells, Lines, Plan
-from skipchain.io.schemes import settle
+from skipchain.io.lines import Cells, LineRoles, Lines
+from skipchain.io.schemes import resolve_scheme
 
 COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 EMPTY = "_"
@@ -54,20 +54,20 @@ def parse_conllu(
     extra = np.isin(np.flatnonzero(rows), ranges + nodes)
     token = rows.copy()
     token[ranges + nodes] = False
-    plan = Plan(
+    plan = LineRoles(
         lines,
         token=token,
         blank=cells.counts == 0,
         markers=documents(lines, remarks),
-        kept=remarks + ranges + nodes,
-        tails=ranges + nodes,
+        kept_lines=remarks + ranges + nodes,
+        tail_lines=ranges + nodes,
     )
     kept = np.flatnonzero(~extra)
     found = {
         LABEL if name == label else name: column.take(kept).compact() if extra.any() else column
         for name, column in zip(COLUMNS, columns, strict=True)
     }
-    return settle(plan.corpus(found), scheme, path, np.flatnonzero(token) + 1)
+    return resolve_scheme(plan.corpus(found), scheme, path, np.flatnonzero(token) + 1)
 
 
 def write_conllu(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import split
-from skipchain.io.files import PACKED, STANDARD
+from skipchain.io.files import COMPRESSED_ENDINGS, STDIO
 
 ENDINGS = {
     ".conll": "conll",
@@ -24,7 +24,7 @@ ENDINGS = {
     ".html": "html",
     ".htm": "html",
 }
-PROSE = ("", ".txt", ".text")  # the endings under which plain text is no surprise
+PLAIN_TEXT_ENDINGS = ("", ".txt", ".text")  # the endings under which plain text is no surprise
 SAMPLE = 50_000  # characters
 ROWS = 500
 SPANS = re.compile(r"(?:O|[BIESLU]-\S+)")
@@ -38,7 +38,7 @@ def by_ending(path: str | Path) -> str | None:
     >>> by_ending("a/b.conllu.xz"), by_ending("eng.train")
     ('conllu', None)
     """
-    if str(path) == STANDARD:
+    if str(path) == STDIO:
         return None
     return "brat" if Path(path).is_dir() else ENDINGS.get(ending(path))
 
@@ -61,7 +61,7 @@ def by_content(text: str, path: str | Path) -> str:
         return table
     if re.search(r"<([^\W\d][\w.:-]*)>[^<]*</\1>", sample):
         return "inline"
-    if ending(path) in PROSE:
+    if ending(path) in PLAIN_TEXT_ENDINGS:
         return "text"
     raise ReadError(f"neither the ending nor the content tells the format; {ADVICE}", path=path)
 
@@ -80,7 +80,7 @@ def target_by_ending(path: str | Path, *, labelled: bool) -> str:
 def ending(path: str | Path) -> str:
     """The ending of a name in lower case, without that of a packed file."""
     name = Path(path)
-    return Path(name.stem if name.suffix in PACKED else name.name).suffix.lower()
+    return Path(name.stem if name.suffix in COMPRESSED_ENDINGS else name.name).suffix.lower()
 
 
 def rows(sample: str, *, whole: bool) -> list[list[str]]:

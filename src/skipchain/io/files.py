@@ -14,8 +14,8 @@ from skipchain.errors import ReadError, SkipchainError
 
 BOM = b"\xef\xbb\xbf"
 GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
-PACKED = (".gz", ".xz")
-STANDARD = "-"  # stdin or stdout
+COMPRESSED_ENDINGS = (".gz", ".xz")
+STDIO = "-"  # stdin or stdout
 
 
 def read_text(path: str | Path) -> str:
@@ -30,20 +30,20 @@ def read_text(path: str | Path) -> str:
     ...     read_text(folder + "/a.txt.gz")
     'Ada slept.'
     """
-    return decode_text(read_bytes(path), shown(path))
+    return decode_text(read_bytes(path), display_path(path))
 
 
-def shown(path: str | Path) -> str | Path:
+def display_path(path: str | Path) -> str | Path:
     """The path as errors show it."""
-    return "stdin" if str(path) == STANDARD else path
+    return "stdin" if str(path) == STDIO else path
 
 
 def read_bytes(path: str | Path) -> bytes:
     """The bytes of a file or of stdin, unpacked where they are gzip or xz."""
     data = raw_bytes(path)
     if data.startswith((GZIP, XZ)):
-        return unpack(data, shown(path))
-    if data and str(path).endswith(PACKED):
+        return unpack(data, display_path(path))
+    if data and str(path).endswith(COMPRESSED_ENDINGS):
         ending = str(path)[-3:]
         raise ReadError(f"the name ends in {ending}, but the content is not packed", path=path)
     return data
@@ -104,7 +104,7 @@ def atomic_write(
     ...     Path(folder, "a.txt").read_text()
     'Ada'
     """
-    if str(path) == STANDARD:
+    if str(path) == STDIO:
         yield from write_stdout(binary)
         return
     check_target(path, overwrite)
@@ -126,7 +126,7 @@ def atomic_write(
             f"cannot write {path}: {error.strerror or error}; nothing was written"
         ) from None
     except UnicodeEncodeError as error:
-        raise SkipchainError(no_character(path, error)) from None
+        raise SkipchainError(describe_surrogate(path, error)) from None
     finally:
         if not done and not direct:
             with suppress(OSError):
@@ -138,16 +138,16 @@ def atomic_write(
 
 def raw_bytes(path: str | Path) -> bytes:
     """The bytes as they are stored."""
-    if str(path) == STANDARD:
+    if str(path) == STDIO:
         return sys.stdin.buffer.read()
     try:
         with open(path, "rb") as file:
             return file.read()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise unreadable(path, error) from None
+        raise describe_os_error(path, error) from None
 
 
-def unreadable(path: object, error: Exception) -> ReadError:
+def describe_os_error(path: object, error: Exception) -> ReadError:
     """What to tell of a file that cannot be opened."""
     if isinstance(error, FileNotFoundError):
         return ReadError("there is no such file", path=path)
@@ -261,7 +261,7 @@ def write_stdout(binary: bool) -> Iterator[IO[Any]]:
     except OSError as error:
         raise SkipchainError(f"cannot write stdout: {error.strerror or error}") from None
     except UnicodeEncodeError as error:
-        raise SkipchainError(no_character("stdout", error)) from None
+        raise SkipchainError(describe_surrogate("stdout", error)) from None
     finally:
         if isinstance(file, io.TextIOWrapper):
             with suppress(OSError):
@@ -274,7 +274,7 @@ def keep_mode(target: str, temporary: str) -> None:
         os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
 
 
-def no_character(path: object, error: UnicodeEncodeError) -> str:
+def describe_surrogate(path: object, error: UnicodeEncodeError) -> str:
     """What is wrong with half a surrogate pair."""
     code = ord(error.object[error.start])
     return f"cannot write {path}: U+{code:04X} is half a character and has no UTF-8 form"

@@ -11,7 +11,7 @@ from typing import Any
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.detect import by_content, by_ending, target_by_ending
-from skipchain.io.files import check_text, read_text, shown
+from skipchain.io.files import check_text, display_path, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def read(
         format = by_ending(path)
     if format is not None and check_format(format).parse is None:
         return read_whole(path, format, scheme, options)
-    source = shown(path)
+    source = display_path(path)
     text = check_text(read_text(path), source)
     if format is None:
         format = by_content(text, source)

@@ -16,7 +16,7 @@ from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.schemes import settle
+from skipchain.io.schemes import resolve_scheme
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"
@@ -56,10 +56,10 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
     ]
     if is_running(records[0][1]):
         return parse_texts(records, scheme, path)
-    table = Table()
+    table = RecordCollector()
     for number, record in records:
         table.add(record, path, number)
-    return settle(table.corpus(path), scheme, path)
+    return resolve_scheme(table.corpus(path), scheme, path)
 
 
 def write_jsonl(
@@ -118,7 +118,7 @@ def is_running(record: Record) -> bool:
 
 
 @dataclass(slots=True)
-class Table:
+class RecordCollector:
     """What the records with tokens have added up to."""
 
     columns: dict[str, list[str]] = field(default_factory=dict)

@@ -110,19 +110,20 @@ def gaps(array: NDArray[np.uint8]) -> Bools:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class LineRoles:
     """What each line is: ``token`` and ``blank`` are ``bool [L]``.
 
-    ``markers`` are the lines that begin a document, with its name or None; ``kept`` are the lines
-    that go to the notes; a blank line behind one of ``tails`` is no plain end of a sentence.
+    ``markers`` are the lines that begin a document, with its name or None; ``kept_lines`` are the
+    lines that go to the notes; a blank line behind one of ``tail_lines`` is no plain end of a
+    sentence.
     """
 
     lines: Lines
     token: Bools
     blank: Bools
     markers: Sequence[tuple[int, str | None]]
-    kept: Sequence[int]
-    tails: Sequence[int] = ()
+    kept_lines: Sequence[int]
+    tail_lines: Sequence[int] = ()
 
     def corpus(self, columns: dict[str, Column]) -> Corpus:
         """The corpus with these columns over the token lines."""
@@ -151,17 +152,17 @@ class Plan:
 
     def notes(self, tokens: Ints) -> dict[int, tuple[str, ...]]:
         """The raw lines to keep, by the token they stand before."""
-        kept = np.union1d(np.array(self.kept, np.int64), self.spare_blanks())
+        kept = np.union1d(np.array(self.kept_lines, np.int64), self.extra_blank_lines())
         notes: dict[int, tuple[str, ...]] = {}
         for line, place in zip(kept.tolist(), np.searchsorted(tokens, kept).tolist(), strict=True):
             text = "" if self.blank[line] else self.lines[line]
             notes[place] = (*notes.get(place, ()), text)
         return notes
 
-    def spare_blanks(self) -> Ints:
+    def extra_blank_lines(self) -> Ints:
         """The blank lines that do not come first behind a token."""
         ends = self.token | self.blank
-        ends[list(self.tails)] = True
+        ends[list(self.tail_lines)] = True
         places = np.flatnonzero(ends)
         after_token = np.append(False, self.token[places[:-1]])
         spare: Ints = places[self.blank[places] & ~after_token]

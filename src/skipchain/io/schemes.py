@@ -10,17 +10,19 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
-from skipchain.corpus.schemes import UNKNOWN, Inference, check_scheme, decode, infer
+from skipchain.corpus.schemes import UNKNOWN, SchemeInference, check_scheme, decode, infer_scheme
 from skipchain.errors import ReadError, SchemeError
 
 
-def settle(corpus: Corpus, scheme: str | None, path: object, lines: Ints | None = None) -> Corpus:
+def resolve_scheme(
+    corpus: Corpus, scheme: str | None, path: object, lines: Ints | None = None
+) -> Corpus:
     """The corpus with the scheme given, which must fit, or else the one its labels show.
 
     Labels that are not known (``_``) fit every scheme and show none. ``lines`` are the line numbers
     of the tokens ``int64 [N]``, for errors.
 
-    >>> settle(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]]), None, "a.conll").scheme
+    >>> resolve_scheme(Corpus.of([["Ada", "slept"]], [["B-PER", "O"]]), None, "a.conll").scheme
     'iob2'
     """
     if corpus.n_tokens == 0:
@@ -29,13 +31,13 @@ def settle(corpus: Corpus, scheme: str | None, path: object, lines: Ints | None 
         if scheme is not None:
             raise ReadError(f"there are no labels to read as {check_scheme(scheme)}", path=path)
         return corpus
-    known = known_part(corpus.labels)
+    known = without_unknown(corpus.labels)
     if scheme is None:
-        found = infer(known, corpus.sentences)
+        found = infer_scheme(known, corpus.sentences)
         if known is not corpus.labels:
             spanlike = found.spanlike and set(known.values) > {"O"}
             reason = f"labels {UNKNOWN!r} leave open which scheme it is"
-            found = Inference(None, (), reason, spanlike=spanlike)
+            found = SchemeInference(None, (), reason, spanlike=spanlike)
         if found.scheme is None and found.spanlike:
             warnings.warn(
                 f"{'labels' if path is None else path}: {found.reason}; taken as labels without "
@@ -53,7 +55,7 @@ def settle(corpus: Corpus, scheme: str | None, path: object, lines: Ints | None 
     return replace(corpus, scheme=name)
 
 
-def known_part(labels: Column) -> Column:
+def without_unknown(labels: Column) -> Column:
     """The labels with O in place of those that are not known."""
     if UNKNOWN not in labels.values:
         return labels

@@ -1,7 +1,8 @@
 """Dictionary encoding of byte slices: from a file's bytes to a `Column` without a string per token.
 
 Only distinct values become strings. On CoNLL-2003 this takes a quarter of the time of splitting the
-text and numbering the strings, which `plain` still does where the fast way does not hold.
+text and numbering the strings, which `encode_slices_plain` still does where the fast way does not
+hold.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from skipchain.arrays import Ints
 from skipchain.corpus.column import Column, frozen
 
 PADDING = b"\0" * 8  # a window of 8 bytes may begin at the last byte
-LONGEST = 256  # bytes; longer values are left to `plain`
+LONGEST = 256  # bytes; longer values are left to `encode_slices_plain`
 ROUNDS = 32
 
 # Fibonacci hashing (Knuth, TAOCP 3, 6.4): multiply by an odd constant, keep the high bits.
-MIX, AGAIN, FOLD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(29)
+MIX1, MIX2, FOLD = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(29)
 MASKS = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)
 
 Words = list[tuple[Ints, NDArray[np.uint64]]]
@@ -37,18 +38,18 @@ def encode_slices(data: bytes, starts: Ints, ends: Ints) -> Column:
     """
     lengths = ends - starts
     if lengths.size == 0 or lengths.max() > LONGEST:
-        return plain(data, starts, ends)
+        return encode_slices_plain(data, starts, ends)
     hashes, words = hash_slices(data, starts, lengths)
-    first = first_alike(hashes)
+    first = first_equal_hash(hashes)
     if first is None or not identical(first, lengths, words):
-        return plain(data, starts, ends)
+        return encode_slices_plain(data, starts, ends)
     new = first == np.arange(len(first))
     codes = (np.cumsum(new, dtype=np.int32) - np.int32(1))[first]
     where = np.flatnonzero(new)
     return Column(frozen(codes), strings(data, starts[where], ends[where]))
 
 
-def plain(data: bytes, starts: Ints, ends: Ints) -> Column:
+def encode_slices_plain(data: bytes, starts: Ints, ends: Ints) -> Column:
     """The same column by way of one string per token."""
     return Column.encode(strings(data, starts, ends))
 
@@ -70,7 +71,7 @@ def hash_slices(data: bytes, starts: Ints, lengths: Ints) -> tuple[NDArray[np.ui
     which, at, left = np.arange(len(starts)), starts, lengths
     while len(which):
         word = windows[at].view("<u8").ravel() & MASKS[np.minimum(left, 8)]
-        mixed = (hashes[which] ^ word) * MIX
+        mixed = (hashes[which] ^ word) * MIX1
         hashes[which] = mixed ^ (mixed >> FOLD)
         words.append((which, word))
         longer = left > 8
@@ -78,7 +79,7 @@ def hash_slices(data: bytes, starts: Ints, lengths: Ints) -> tuple[NDArray[np.ui
     return hashes, words
 
 
-def first_alike(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
+def first_equal_hash(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
     """The first index with the hash of each, ``int32 [N]``; None if the table does not settle.
 
     All indices are written to their slot of a hash table, from last to first, so that the first
@@ -97,7 +98,7 @@ def first_alike(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
         first[which[same]] = found[same]
         if same.all():
             return first
-        which, keys = which[~same], keys[~same] * AGAIN
+        which, keys = which[~same], keys[~same] * MIX2
     return None
 
 

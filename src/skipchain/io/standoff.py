@@ -13,11 +13,11 @@ from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.schemes import settle
+from skipchain.io.schemes import resolve_scheme
 from skipchain.io.tokenizer import Tokens, tokenize, word_set
 
 Span = tuple[int, int, str]  # start, end and type; characters of a text, or tokens
-Laid = tuple[Tokens, list[Span]]  # the tokens of a passage, and its spans as tokens
+TokenizedPassage = tuple[Tokens, list[Span]]  # the tokens of a passage, and its spans as tokens
 
 # With sensible spacing, no blank goes before the first of these or after the second.
 TIGHT_BEFORE = word_set(". , ; : ! ? ) ] } % ’ ” » ' '' 's n't 'm 'd 're 've 'll …")
@@ -49,12 +49,14 @@ def corpus_of(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada', 'slept', '.'], ['B-PER', 'O', 'O'])
     """
-    return assemble(passages, [lay(passage, path) for passage in passages], scheme, path)
+    return build_corpus(
+        passages, [tokenize_passage(passage, path) for passage in passages], scheme, path
+    )
 
 
-def assemble(
+def build_corpus(
     passages: Sequence[Passage],
-    laid: Sequence[Laid],
+    laid: Sequence[TokenizedPassage],
     scheme: str | None = None,
     path: object = None,
 ) -> Corpus:
@@ -77,7 +79,7 @@ def assemble(
         names=names_of(passages),
     )
     if not labelled:
-        return settle(corpus, scheme, path)
+        return resolve_scheme(corpus, scheme, path)
     if corpus.n_tokens == 0:
         raise ReadError("there is not one token in the file", path=path)
     spans = Spans.of(shifted(laid))
@@ -85,7 +87,7 @@ def assemble(
     return replace(corpus, columns=columns, scheme=name)
 
 
-def lay(passage: Passage, path: object) -> Laid:
+def tokenize_passage(passage: Passage, path: object) -> TokenizedPassage:
     """The tokens of a passage, and its spans as tokens."""
     spans = check_spans(passage, path)
     tokens = tokenize(passage.text, [place for start, end, _ in spans for place in (start, end)])
@@ -106,7 +108,7 @@ def whole_spans(sentences: Ints, firsts: Ints, lasts: Ints) -> Ints:
     return sentences[~inside]
 
 
-def shifted(laid: Sequence[Laid]) -> list[Span]:
+def shifted(laid: Sequence[TokenizedPassage]) -> list[Span]:
     """The spans of all documents, counted from the first token of the first."""
     moved: list[Span] = []
     base = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from skipchain.errors import ReadError
-from skipchain.io.files import GZIP, XZ, decode_text, unreadable
+from skipchain.io.files import GZIP, XZ, decode_text, describe_os_error
 
 BLOCK = 8 << 20  # bytes
 OPENERS: dict[str, Any] = {"gzip": gzip.open, "xz": lzma.open, "plain": open}
@@ -65,13 +65,13 @@ def open_stream(path: str | Path) -> Iterator[IO[bytes]]:
         kind = "gzip" if head.startswith(GZIP) else "xz" if head.startswith(XZ) else "plain"
         opened = OPENERS[kind](path, "rb")
     except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
+        raise describe_os_error(path, error) from None
     try:
         with opened as file:
             yield file
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         if kind == "plain":
-            raise unreadable(path, error) from None
+            raise describe_os_error(path, error) from None
         raise ReadError(
             f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path
         ) from None

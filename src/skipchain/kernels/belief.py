@@ -22,7 +22,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain e9e1ff8aafab
+# Compiled with chain b3bec2b1761a
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
@@ -92,13 +92,13 @@ def propagate(
     scale = np.exp(tops - shift)
     same = np.exp(log_same - shift[:, None])
     np.einsum("kii->ki", factors)[:] = 0.0
-    _documents(
+    _propagate_documents(
         node,
         psi,
         peaks,
-        _both_ways(tables),
+        _with_transposes(tables),
         log_same,
-        _both_ways(factors),
+        _with_transposes(factors),
         same,
         scale,
         shift,
@@ -123,13 +123,13 @@ def propagate(
     )
 
 
-def _both_ways(tables):
+def _with_transposes(tables):
     """Each table and its transpose. [2M, S, S]"""
     return np.stack([tables, tables.transpose(0, 2, 1)], axis=1).reshape(-1, *tables.shape[1:])
 
 
 @njit(nogil=True, cache=True)
-def _documents(
+def _propagate_documents(
     node,
     psi,
     peaks,
@@ -166,7 +166,7 @@ def _documents(
         nodes = max(nodes, offsets[d + 1] - offsets[d])
         slots = max(slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
     messages = np.empty((slots, states))
-    resting = np.empty((slots, states))  # the messages of the better place so far
+    fixed_point = np.empty((slots, states))  # the messages of the better place so far
     cavities = np.empty((slots, states))
     total = np.empty(nodes)  # how much the messages in at a node have changed, added up
     own = np.empty(slots)  # how much that in by this slot has
@@ -181,7 +181,7 @@ def _documents(
         for logged in (False, True):
             if good:
                 break
-            _begin(
+            _init_messages(
                 first,
                 last,
                 False,
@@ -198,7 +198,7 @@ def _documents(
                 row,
                 messages,
             )
-            good = _settle(
+            good = _run_to_convergence(
                 d,
                 first,
                 last,
@@ -255,8 +255,8 @@ def _documents(
             # messages that rest at once have met no loop to speak of
             if good and start.shape[0] and sweeps[d] > 1:
                 best, rounds, waiting = log_z[d], sweeps[d], residual[d]
-                resting[:slots] = messages[:slots]
-                _begin(
+                fixed_point[:slots] = messages[:slots]
+                _init_messages(
                     first,
                     last,
                     True,
@@ -273,7 +273,7 @@ def _documents(
                     row,
                     messages,
                 )
-                good = _settle(
+                good = _run_to_convergence(
                     d,
                     first,
                     last,
@@ -348,7 +348,7 @@ def _documents(
                         twin,
                         table,
                         row,
-                        resting,
+                        fixed_point,
                         cavities,
                         weights,
                         marginals,
@@ -403,7 +403,7 @@ def _documents(
 
 
 @njit(nogil=True, cache=True)
-def _begin(
+def _init_messages(
     first,
     last,
     known,
@@ -444,7 +444,7 @@ def _begin(
 
 
 @njit(nogil=True, cache=True)
-def _settle(
+def _run_to_convergence(
     d,
     first,
     last,
@@ -484,7 +484,7 @@ def _settle(
     good = True
     while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
         for forward in (True, False):
-            good = good and _pass(
+            good = good and _half_sweep(
                 first,
                 last,
                 forward,
@@ -512,12 +512,12 @@ def _settle(
                 mark,
             )
         sweeps[d] += 1
-        residual[d] = _waiting(first, last, indptr, total, own, mark)
+        residual[d] = _residual(first, last, indptr, total, own, mark)
     return good
 
 
 @njit(nogil=True, cache=True)
-def _waiting(first, last, indptr, total, own, mark):
+def _residual(first, last, indptr, total, own, mark):
     """The largest change that a message has not yet taken up."""
     base = indptr[first]
     worst = 0.0
@@ -528,7 +528,7 @@ def _waiting(first, last, indptr, total, own, mark):
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _pass(
+def _half_sweep(
     first,
     last,
     forward,

@@ -25,25 +25,25 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-KNOWN = 1 << 14  # values of f that are looked up
-TIE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken
+TABLE_SIZE = 1 << 14  # values of f that are looked up
+TIE_TOLERANCE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken
 
 
-class Slots(NamedTuple):
+class ClusterTables(NamedTuple):
     """The clusters as tables over S slots; all change in place."""
 
     pairs: NDArray[np.int64]  # [S, S], n(a, b)
-    turned: NDArray[np.int64]  # [S, S], n(b, a)
-    structure: NDArray[np.float64]  # [S, S] above the diagonal; ∞ where a slot is free
+    transposed: NDArray[np.int64]  # [S, S], n(b, a)
+    pair_terms: NDArray[np.float64]  # [S, S] above the diagonal; ∞ where a slot is free
     left_logs: NDArray[np.float64]  # [S, S], log(l(a) + l(b))
     right_logs: NDArray[np.float64]  # [S, S]
     left: NDArray[np.int64]  # [S], l(a)
     right: NDArray[np.int64]  # [S], r(a)
-    firsts: NDArray[np.int64]  # [S], R(a)
-    seconds: NDArray[np.int64]  # [S], K(a)
+    row_terms: NDArray[np.int64]  # [S], R(a)
+    column_terms: NDArray[np.int64]  # [S], K(a)
     used: NDArray[np.bool_]  # [S]
-    touched: NDArray[np.bool_]  # [S], changed since the best pair was sought
-    least: NDArray[np.float64]  # [S], the least loss with a later slot
+    dirty: NDArray[np.bool_]  # [S], changed since the best pair was sought
+    min_loss: NDArray[np.float64]  # [S], the least loss with a later slot
     partner: NDArray[np.int64]  # [S], that slot; a itself where there is none
     root: NDArray[np.int64]  # [S], the word that stands for the cluster
     parent: NDArray[np.int64]  # [V], towards that word
@@ -51,7 +51,7 @@ class Slots(NamedTuple):
     known: NDArray[np.float64]  # f(0), f(1) …
 
     @classmethod
-    def empty(cls, slots: int, words: int) -> Slots:
+    def empty(cls, slots: int, words: int) -> ClusterTables:
         """No cluster yet."""
         return cls(
             np.zeros((slots, slots), np.int64),
@@ -70,19 +70,19 @@ class Slots(NamedTuple):
             np.full(slots, -1),
             np.arange(words),
             np.full(words, -1),
-            known_values(),
+            xlogx_table(),
         )
 
 
-def known_values() -> NDArray[np.float64]:
+def xlogx_table() -> NDArray[np.float64]:
     """f(0), f(1) …, to be looked up."""
-    numbers = np.arange(KNOWN, dtype=np.float64)
+    numbers = np.arange(TABLE_SIZE, dtype=np.float64)
     found: NDArray[np.float64] = numbers * np.log(np.maximum(numbers, 1.0))
     return found
 
 
 @njit(nogil=True, cache=True)
-def absorb(slots, after, before, left, right, total, span, limit):
+def add_words(slots, after, before, left, right, total, span, limit):
     """Take in the words ``span``, merging a pair each time that there are more than ``limit``.
 
     ``after`` is (indptr [V + 1], words [K], counts [K]): what follows each word, sorted by word;
@@ -96,8 +96,8 @@ def absorb(slots, after, before, left, right, total, span, limit):
             free += 1
         slots.root[free] = w
         slots.slot[w] = free
-        own = _beside(slots, after, w, row)
-        _beside(slots, before, w, column)
+        own = _count_neighbours(slots, after, w, row)
+        _count_neighbours(slots, before, w, column)
         _insert(slots, free, row, column, own, left[w], right[w])
         row[:] = 0
         column[:] = 0
@@ -107,7 +107,7 @@ def absorb(slots, after, before, left, right, total, span, limit):
 
 
 @njit(nogil=True, cache=True)
-def join_all(slots, total):
+def merge_all(slots, total):
     """Merge until one cluster is left: [K, 2] slots, that which stayed and that which was freed."""
     count = slots.used.sum()
     merges = np.empty((max(count - 1, 0), 2), np.int64)
@@ -128,68 +128,68 @@ def best_pair(slots, total):
     own = np.empty(size)
     for a in range(size):
         own[a] = _margin(slots, a)
-    touched = np.nonzero(slots.touched)[0]
+    touched = np.nonzero(slots.dirty)[0]
     for a in range(size):
-        if slots.touched[a] or slots.touched[slots.partner[a]]:
+        if slots.dirty[a] or slots.dirty[slots.partner[a]]:
             _seek_partner(slots, own, a)
             continue
         for b in touched:
             if b > a:
                 loss = _loss(slots, own, a, b)
-                if loss < slots.least[a]:
-                    slots.least[a], slots.partner[a] = loss, b
-    slots.touched[:] = False
-    bar = slots.least.min() + TIE * total
+                if loss < slots.min_loss[a]:
+                    slots.min_loss[a], slots.partner[a] = loss, b
+    slots.dirty[:] = False
+    bar = slots.min_loss.min() + TIE_TOLERANCE * total
     first = 0
-    while slots.least[first] > bar:
+    while slots.min_loss[first] > bar:
         first += 1
     for second in range(first + 1, size):
         loss = _loss(slots, own, first, second)
         if loss <= bar:
             return first, second, loss
-    return first, slots.partner[first], slots.least[first]
+    return first, slots.partner[first], slots.min_loss[first]
 
 
 @njit(nogil=True, cache=True)
 def _seek_partner(slots, own, a):
     """The later slot that is best merged with a, and the loss."""
-    slots.least[a], slots.partner[a] = np.inf, a
+    slots.min_loss[a], slots.partner[a] = np.inf, a
     if not slots.used[a]:
         return
     for b in range(a + 1, slots.used.shape[0]):
         loss = _loss(slots, own, a, b)
-        if loss < slots.least[a]:
-            slots.least[a], slots.partner[a] = loss, b
+        if loss < slots.min_loss[a]:
+            slots.min_loss[a], slots.partner[a] = loss, b
 
 
 @njit(nogil=True, cache=True)
 def _margin(slots, a):
     """What a's margins take off the information."""
-    return slots.firsts[a] * _log(slots.left[a]) + slots.seconds[a] * _log(slots.right[a])
+    return slots.row_terms[a] * _log(slots.left[a]) + slots.column_terms[a] * _log(slots.right[a])
 
 
 @njit(nogil=True, cache=True)
 def _loss(slots, own, a, b):
     """T times the loss of merging a and b, a < b; ``own`` [S] is what margins take off."""
     return (
-        slots.structure[a, b]
-        + (slots.firsts[a] + slots.firsts[b]) * slots.left_logs[a, b]
-        + (slots.seconds[a] + slots.seconds[b]) * slots.right_logs[a, b]
+        slots.pair_terms[a, b]
+        + (slots.row_terms[a] + slots.row_terms[b]) * slots.left_logs[a, b]
+        + (slots.column_terms[a] + slots.column_terms[b]) * slots.right_logs[a, b]
         - own[a]
         - own[b]
     )
 
 
 @njit(nogil=True, cache=True)
-def information(slots, total):
+def mutual_information(slots, total):
     """The mutual information of neighbouring clusters, in nats."""
     size = slots.used.shape[0]
     found, taken = 0.0, 0
     for a in range(size):
         for b in range(size):
-            found += _f(slots.known, slots.pairs[a, b])
+            found += _xlogx(slots.known, slots.pairs[a, b])
         found -= _margin(slots, a)
-        taken += slots.firsts[a]
+        taken += slots.row_terms[a]
     return (found + taken * np.log(max(total, 1))) / max(total, 1)
 
 
@@ -209,11 +209,12 @@ def exchange(member, table, after, before, left, right, known, total):
     member [V] is the cluster of each word and table [C, C] how often one follows another; both
     change in place. Here all words are taken in, so that T · MI = Σ_ab f(n(a, b)) − Σ_a f(l(a)) −
     Σ_b f(r(b)) + f(T), and it never falls. A word stays where another cluster is no better by
-    `TIE`, or where it is alone. The rest is as in `absorb`. (Martin, Liermann and Ney, 1998.)
+    `TIE_TOLERANCE`, or where it is alone. The rest is as in `add_words`. (Martin, Liermann and Ney,
+    1998.)
     """
     size = table.shape[0]
-    turned = table.T.copy()
-    firsts, seconds = table.sum(axis=1), turned.sum(axis=1)
+    transposed = table.T.copy()
+    firsts, seconds = table.sum(axis=1), transposed.sum(axis=1)
     sizes = np.bincount(member, minlength=size)
     row, column, gains = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
     moved = 0
@@ -221,27 +222,31 @@ def exchange(member, table, after, before, left, right, known, total):
         home = member[w]
         if sizes[home] == 1:
             continue
-        own = _beside_clusters(member, after, w, row)
-        _beside_clusters(member, before, w, column)
-        _shift(table, turned, row, column, own, home, -1)
+        own = _count_neighbour_clusters(member, after, w, row)
+        _count_neighbour_clusters(member, before, w, column)
+        _move_word(table, transposed, row, column, own, home, -1)
         firsts[home] -= left[w]
         seconds[home] -= right[w]
         followers, precursors = _nonzero(row), _nonzero(column)
         for b in range(size):
-            gain = _f(known, firsts[b]) - _f(known, firsts[b] + left[w])
-            gain += _f(known, seconds[b]) - _f(known, seconds[b] + right[w])
-            gain += _f(known, table[b, b] + row[b] + column[b] + own) - _f(known, table[b, b])
+            gain = _xlogx(known, firsts[b]) - _xlogx(known, firsts[b] + left[w])
+            gain += _xlogx(known, seconds[b]) - _xlogx(known, seconds[b] + right[w])
+            gain += _xlogx(known, table[b, b] + row[b] + column[b] + own) - _xlogx(
+                known, table[b, b]
+            )
             for d in followers:
                 if d != b:
-                    gain += _f(known, table[b, d] + row[d]) - _f(known, table[b, d])
+                    gain += _xlogx(known, table[b, d] + row[d]) - _xlogx(known, table[b, d])
             for d in precursors:
                 if d != b:
-                    gain += _f(known, turned[b, d] + column[d]) - _f(known, turned[b, d])
+                    gain += _xlogx(known, transposed[b, d] + column[d]) - _xlogx(
+                        known, transposed[b, d]
+                    )
             gains[b] = gain
         best = np.argmax(gains)
-        if gains[best] <= gains[home] + TIE * total:
+        if gains[best] <= gains[home] + TIE_TOLERANCE * total:
             best = home
-        _shift(table, turned, row, column, own, best, 1)
+        _move_word(table, transposed, row, column, own, best, 1)
         firsts[best] += left[w]
         seconds[best] += right[w]
         row[:] = 0
@@ -258,7 +263,7 @@ def exchange(member, table, after, before, left, right, known, total):
 
 
 @njit(nogil=True, cache=True)
-def _f(known, x):
+def _xlogx(known, x):
     return known[x] if x < known.shape[0] else x * np.log(x)
 
 
@@ -266,7 +271,7 @@ def _f(known, x):
 def _g(known, x, y):
     if x == 0 or y == 0:
         return 0.0
-    return _f(known, x) + _f(known, y) - _f(known, x + y)
+    return _xlogx(known, x) + _xlogx(known, y) - _xlogx(known, x + y)
 
 
 @njit(nogil=True, cache=True)
@@ -284,7 +289,7 @@ def _root(parent, w):
 
 
 @njit(nogil=True, cache=True)
-def _beside(slots, side, w, counts):
+def _count_neighbours(slots, side, w, counts):
     """Add up what stands beside word w, by slot; returns how often it is w itself."""
     indptr, words, numbers = side
     own = 0
@@ -299,7 +304,7 @@ def _beside(slots, side, w, counts):
 
 
 @njit(nogil=True, cache=True)
-def _beside_clusters(member, side, w, counts):
+def _count_neighbour_clusters(member, side, w, counts):
     """Add up what stands beside word w, by cluster; returns how often it is w itself."""
     indptr, words, numbers = side
     own = 0
@@ -312,39 +317,39 @@ def _beside_clusters(member, side, w, counts):
 
 
 @njit(nogil=True, cache=True)
-def _shift(table, turned, row, column, own, c, sign):
+def _move_word(table, transposed, row, column, own, c, sign):
     """Put a word's neighbours into cluster c of a table, or (sign −1) take them out."""
     for d in range(table.shape[0]):
         table[c, d] += sign * row[d]
         table[d, c] += sign * column[d]
-        turned[d, c] += sign * row[d]
-        turned[c, d] += sign * column[d]
+        transposed[d, c] += sign * row[d]
+        transposed[c, d] += sign * column[d]
     table[c, c] += sign * own
-    turned[c, c] += sign * own
+    transposed[c, c] += sign * own
 
 
 @njit(nogil=True, cache=True)
-def _block(slots, a, b):
+def _block_correction(slots, a, b):
     """What the sum over all c has to be put right by, where c is a or b."""
     n, known = slots.pairs, slots.known
     aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
     return (
-        _f(known, aa + ab)
-        + _f(known, ba + bb)
-        + _f(known, aa + ba)
-        + _f(known, ab + bb)
-        - _f(known, aa)
-        - _f(known, ab)
-        - _f(known, ba)
-        - _f(known, bb)
-        - _f(known, aa + ab + ba + bb)
+        _xlogx(known, aa + ab)
+        + _xlogx(known, ba + bb)
+        + _xlogx(known, aa + ba)
+        + _xlogx(known, ab + bb)
+        - _xlogx(known, aa)
+        - _xlogx(known, ab)
+        - _xlogx(known, ba)
+        - _xlogx(known, bb)
+        - _xlogx(known, aa + ab + ba + bb)
     )
 
 
 @njit(nogil=True, cache=True)
-def _context(slots, a, b, c):
+def _context_term(slots, a, b, c):
     """What c adds to the sum for a and b."""
-    n, t, known = slots.pairs, slots.turned, slots.known
+    n, t, known = slots.pairs, slots.transposed, slots.known
     return _g(known, n[a, c], n[b, c]) + _g(known, t[a, c], t[b, c])
 
 
@@ -363,20 +368,20 @@ def _nonzero(row):
 @njit(nogil=True, cache=True)
 def _insert(slots, s, row, column, own, left, right):
     """Put a word into the free slot s: row [S] is what follows it, column [S] what it follows."""
-    n, t, structure, known = slots.pairs, slots.turned, slots.structure, slots.known
+    n, t, structure, known = slots.pairs, slots.transposed, slots.pair_terms, slots.known
     size = n.shape[0]
     row[s] = column[s] = own
     for c in range(size):
         n[s, c] = t[c, s] = row[c]
         t[s, c] = n[c, s] = column[c]
         if c != s:
-            slots.firsts[c] += column[c]
-            slots.seconds[c] += row[c]
-    slots.firsts[s], slots.seconds[s] = row.sum(), column.sum()
+            slots.row_terms[c] += column[c]
+            slots.column_terms[c] += row[c]
+    slots.row_terms[s], slots.column_terms[s] = row.sum(), column.sum()
     slots.left[s], slots.right[s] = left, right
     slots.used[s] = True
     followers, precursors = _nonzero(n[s]), _nonzero(t[s])
-    _touch(slots, s, followers, precursors)
+    _mark_dirty(slots, s, followers, precursors)
     for beside, counts in ((followers, n[s]), (precursors, t[s])):
         for i in range(beside.shape[0]):
             a = beside[i]
@@ -392,20 +397,20 @@ def _insert(slots, s, row, column, own, left, right):
             value += _g(known, n[a, c], n[s, c])
         for c in precursors:
             value += _g(known, t[a, c], t[s, c])
-        structure[min(a, s), max(a, s)] = value + _block(slots, a, s)
-    _relate(slots, s)
+        structure[min(a, s), max(a, s)] = value + _block_correction(slots, a, s)
+    _update_margin_logs(slots, s)
 
 
 @njit(nogil=True, cache=True)
-def _touch(slots, s, followers, precursors):
+def _mark_dirty(slots, s, followers, precursors):
     """Mark s and what stands beside it: only pairs with one of these can lose otherwise."""
-    slots.touched[s] = True
-    slots.touched[followers] = True
-    slots.touched[precursors] = True
+    slots.dirty[s] = True
+    slots.dirty[followers] = True
+    slots.dirty[precursors] = True
 
 
 @njit(nogil=True, cache=True)
-def _relate(slots, s):
+def _update_margin_logs(slots, s):
     """The logarithms of s's margins together with each other's."""
     for a in range(slots.used.shape[0]):
         i, j = min(a, s), max(a, s)
@@ -419,18 +424,18 @@ def _merge(slots, a, b):
     keep, gone = a, b
     if slots.left[b] + slots.right[b] > slots.left[a] + slots.right[a]:
         keep, gone = b, a
-    n, t, structure, known = slots.pairs, slots.turned, slots.structure, slots.known
+    n, t, structure, known = slots.pairs, slots.transposed, slots.pair_terms, slots.known
     size = n.shape[0]
     others = slots.used.copy()
     others[keep] = others[gone] = False
     rest = np.nonzero(others)[0]
     fresh = np.zeros(size)
     followers, precursors = _nonzero(n[gone]), _nonzero(t[gone])
-    _touch(slots, gone, followers, precursors)
-    slots.touched[keep] = True
+    _mark_dirty(slots, gone, followers, precursors)
+    slots.dirty[keep] = True
     for c in rest:  # the pairs of the new cluster, but for itself as a context
-        value = structure[min(c, keep), max(c, keep)] - _block(slots, keep, c)
-        value -= _context(slots, keep, c, keep) + _context(slots, keep, c, gone)
+        value = structure[min(c, keep), max(c, keep)] - _block_correction(slots, keep, c)
+        value -= _context_term(slots, keep, c, keep) + _context_term(slots, keep, c, gone)
         for d in followers:
             if others[d] and n[c, d] > 0:
                 value += _g(known, n[keep, d] + n[gone, d], n[c, d])
@@ -440,8 +445,8 @@ def _merge(slots, a, b):
                 value += _g(known, t[keep, d] + t[gone, d], t[c, d])
                 value -= _g(known, t[keep, d], t[c, d])
         fresh[c] = value
-    _join_contexts(slots, n[keep], n[gone], followers, rest, others)
-    _join_contexts(slots, t[keep], t[gone], precursors, rest, others)
+    _merge_contexts(slots, n[keep], n[gone], followers, rest, others)
+    _merge_contexts(slots, t[keep], t[gone], precursors, rest, others)
     own = n[keep, keep] + n[keep, gone] + n[gone, keep] + n[gone, gone]
     for c in rest:
         n[keep, c] += n[gone, c]
@@ -453,26 +458,26 @@ def _merge(slots, a, b):
     structure[gone, :] = structure[:, gone] = np.inf
     slots.left[keep] += slots.left[gone]
     slots.right[keep] += slots.right[gone]
-    slots.firsts[keep] += slots.firsts[gone]
-    slots.seconds[keep] += slots.seconds[gone]
-    slots.left[gone] = slots.right[gone] = slots.firsts[gone] = slots.seconds[gone] = 0
+    slots.row_terms[keep] += slots.row_terms[gone]
+    slots.column_terms[keep] += slots.column_terms[gone]
+    slots.left[gone] = slots.right[gone] = slots.row_terms[gone] = slots.column_terms[gone] = 0
     slots.used[gone] = False
     slots.parent[slots.root[gone]] = slots.root[keep]
     for c in rest:
-        value = fresh[c] + _context(slots, keep, c, keep) + _block(slots, keep, c)
+        value = fresh[c] + _context_term(slots, keep, c, keep) + _block_correction(slots, keep, c)
         structure[min(c, keep), max(c, keep)] = value
-    _relate(slots, keep)
+    _update_margin_logs(slots, keep)
     return keep, gone
 
 
 @njit(nogil=True, cache=True)
-def _join_contexts(slots, kept, gone, beside, rest, others):
+def _merge_contexts(slots, kept, gone, beside, rest, others):
     """Let two contexts be one, for all pairs of other clusters.
 
     kept, gone [S] are the counts beside the two; where a pair has nothing beside the one that goes,
     nothing changes.
     """
-    known, structure = slots.known, slots.structure
+    known, structure = slots.known, slots.pair_terms
     for c in beside:
         if not others[c]:
             continue

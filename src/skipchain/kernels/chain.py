@@ -58,11 +58,11 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
     scale = np.empty(longest)
     beta = np.empty(states)
     factor = np.empty((states, states))
-    turned = np.empty((states, states))
+    transposed = np.empty((states, states))
     outer = np.zeros((states, states))
     shift = 0.0
     if not varying:
-        shift = _exponential(edge[0], factor, turned)
+        shift = _exponential(edge[0], factor, transposed)
 
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
@@ -79,11 +79,11 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
                     s += alpha[0, j]
             else:
                 if varying:
-                    shift = _exponential(edge[here], factor, turned)
+                    shift = _exponential(edge[here], factor, transposed)
                 for j in range(states):
                     a = 0.0
                     for i in range(states):
-                        a += alpha[t - 1, i] * turned[j, i]
+                        a += alpha[t - 1, i] * transposed[j, i]
                     a *= psi[here, j] * scale[t - 1]
                     alpha[t, j] = a
                     s += a
@@ -116,7 +116,7 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
                     break
                 if t > 0:
                     if varying:
-                        _exponential(edge[here], factor, turned)
+                        _exponential(edge[here], factor, transposed)
                     for j in range(states):
                         psi[here, j] *= beta[j] * scale[t]
                     for i in range(states):
@@ -138,7 +138,7 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
             for t in range(1, length):
                 here = first + t
                 if varying:
-                    _exponential(edge[here], factor, turned)
+                    _exponential(edge[here], factor, transposed)
                 for i in range(states):
                     a = alpha[t - 1, i]
                     for j in range(states):
@@ -151,8 +151,8 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _exponential(edge, factor, turned):
-    """exp(edge − max) into ``factor`` and its transpose ``turned``; returns the maximum."""
+def _exponential(edge, factor, transposed):
+    """exp(edge − max) into ``factor`` and its transpose ``transposed``; returns the maximum."""
     states = edge.shape[0]
     peak = -np.inf
     for i in range(states):
@@ -163,7 +163,7 @@ def _exponential(edge, factor, turned):
     for i in range(states):
         for j in range(states):
             factor[i, j] = np.exp(edge[i, j] - peak)
-            turned[j, i] = factor[i, j]
+            transposed[j, i] = factor[i, j]
     return peak
 
 
@@ -327,13 +327,13 @@ def _scaled_sums(node, edge, offsets, peaks, sums, norms):
     states = node.shape[1]
     varying = edge.shape[0] > 1
     factor = np.empty((states, states))
-    turned = np.empty((states, states))
+    transposed = np.empty((states, states))
     psi = np.empty(states)
     total = np.empty(states)
     terms = np.empty(states)
     shift = 0.0
     if not varying:
-        shift = _exponential(edge[0], factor, turned)
+        shift = _exponential(edge[0], factor, transposed)
     for c in range(offsets.shape[0] - 1):
         for t in range(offsets[c], offsets[c + 1]):
             for k in range(states):
@@ -346,11 +346,11 @@ def _scaled_sums(node, edge, offsets, peaks, sums, norms):
                 base = peaks[t]
             else:
                 if varying:
-                    shift = _exponential(edge[t], factor, turned)
+                    shift = _exponential(edge[t], factor, transposed)
                 for k in range(states):
                     p = psi[k]
                     for i in range(states):
-                        total[i] += p * turned[k, i]
+                        total[i] += p * transposed[k, i]
                 base = peaks[t] + shift
             for i in range(states):
                 norms[t, i] = base

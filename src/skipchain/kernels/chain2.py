@@ -19,11 +19,11 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
-from skipchain.kernels.search import _find_alive, _select
+from skipchain.kernels.search import _find_completable, _select
 
-# Compiled with chain e9e1ff8aafab
+# Compiled with chain b3bec2b1761a
 # Compiled with paths 0579e01d752c
-# Compiled with search 5391493f2112
+# Compiled with search 58d156066ce6
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -108,7 +108,7 @@ def _log_total(row):
 
 
 @njit(nogil=True, cache=True)
-def _leaving(open_node, open_edge, second, t, varying, h, i):
+def _log_normaliser(open_node, open_edge, second, t, varying, h, i):
     """The logarithm of what the pair (h, i) is divided by when it leaves for position t."""
     states = open_node.shape[1]
     table = open_edge[t if varying else 0]
@@ -144,7 +144,7 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
                     continue
                 leave = 0.0
                 if local:
-                    leave = _leaving(open_node, open_edge, second, here, varying, h, i)
+                    leave = _log_normaliser(open_node, open_edge, second, here, varying, h, i)
                 for j in range(states):
                     pair = node[here, j] + edge[here if varying else 0, i, j]
                     out[t, h, i, j] = pair + second[h, i, j] - leave
@@ -650,7 +650,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                 if local:
                     leave = peak + np.log(sums[n])
                     if not SMALLEST_SUM < sums[n] < np.inf or top[0] > LARGEST_SCORE:
-                        leave = _leaving(open_node, open_edge, second, t, varying, h, i)
+                        leave = _log_normaliser(open_node, open_edge, second, t, varying, h, i)
                 for m in range(counts[t + 1]):
                     j = rows[t + 1, m]
                     arc = second[h, i, j] - leave
@@ -740,7 +740,7 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
         if length == 0:
             score[c] = 0.0
             continue
-        _find_alive(node, edge, first, first + length, alive)
+        _find_completable(node, edge, first, first + length, alive)
         for k in range(many):
             delta[reached[k]] = -np.inf
         whole = _log_total(open_node[first]) if local else 0.0
@@ -773,7 +773,7 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
                     if leaves > SMALLEST_SUM and leaves < np.inf:
                         d -= peak + np.log(leaves)
                     else:
-                        d -= _leaving(open_node, open_edge, second, here, varying, h, i)
+                        d -= _log_normaliser(open_node, open_edge, second, here, varying, h, i)
                 for j in live[:n_live]:
                     candidate = d + node[here, j] + table[i, j] + second[h, i, j]
                     place = i * states + j

@@ -34,43 +34,45 @@ from skipchain.kernels.random import uniform
 
 # Compiled with random 8cff55a078fd
 
-SMALLEST_SUM = 1e-280
+MIN_SUM = 1e-280
 
 
-class Experts(NamedTuple):
+class ExpertTables(NamedTuple):
     """The scores of the experts for one block of N tokens, one expert after the other.
 
     Those of expert e are transitions [N, S + 1, S] from ``moves_at[e]`` on, and emissions [N, S, L]
-    from ``emits_at[e]`` on. ``moves`` and ``emits`` are the same as exponentials, but for a factor
-    for each token.
+    from ``emits_at[e]`` on. ``exp_transitions`` and ``exp_emissions`` are the same as exponentials,
+    but for a factor for each token.
     """
 
     sizes: np.ndarray  # [E], states
-    moves_at: np.ndarray  # [E]
-    emits_at: np.ndarray  # [E]
+    transition_starts: np.ndarray  # [E]
+    emission_starts: np.ndarray  # [E]
     transitions: np.ndarray
     emissions: np.ndarray
-    moves: np.ndarray
-    emits: np.ndarray
+    exp_transitions: np.ndarray
+    exp_emissions: np.ndarray
 
 
-class Chain(NamedTuple):
+class ExpertChain(NamedTuple):
     """The part of one expert for one chain of length T."""
 
     transitions: np.ndarray  # [T, S + 1, S]
     emissions: np.ndarray  # [T, S, L]
-    moves: np.ndarray  # [T, S + 1, S]
-    emits: np.ndarray  # [T, S, L]
+    exp_transitions: np.ndarray  # [T, S + 1, S]
+    exp_emissions: np.ndarray  # [T, S, L]
 
 
 @njit(nogil=True, cache=True)
-def add_states(experts, labels, begin, length, base, heat, turn, states, c, scores, n_labels):
+def sample_states(
+    experts, labels, begin, length, base, inverse_temperature, turn, states, c, scores, n_labels
+):
     """Draw the states of all experts, and add what they say of labels to the scores. [T, L + …]
 
     For the chain of tokens begin … begin + length − 1, in a block that begins at ``base``. The
     states of the expert number ``turn`` (of so many as there are, and then from the first again)
     are drawn last and with the labels summed out, those of the others given ``labels``. The
-    experts' scores are multiplied by ``heat``; those of labels are already.
+    experts' scores are multiplied by ``inverse_temperature``; those of labels are already.
     """
     count = len(experts.sizes)
     if count == 0:
@@ -79,12 +81,12 @@ def add_states(experts, labels, begin, length, base, heat, turn, states, c, scor
     for k in range(1, count + 1):
         e = (turn + k) % count
         chain = _chain(experts, e, begin - base, length, n_labels)
-        if heat != 1.0:
-            chain = Chain(
-                heat * chain.transitions,
-                heat * chain.emissions,
-                chain.moves**heat,
-                chain.emits**heat,
+        if inverse_temperature != 1.0:
+            chain = ExpertChain(
+                inverse_temperature * chain.transitions,
+                inverse_temperature * chain.emissions,
+                chain.exp_transitions**inverse_temperature,
+                chain.exp_emissions**inverse_temperature,
             )
         alpha = np.empty((length, experts.sizes[e]))
         if k < count:
@@ -98,7 +100,7 @@ def add_states(experts, labels, begin, length, base, heat, turn, states, c, scor
 
 
 @njit(nogil=True, cache=True)
-def count_states(experts, labels, begin, length, base, n_labels, sign, moved, emitted):
+def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, moved, emitted):
     """Add the probabilities of states given the labels, times the sign, to statistics.
 
     Those of two states in a row go to ``moved``, those of a state and its label to ``emitted``,
@@ -109,12 +111,12 @@ def count_states(experts, labels, begin, length, base, n_labels, sign, moved, em
     for e in range(len(experts.sizes)):
         size = experts.sizes[e]
         chain = _chain(experts, e, begin - base, length, n_labels)
-        pairs = _part(moved, experts.moves_at[e], begin - base, length, size + 1, size)
-        joint = _part(emitted, experts.emits_at[e], begin - base, length, size, n_labels)
+        pairs = _block(moved, experts.transition_starts[e], begin - base, length, size + 1, size)
+        joint = _block(emitted, experts.emission_starts[e], begin - base, length, size, n_labels)
         alpha = np.empty((length, size))
         logs = _forward(chain, labels, begin, alpha)
         here, before, chance = np.empty(size), np.empty(size), np.empty(size)
-        _last(alpha, logs, here)
+        _last_state_probs(alpha, logs, here)
         for t in range(length - 1, -1, -1):
             for j in range(size):
                 joint[t, j, labels[begin + t]] += sign * here[j]
@@ -125,7 +127,7 @@ def count_states(experts, labels, begin, length, base, n_labels, sign, moved, em
                 break
             for j in range(size):
                 if here[j] > 0.0:
-                    _came_from(chain, alpha, logs, t, j, chance)
+                    _previous_state_probs(chain, alpha, logs, t, j, chance)
                     for i in range(size):
                         p = here[j] * chance[i]
                         pairs[t, i, j] += sign * p
@@ -136,17 +138,17 @@ def count_states(experts, labels, begin, length, base, n_labels, sign, moved, em
 @njit(nogil=True, cache=True)
 def _chain(experts, e, first, length, n_labels):
     size = experts.sizes[e]
-    moves_at, emits_at = experts.moves_at[e], experts.emits_at[e]
-    return Chain(
-        _part(experts.transitions, moves_at, first, length, size + 1, size),
-        _part(experts.emissions, emits_at, first, length, size, n_labels),
-        _part(experts.moves, moves_at, first, length, size + 1, size),
-        _part(experts.emits, emits_at, first, length, size, n_labels),
+    transition_starts, emission_starts = experts.transition_starts[e], experts.emission_starts[e]
+    return ExpertChain(
+        _block(experts.transitions, transition_starts, first, length, size + 1, size),
+        _block(experts.emissions, emission_starts, first, length, size, n_labels),
+        _block(experts.exp_transitions, transition_starts, first, length, size + 1, size),
+        _block(experts.exp_emissions, emission_starts, first, length, size, n_labels),
     )
 
 
 @njit(nogil=True, cache=True)
-def _part(flat, begin, first, length, rows, columns):
+def _block(flat, begin, first, length, rows, columns):
     """Tables [length, rows, columns] of a flat array whose tables begin at ``begin``."""
     begin += first * rows * columns
     return flat[begin : begin + length * rows * columns].reshape(length, rows, columns)
@@ -155,10 +157,10 @@ def _part(flat, begin, first, length, rows, columns):
 @njit(nogil=True, cache=True)
 def _forward(chain, labels, begin, alpha):
     """α given labels, or its logarithms: true where it is these."""
-    _given(chain.emits, labels, begin, alpha)
-    if _filter(chain.moves, alpha):
+    _label_evidence(chain.exp_emissions, labels, begin, alpha)
+    if _filter(chain.exp_transitions, alpha):
         return False
-    _given(chain.emissions, labels, begin, alpha)
+    _label_evidence(chain.emissions, labels, begin, alpha)
     _log_filter(chain.transitions, alpha)
     return True
 
@@ -166,26 +168,26 @@ def _forward(chain, labels, begin, alpha):
 @njit(nogil=True, cache=True)
 def _forward_summed(chain, scores, alpha):
     """The same with the labels summed out."""
-    _summed(chain.emits, scores, alpha)
-    if _filter(chain.moves, alpha):
+    _summed_evidence(chain.exp_emissions, scores, alpha)
+    if _filter(chain.exp_transitions, alpha):
         return False
-    _log_summed(chain.emissions, scores, alpha)
+    _log_summed_evidence(chain.emissions, scores, alpha)
     _log_filter(chain.transitions, alpha)
     return True
 
 
 @njit(nogil=True, cache=True)
-def _given(emits, labels, begin, out):
+def _label_evidence(exp_emissions, labels, begin, out):
     """The evidence of labels. [T, S]"""
     for t in range(out.shape[0]):
         for s in range(out.shape[1]):
-            out[t, s] = emits[t, s, labels[begin + t]]
+            out[t, s] = exp_emissions[t, s, labels[begin + t]]
 
 
 @njit(nogil=True, cache=True)
-def _summed(emits, scores, out):
+def _summed_evidence(exp_emissions, scores, out):
     """The evidence of any label, by its score, but for a factor for each token. [T, S]"""
-    size = emits.shape[2]
+    size = exp_emissions.shape[2]
     chance = np.empty(size)
     for t in range(out.shape[0]):
         top = scores[t, 0]
@@ -196,37 +198,37 @@ def _summed(emits, scores, out):
         for s in range(out.shape[1]):
             total = 0.0
             for j in range(size):
-                total += chance[j] * emits[t, s, j]
+                total += chance[j] * exp_emissions[t, s, j]
             out[t, s] = total
 
 
 @njit(nogil=True, cache=True)
-def _log_summed(emissions, scores, out):
+def _log_summed_evidence(emissions, scores, out):
     for t in range(out.shape[0]):
         for s in range(out.shape[1]):
             out[t, s] = _log_sum(scores[t, : emissions.shape[2]] + emissions[t, s])
 
 
 @njit(nogil=True, cache=True)
-def _filter(moves, alpha):
+def _filter(exp_transitions, alpha):
     """From evidence to α, in place; rows sum to one. False where a sum vanishes."""
     size = alpha.shape[1]
     sums = np.empty(size)
     for t in range(alpha.shape[0]):
         if t == 0:
             for j in range(size):
-                sums[j] = moves[0, size, j]
+                sums[j] = exp_transitions[0, size, j]
         else:
             for j in range(size):
                 sums[j] = 0.0
             for i in range(size):
                 for j in range(size):
-                    sums[j] += alpha[t - 1, i] * moves[t, i, j]
+                    sums[j] += alpha[t - 1, i] * exp_transitions[t, i, j]
         total = 0.0
         for j in range(size):
             alpha[t, j] *= sums[j]
             total += alpha[t, j]
-        if not (total > SMALLEST_SUM and total < np.inf):
+        if not (total > MIN_SUM and total < np.inf):
             return False
         for j in range(size):
             alpha[t, j] /= total
@@ -252,14 +254,14 @@ def _draw_path(chain, alpha, logs, states, c, path):
     chance = np.empty(alpha.shape[1])
     for t in range(alpha.shape[0] - 1, -1, -1):
         if t == alpha.shape[0] - 1:
-            _last(alpha, logs, chance)
+            _last_state_probs(alpha, logs, chance)
         else:
-            _came_from(chain, alpha, logs, t + 1, path[t + 1], chance)
+            _previous_state_probs(chain, alpha, logs, t + 1, path[t + 1], chance)
         path[t] = draw(chance, states, c)
 
 
 @njit(nogil=True, cache=True)
-def _last(alpha, logs, out):
+def _last_state_probs(alpha, logs, out):
     """The probabilities of the last state."""
     out[:] = alpha[-1]
     if logs:
@@ -268,7 +270,7 @@ def _last(alpha, logs, out):
 
 
 @njit(nogil=True, cache=True)
-def _came_from(chain, alpha, logs, t, j, out):
+def _previous_state_probs(chain, alpha, logs, t, j, out):
     """The probabilities of the state before t, given that the one at t is j."""
     size = alpha.shape[1]
     if logs:
@@ -276,7 +278,7 @@ def _came_from(chain, alpha, logs, t, j, out):
         out[:] = np.exp(out - out.max())
     else:
         for i in range(size):
-            out[i] = alpha[t - 1, i] * chain.moves[t, i, j]
+            out[i] = alpha[t - 1, i] * chain.exp_transitions[t, i, j]
     total = 0.0
     for i in range(size):
         total += out[i]

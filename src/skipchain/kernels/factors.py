@@ -26,29 +26,29 @@ from skipchain.kernels.random import uniform
 
 # Compiled with random 8cff55a078fd
 
-SMALLEST_GAIN = 1e-12
+MIN_GAIN = 1e-12
 
 
-class Lists(NamedTuple):
+class CandidateArrays(NamedTuple):
     """Candidates: variable v has first[v] …, candidate q the spans spans[q] … of slots, kinds."""
 
     first: np.ndarray  # [V + 1]
-    local: np.ndarray  # [Q]
+    unary: np.ndarray  # [Q]
     spans: np.ndarray  # [Q + 1]
-    slots: np.ndarray  # [E]
-    kinds: np.ndarray  # [E]
+    string_ids: np.ndarray  # [E]
+    type_ids: np.ndarray  # [E]
 
 
-class Links(NamedTuple):
+class StringEdges(NamedTuple):
     """The links of slot s are starts[s] …: to others, by tables, of sizes."""
 
     starts: np.ndarray  # [S + 1]
-    others: np.ndarray  # [R]
-    tables: np.ndarray  # [R]
-    sizes: np.ndarray  # [R]
+    neighbours: np.ndarray  # [R]
+    table_ids: np.ndarray  # [R]
+    scales: np.ndarray  # [R]
 
 
-class Users(NamedTuple):
+class StringVariables(NamedTuple):
     """The variables that have candidates with spans of slot s are starts[s] … of variables."""
 
     starts: np.ndarray  # [S + 1]
@@ -56,76 +56,78 @@ class Users(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def add_span(links, weights, field, slot, kind, amount):
+def add_span(edges, weights, field, string_id, kind, amount):
     """Put ``amount`` spans of a slot and kind into the field; weights [D, K, K]."""
-    for r in range(links.starts[slot], links.starts[slot + 1]):
-        table = weights[links.tables[r], kind]
-        row = field[links.others[r]]
-        size = amount * links.sizes[r]
+    for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
+        table = weights[edges.table_ids[r], kind]
+        row = field[edges.neighbours[r]]
+        size = amount * edges.scales[r]
         for k in range(table.shape[0]):
             row[k] += size * table[k]
 
 
 @njit(nogil=True, cache=True)
-def fill(links, weights, slots, kinds, amounts, field):
+def add_spans(edges, weights, string_ids, type_ids, amounts, field):
     """Put many spans into the field."""
-    for e in range(slots.shape[0]):
-        add_span(links, weights, field, slots[e], kinds[e], amounts[e])
+    for e in range(string_ids.shape[0]):
+        add_span(edges, weights, field, string_ids[e], type_ids[e], amounts[e])
 
 
 @njit(nogil=True, cache=True)
-def own_pairs(lists, links, weights, pairs):
+def internal_scores(arrays, edges, weights, pairs):
     """What the pairs of each candidate's own spans add, into pairs [Q]."""
     for q in range(pairs.shape[0]):
         total = 0.0
-        for e in range(lists.spans[q], lists.spans[q + 1]):
-            for r in range(links.starts[lists.slots[e]], links.starts[lists.slots[e] + 1]):
-                for f in range(lists.spans[q], lists.spans[q + 1]):
-                    if f != e and lists.slots[f] == links.others[r]:
-                        w = weights[links.tables[r], lists.kinds[e], lists.kinds[f]]
-                        total += 0.5 * links.sizes[r] * w
+        for e in range(arrays.spans[q], arrays.spans[q + 1]):
+            for r in range(
+                edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]
+            ):
+                for f in range(arrays.spans[q], arrays.spans[q + 1]):
+                    if f != e and arrays.string_ids[f] == edges.neighbours[r]:
+                        w = weights[edges.table_ids[r], arrays.type_ids[e], arrays.type_ids[f]]
+                        total += 0.5 * edges.scales[r] * w
         pairs[q] = total
 
 
 @njit(nogil=True, cache=True)
-def put(lists, links, weights, field, q, amount):
+def add_candidate(arrays, edges, weights, field, q, amount):
     """Put a candidate's spans into the field, or take them out (−1)."""
-    for e in range(lists.spans[q], lists.spans[q + 1]):
-        add_span(links, weights, field, lists.slots[e], lists.kinds[e], amount)
+    for e in range(arrays.spans[q], arrays.spans[q + 1]):
+        add_span(edges, weights, field, arrays.string_ids[e], arrays.type_ids[e], amount)
 
 
 @njit(nogil=True, cache=True)
-def score(lists, pairs, field, q):
+def score(arrays, pairs, field, q):
     """The score of a candidate whose variable has been taken out of the field."""
-    total = lists.local[q] + pairs[q]
-    for e in range(lists.spans[q], lists.spans[q + 1]):
-        total += field[lists.slots[e], lists.kinds[e]]
+    total = arrays.unary[q] + pairs[q]
+    for e in range(arrays.spans[q], arrays.spans[q + 1]):
+        total += field[arrays.string_ids[e], arrays.type_ids[e]]
     return total
 
 
 @njit(nogil=True, cache=True)
-def tally(lists, links, weights, pairs, field, variables, chosen):
+def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
     """Put the chosen candidates of some variables into the field; returns what they score."""
     total = 0.0
     for v in variables:
-        total += score(lists, pairs, field, chosen[v])
-        put(lists, links, weights, field, chosen[v], 1.0)
+        total += score(arrays, pairs, field, chosen[v])
+        add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
     return total
 
 
 @njit(nogil=True, cache=True)
 def sample(
-    lists,
-    links,
+    arrays,
+    edges,
     weights,
     pairs,
     field,
-    users,
-    slots,
+    string_variables,
+    string_ids,
     every,
     variables,
     chosen,
-    heats,
+    temperatures,
     state,
     visits,
     best,
@@ -143,24 +145,24 @@ def sample(
     widest = 0
     for v in variables:
         best[v] = chosen[v]
-        widest = max(widest, lists.first[v + 1] - lists.first[v])
+        widest = max(widest, arrays.first[v + 1] - arrays.first[v])
     values, odds = np.empty(widest), np.empty(widest)
-    for s in range(heats.shape[0]):
-        heat = heats[s]
+    for s in range(temperatures.shape[0]):
+        temperature = temperatures[s]
         for v in variables:
-            a = lists.first[v]
-            size = lists.first[v + 1] - a
-            put(lists, links, weights, field, chosen[v], -1.0)
+            a = arrays.first[v]
+            size = arrays.first[v + 1] - a
+            add_candidate(arrays, edges, weights, field, chosen[v], -1.0)
             peak = 0
             for k in range(size):
-                values[k] = score(lists, pairs, field, a + k)
+                values[k] = score(arrays, pairs, field, a + k)
                 if values[k] > values[peak]:
                     peak = k
             pick = peak
-            if heat > 0.0:
+            if temperature > 0.0:
                 mass = 0.0
                 for k in range(size):
-                    odds[k] = np.exp((values[k] - values[peak]) / heat)
+                    odds[k] = np.exp((values[k] - values[peak]) / temperature)
                     mass += odds[k]
                 rest = uniform(state, 0) * mass
                 for k in range(size):
@@ -170,10 +172,21 @@ def sample(
                         break
             total += values[pick] - values[chosen[v] - a]
             chosen[v] = a + pick
-            put(lists, links, weights, field, chosen[v], 1.0)
+            add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if every > 0 and s % every == every - 1:
-            total += retype(lists, links, weights, pairs, field, users, slots, chosen, heat, state)
-        if total > top + SMALLEST_GAIN:
+            total += retype(
+                arrays,
+                edges,
+                weights,
+                pairs,
+                field,
+                string_variables,
+                string_ids,
+                chosen,
+                temperature,
+                state,
+            )
+        if total > top + MIN_GAIN:
             top = total
             for v in variables:
                 best[v] = chosen[v]
@@ -184,66 +197,70 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def retype(lists, links, weights, pairs, field, users, slots, chosen, heat, state):
+def retype(
+    arrays, edges, weights, pairs, field, string_variables, string_ids, chosen, temperature, state
+):
     """Give all spans of a slot another kind together, where that is better or chance has it.
 
-    For each of ``slots`` and each kind, the variables that use the slot (users.variables, from
+    For each of ``string_ids`` and each kind, the variables that use the slot (users.variables, from
     users.starts on) and have it with another kind take their best candidate that has it with this
     one. All of them, or none: with the probability min(1, exp(gain / heat)). Returns the gain.
     """
     total = 0.0
     most = 0
-    for s in slots:
-        most = max(most, users.starts[s + 1] - users.starts[s])
+    for s in string_ids:
+        most = max(most, string_variables.starts[s + 1] - string_variables.starts[s])
     moved, before = np.empty(most, np.int64), np.empty(most, np.int64)
-    for s in slots:
+    for s in string_ids:
         for kind in range(field.shape[1]):
             count = 0
             gain = 0.0
-            for i in range(users.starts[s], users.starts[s + 1]):
-                v = users.variables[i]
+            for i in range(string_variables.starts[s], string_variables.starts[s + 1]):
+                v = string_variables.variables[i]
                 now = chosen[v]
-                if not _has(lists, now, s, kind, False):
+                if not _has_mention(arrays, now, s, kind, False):
                     continue
-                put(lists, links, weights, field, now, -1.0)
+                add_candidate(arrays, edges, weights, field, now, -1.0)
                 pick, top = now, -np.inf
-                for q in range(lists.first[v], lists.first[v + 1]):
-                    if _has(lists, q, s, kind, True):
-                        value = score(lists, pairs, field, q)
+                for q in range(arrays.first[v], arrays.first[v + 1]):
+                    if _has_mention(arrays, q, s, kind, True):
+                        value = score(arrays, pairs, field, q)
                         if value > top:
                             pick, top = q, value
                 if pick != now:
-                    gain += top - score(lists, pairs, field, now)
+                    gain += top - score(arrays, pairs, field, now)
                     moved[count], before[count] = v, now
                     count += 1
                     chosen[v] = pick
-                put(lists, links, weights, field, chosen[v], 1.0)
+                add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
             if count == 0:
                 continue
-            taken = gain > SMALLEST_GAIN
-            if not taken and heat > 0.0:
-                taken = uniform(state, 0) < np.exp(gain / heat)
+            taken = gain > MIN_GAIN
+            if not taken and temperature > 0.0:
+                taken = uniform(state, 0) < np.exp(gain / temperature)
             if taken:
                 total += gain
                 continue
             for i in range(count):
-                put(lists, links, weights, field, chosen[moved[i]], -1.0)
+                add_candidate(arrays, edges, weights, field, chosen[moved[i]], -1.0)
                 chosen[moved[i]] = before[i]
-                put(lists, links, weights, field, before[i], 1.0)
+                add_candidate(arrays, edges, weights, field, before[i], 1.0)
     return total
 
 
 @njit(nogil=True, cache=True)
-def _has(lists, q, slot, kind, same):
+def _has_mention(arrays, q, string_id, kind, same):
     """Whether a candidate has a span of a slot, of a kind (``same``) or of another."""
-    for e in range(lists.spans[q], lists.spans[q + 1]):
-        if lists.slots[e] == slot and (lists.kinds[e] == kind) == same:
+    for e in range(arrays.spans[q], arrays.spans[q + 1]):
+        if arrays.string_ids[e] == string_id and (arrays.type_ids[e] == kind) == same:
             return True
     return False
 
 
 @njit(nogil=True, cache=True)
-def climb(lists, links, weights, pairs, field, users, slots, variables, chosen, sweeps):
+def icm(
+    arrays, edges, weights, pairs, field, string_variables, string_ids, variables, chosen, sweeps
+):
     """Take the best candidate of each variable in turn until none changes; returns the gain.
 
     Where that ends, spans of one slot are changed together (`retype`), and it goes on if it helps.
@@ -253,28 +270,41 @@ def climb(lists, links, weights, pairs, field, users, slots, variables, chosen, 
     for _ in range(sweeps):
         moved = False
         for v in variables:
-            put(lists, links, weights, field, chosen[v], -1.0)
-            now = score(lists, pairs, field, chosen[v])
+            add_candidate(arrays, edges, weights, field, chosen[v], -1.0)
+            now = score(arrays, pairs, field, chosen[v])
             pick, top = chosen[v], now
-            for q in range(lists.first[v], lists.first[v + 1]):
-                value = score(lists, pairs, field, q)
-                if value > top + SMALLEST_GAIN:
+            for q in range(arrays.first[v], arrays.first[v + 1]):
+                value = score(arrays, pairs, field, q)
+                if value > top + MIN_GAIN:
                     pick, top = q, value
             if pick != chosen[v]:
                 moved = True
                 gain += top - now
                 chosen[v] = pick
-            put(lists, links, weights, field, chosen[v], 1.0)
+            add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if not moved:
-            further = retype(lists, links, weights, pairs, field, users, slots, chosen, 0.0, state)
+            further = retype(
+                arrays,
+                edges,
+                weights,
+                pairs,
+                field,
+                string_variables,
+                string_ids,
+                chosen,
+                0.0,
+                state,
+            )
             gain += further
-            if further <= SMALLEST_GAIN:
+            if further <= MIN_GAIN:
                 break
     return gain
 
 
 @njit(nogil=True, cache=True)
-def settle(lists, links, weights, pairs, field, variables, chances, damping, tolerance, sweeps):
+def mean_field(
+    arrays, edges, weights, pairs, field, variables, probabilities, damping, tolerance, sweeps
+):
     """Mean field: chances [Q] of candidates given the chances of all others, until they rest.
 
     ``field`` holds the spans with their chances. Returns the largest change in the last sweep.
@@ -283,29 +313,29 @@ def settle(lists, links, weights, pairs, field, variables, chances, damping, tol
     for _ in range(sweeps):
         change = 0.0
         for v in variables:
-            a, b = lists.first[v], lists.first[v + 1]
+            a, b = arrays.first[v], arrays.first[v + 1]
             for q in range(a, b):
-                put(lists, links, weights, field, q, -chances[q])
+                add_candidate(arrays, edges, weights, field, q, -probabilities[q])
             top = -np.inf
             for q in range(a, b):
-                top = max(top, score(lists, pairs, field, q))
+                top = max(top, score(arrays, pairs, field, q))
             mass = 0.0
             for q in range(a, b):
-                mass += np.exp(score(lists, pairs, field, q) - top)
+                mass += np.exp(score(arrays, pairs, field, q) - top)
             for q in range(a, b):
-                fresh = np.exp(score(lists, pairs, field, q) - top) / mass
-                fresh = damping * chances[q] + (1.0 - damping) * fresh
-                change = max(change, abs(fresh - chances[q]))
-                chances[q] = fresh
+                fresh = np.exp(score(arrays, pairs, field, q) - top) / mass
+                fresh = damping * probabilities[q] + (1.0 - damping) * fresh
+                change = max(change, abs(fresh - probabilities[q]))
+                probabilities[q] = fresh
             for q in range(a, b):
-                put(lists, links, weights, field, q, chances[q])
+                add_candidate(arrays, edges, weights, field, q, probabilities[q])
         if change < tolerance:
             break
     return change
 
 
 @njit(nogil=True, cache=True)
-def pseudo_likelihood(lists, links, weights, scale, counts, chances, gold, gradient, slope):
+def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold, gradient, slope):
     """−log p of the right candidates, each given how often the others' spans are expected.
 
     gold [V] are the right candidates, −1 where there is none. counts [S, K] are the expected spans
@@ -316,16 +346,18 @@ def pseudo_likelihood(lists, links, weights, scale, counts, chances, gold, gradi
     loss = 0.0
     widest = 0
     for v in range(gold.shape[0]):
-        widest = max(widest, lists.first[v + 1] - lists.first[v])
+        widest = max(widest, arrays.first[v + 1] - arrays.first[v])
     values = np.empty(widest)
     for v in range(gold.shape[0]):
         if gold[v] < 0:
             continue
-        a, b = lists.first[v], lists.first[v + 1]
-        _count(lists, counts, a, b, chances, -1.0)
+        a, b = arrays.first[v], arrays.first[v + 1]
+        _add_expected(arrays, counts, a, b, probabilities, -1.0)
         top = -np.inf
         for q in range(a, b):
-            values[q - a] = scale * lists.local[q] + _interplay(lists, links, weights, counts, q)
+            values[q - a] = scale * arrays.unary[q] + _interaction(
+                arrays, edges, weights, counts, q
+            )
             top = max(top, values[q - a])
         mass = 0.0
         for q in range(a, b):
@@ -333,46 +365,46 @@ def pseudo_likelihood(lists, links, weights, scale, counts, chances, gold, gradi
         loss += top + np.log(mass) - values[gold[v] - a]
         for q in range(a, b):
             share = np.exp(values[q - a] - top) / mass - (1.0 if q == gold[v] else 0.0)
-            slope[0] += share * lists.local[q]
-            if abs(share) > SMALLEST_GAIN:
-                _interplay_gradient(lists, links, counts, q, share, gradient)
-        _count(lists, counts, a, b, chances, 1.0)
+            slope[0] += share * arrays.unary[q]
+            if abs(share) > MIN_GAIN:
+                _interaction_gradient(arrays, edges, counts, q, share, gradient)
+        _add_expected(arrays, counts, a, b, probabilities, 1.0)
     return loss
 
 
 @njit(nogil=True, cache=True)
-def _count(lists, counts, a, b, chances, amount):
+def _add_expected(arrays, counts, a, b, probabilities, amount):
     """Add the spans of candidates a … b − 1 to the counts, each with its chance."""
     for q in range(a, b):
-        for e in range(lists.spans[q], lists.spans[q + 1]):
-            counts[lists.slots[e], lists.kinds[e]] += amount * chances[q]
+        for e in range(arrays.spans[q], arrays.spans[q + 1]):
+            counts[arrays.string_ids[e], arrays.type_ids[e]] += amount * probabilities[q]
 
 
 @njit(nogil=True, cache=True)
-def _interplay(lists, links, weights, counts, q):
+def _interaction(arrays, edges, weights, counts, q):
     """What a candidate's spans add to its score, with those counted and with each other."""
     total = 0.0
-    for e in range(lists.spans[q], lists.spans[q + 1]):
-        for r in range(links.starts[lists.slots[e]], links.starts[lists.slots[e] + 1]):
-            table = weights[links.tables[r], lists.kinds[e]]
-            own = counts[links.others[r]]
+    for e in range(arrays.spans[q], arrays.spans[q + 1]):
+        for r in range(edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]):
+            table = weights[edges.table_ids[r], arrays.type_ids[e]]
+            own = counts[edges.neighbours[r]]
             for k in range(table.shape[0]):
-                total += links.sizes[r] * table[k] * own[k]
-            for f in range(lists.spans[q], lists.spans[q + 1]):
-                if f != e and lists.slots[f] == links.others[r]:
-                    total += 0.5 * links.sizes[r] * table[lists.kinds[f]]
+                total += edges.scales[r] * table[k] * own[k]
+            for f in range(arrays.spans[q], arrays.spans[q + 1]):
+                if f != e and arrays.string_ids[f] == edges.neighbours[r]:
+                    total += 0.5 * edges.scales[r] * table[arrays.type_ids[f]]
     return total
 
 
 @njit(nogil=True, cache=True)
-def _interplay_gradient(lists, links, counts, q, share, gradient):
-    """The gradient of `_interplay` in the weights, times ``share``, added."""
-    for e in range(lists.spans[q], lists.spans[q + 1]):
-        for r in range(links.starts[lists.slots[e]], links.starts[lists.slots[e] + 1]):
-            row = gradient[links.tables[r], lists.kinds[e]]
-            own = counts[links.others[r]]
+def _interaction_gradient(arrays, edges, counts, q, share, gradient):
+    """The gradient of `_interaction` in the weights, times ``share``, added."""
+    for e in range(arrays.spans[q], arrays.spans[q + 1]):
+        for r in range(edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]):
+            row = gradient[edges.table_ids[r], arrays.type_ids[e]]
+            own = counts[edges.neighbours[r]]
             for k in range(row.shape[0]):
-                row[k] += share * links.sizes[r] * own[k]
-            for f in range(lists.spans[q], lists.spans[q + 1]):
-                if f != e and lists.slots[f] == links.others[r]:
-                    row[lists.kinds[f]] += 0.5 * share * links.sizes[r]
+                row[k] += share * edges.scales[r] * own[k]
+            for f in range(arrays.spans[q], arrays.spans[q + 1]):
+                if f != e and arrays.string_ids[f] == edges.neighbours[r]:
+                    row[arrays.type_ids[f]] += 0.5 * share * edges.scales[r]

@@ -42,63 +42,63 @@ def gather(indptr, indices, values, table, more, out, first, last, add):
 def transpose(indptr, indices, values, columns):
     """The transposed index: for each column its rows in rising order, by a counting sort."""
     rows = indptr.shape[0] - 1
-    turned_indptr = np.zeros(columns + 1, np.int64)
+    transposed_indptr = np.zeros(columns + 1, np.int64)
     for k in range(indices.shape[0]):
-        turned_indptr[indices[k] + 1] += 1
+        transposed_indptr[indices[k] + 1] += 1
     for c in range(columns):
-        turned_indptr[c + 1] += turned_indptr[c]
-    place = turned_indptr[:-1].copy()
-    turned_indices = np.empty(indices.shape[0], np.int32)
-    turned_values = np.empty(values.shape[0], values.dtype)
+        transposed_indptr[c + 1] += transposed_indptr[c]
+    place = transposed_indptr[:-1].copy()
+    transposed_indices = np.empty(indices.shape[0], np.int32)
+    transposed_values = np.empty(values.shape[0], values.dtype)
     weighted = values.shape[0] > 0
     for r in range(rows):
         for k in range(indptr[r], indptr[r + 1]):
             c = indices[k]
-            turned_indices[place[c]] = r
+            transposed_indices[place[c]] = r
             if weighted:
-                turned_values[place[c]] = values[k]
+                transposed_values[place[c]] = values[k]
             place[c] += 1
-    return turned_indptr, turned_indices, turned_values
+    return transposed_indptr, transposed_indices, transposed_values
 
 
 @njit(nogil=True, cache=True)
-def write_out(indptr, indices, values, split, unit_indptr, unit_indices, unit_values):
+def expand_bundles(indptr, indices, values, split, unit_indptr, unit_indices, unit_values):
     """The index in which every entry split + u is replaced by the entries of unit u.
 
     ``values`` and ``unit_values`` of length 0 mean ones; where both do, so do those returned.
     """
     rows = indptr.shape[0] - 1
-    flat_indptr = np.empty(rows + 1, np.int64)
+    expanded_indptr = np.empty(rows + 1, np.int64)
     size = 0
     for r in range(rows):
-        flat_indptr[r] = size
+        expanded_indptr[r] = size
         for k in range(indptr[r], indptr[r + 1]):
             u = indices[k] - split
             size += 1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u]
-    flat_indptr[rows] = size
+    expanded_indptr[rows] = size
     weighted, unit_weighted = values.shape[0] > 0, unit_values.shape[0] > 0
-    flat_indices = np.empty(size, np.int32)
-    flat_values = np.ones(size if weighted or unit_weighted else 0)
+    expanded_indices = np.empty(size, np.int32)
+    expanded_values = np.ones(size if weighted or unit_weighted else 0)
     n = 0
     for k in range(indptr[0], indptr[rows]):
         u = indices[k] - split
         last = n + (1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u])
         if weighted:
-            flat_values[n:last] = values[k]
+            expanded_values[n:last] = values[k]
         if u < 0:
-            flat_indices[n] = indices[k]
+            expanded_indices[n] = indices[k]
             n = last
             continue
         for e in range(unit_indptr[u], unit_indptr[u + 1]):
-            flat_indices[n] = unit_indices[e]
+            expanded_indices[n] = unit_indices[e]
             if unit_weighted:
-                flat_values[n] *= unit_values[e]
+                expanded_values[n] *= unit_values[e]
             n += 1
-    return flat_indptr, flat_indices, flat_values
+    return expanded_indptr, expanded_indices, expanded_values
 
 
 @njit(nogil=True, cache=True)
-def compress(columns, extra_indptr, extra_indices):
+def compress_columns(columns, extra_indptr, extra_indices):
     """One index of N rows from columns [K, N] of numbers (−1: none) and a further index."""
     width, rows = columns.shape
     indptr = np.zeros(rows + 1, np.int64)

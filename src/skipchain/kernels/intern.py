@@ -49,7 +49,7 @@ def _tuple_slot(slots, rows, keys, k):
 
 
 @njit(nogil=True, cache=True)
-def _whole(keys, k):
+def _is_complete(keys, k):
     """Whether key k has no negative member."""
     for m in range(keys.shape[1]):
         if keys[k, m] < 0:
@@ -70,7 +70,7 @@ def number_tuples(keys, slots):
     counts = np.zeros(keys.shape[0], np.int64)
     for k in range(keys.shape[0]):
         numbers[k] = -1
-        if not _whole(keys, k):
+        if not _is_complete(keys, k):
             continue
         at = _tuple_slot(slots, rows, keys, k)
         if slots[at] < 0:
@@ -94,7 +94,7 @@ def find_tuples(keys, rows, slots):
     """The number of each row of keys [K, M], −1 where unknown or with a negative member."""
     numbers = np.empty(keys.shape[0], np.int32)
     for k in range(keys.shape[0]):
-        numbers[k] = slots[_tuple_slot(slots, rows, keys, k)] if _whole(keys, k) else -1
+        numbers[k] = slots[_tuple_slot(slots, rows, keys, k)] if _is_complete(keys, k) else -1
     return numbers
 
 
@@ -139,7 +139,7 @@ def index_ngrams(points, starts, lengths, slots):
 
 
 @njit(nogil=True, cache=True)
-def _enter(slots, text, starts, lengths, first, length, h, count):
+def _insert_ngram(slots, text, starts, lengths, first, length, h, count):
     """The number of text[first : first + length] in the table; a new one becomes ``count``."""
     at = _ngram_slot(slots, text, starts, lengths, text, first, length, h)
     if slots[at] < 0:
@@ -172,7 +172,9 @@ def _word_ngrams(
                     continue
                 number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
                 if number < 0:
-                    new = _enter(new_slots, text, new_starts, new_lengths, first, length, h, count)
+                    new = _insert_ngram(
+                        new_slots, text, new_starts, new_lengths, first, length, h, count
+                    )
                     count = max(count, new + 1)
                     number = known + new
                 if seen[number] != w:
@@ -229,7 +231,7 @@ def find_slices(text, firsts, sizes, points, starts, lengths, slots, new_slots):
             h = (h ^ np.uint64(text[first + m])) * PRIME
         number = slots[_ngram_slot(slots, points, starts, lengths, text, first, length, h)]
         if number < 0:
-            new = _enter(new_slots, text, new_starts, new_lengths, first, length, h, count)
+            new = _insert_ngram(new_slots, text, new_starts, new_lengths, first, length, h, count)
             count = max(count, new + 1)
             number = known + new
         numbers[k] = number

@@ -15,14 +15,14 @@ import numpy as np
 from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _longest
-from skipchain.kernels.search import _find_alive, _keep
+from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain e9e1ff8aafab
-# Compiled with search 5391493f2112
+# Compiled with chain b3bec2b1761a
+# Compiled with search 58d156066ce6
 
 
 @njit(nogil=True, cache=True)
-def shares(previous, labels, decay, out):
+def label_shares(previous, labels, decay, out):
     """The shares by given labels [N] into out [N, L], which is 0."""
     for t in range(previous.shape[0]):
         total = 0.0
@@ -65,7 +65,7 @@ def beam(
         score[c] = 0.0
         if length == 0:
             continue
-        _find_alive(node, edge, first, first + length, alive)
+        _find_completable(node, edge, first, first + length, alive)
         delta[0] = 0.0
         count = 1
         for t in range(length):
@@ -83,7 +83,7 @@ def beam(
                         h = trails[a, t - 2] if t > 1 else states
                         for j in range(states):
                             row[j] += second[h, i, j]
-                if _recall(previous, decay, path, trails[a], here, first, recalled):
+                if _history_shares(previous, decay, path, trails[a], here, first, recalled):
                     for i in range(states):
                         if recalled[i] > 0.0:
                             for j in range(states):
@@ -100,7 +100,7 @@ def beam(
                     if grown[k] > -np.inf:
                         values[many] = grown[k]
                         many += 1
-            kept = _keep(grown[: count * states], values, many, width, places)
+            kept = _top_k(grown[: count * states], values, many, width, places)
             for m in range(kept):
                 k = places[m]
                 next_trails[m, :t] = trails[k // states, :t]
@@ -124,7 +124,7 @@ def beam(
 
 
 @njit(nogil=True, cache=True)
-def _recall(previous, decay, path, trail, here, first, out):
+def _history_shares(previous, decay, path, trail, here, first, out):
     """The shares at one token into out [S]; whether there are any."""
     s = previous[here]
     if s < 0 or here - s >= decay.shape[0]:

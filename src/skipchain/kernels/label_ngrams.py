@@ -12,10 +12,10 @@ import numpy as np
 from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _longest
-from skipchain.kernels.search import _find_alive, _keep
+from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain e9e1ff8aafab
-# Compiled with search 5391493f2112
+# Compiled with chain b3bec2b1761a
+# Compiled with search 58d156066ce6
 
 
 @njit(nogil=True, cache=True)
@@ -53,7 +53,7 @@ def beam(
         score[c] = 0.0
         if length == 0:
             continue
-        _find_alive(node, edge, first, first + length, alive)
+        _find_completable(node, edge, first, first + length, alive)
         codes[0] = states + 1
         delta[0] = 0.0
         count = 1
@@ -92,7 +92,7 @@ def beam(
                 if grown[k] > -np.inf:
                     values[many] = grown[k]
                     many += 1
-            kept = _keep(grown[: count * states], values, many, width, places)
+            kept = _top_k(grown[: count * states], values, many, width, places)
             for m in range(kept):
                 k = places[m]
                 a = source[k]

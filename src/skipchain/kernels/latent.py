@@ -13,15 +13,15 @@ import numpy as np
 from numba import njit
 
 
-def normalise(scores, chances, norms):
+def log_softmax(scores, probs, norms):
     """Turn every row of scores [N, R, K] into log-probabilities, in place.
 
-    log p(k) = scores(k) − log Σ_k' exp(scores(k')). The probabilities go to ``chances`` [N, R, K],
+    log p(k) = scores(k) − log Σ_k' exp(scores(k')). The probabilities go to ``probs`` [N, R, K],
     the logarithms of the sums to ``norms`` [N, R].
     """
     _subtract_peaks(scores, norms)
-    np.exp(scores, out=chances)  # many at once, where a compiled one takes one at a time
-    _divide(scores, chances, norms)
+    np.exp(scores, out=probs)  # many at once, where a compiled one takes one at a time
+    _divide(scores, probs, norms)
 
 
 @njit(nogil=True, cache=True)
@@ -38,35 +38,35 @@ def _subtract_peaks(scores, norms):
 
 
 @njit(nogil=True, cache=True)
-def _divide(scores, chances, norms):
-    """Rows of ``chances`` divided by their sums, whose logarithms the others take."""
+def _divide(scores, probs, norms):
+    """Rows of ``probs`` divided by their sums, whose logarithms the others take."""
     for t in range(scores.shape[0]):
         for r in range(scores.shape[1]):
             total = 0.0
             for k in range(scores.shape[2]):
-                total += chances[t, r, k]
+                total += probs[t, r, k]
             share, log = 1.0 / total, np.log(total)
             for k in range(scores.shape[2]):
-                chances[t, r, k] *= share
+                probs[t, r, k] *= share
                 scores[t, r, k] -= log
             norms[t, r] += log
 
 
 @njit(nogil=True, cache=True)
-def pull_back(chances, residuals, gains):
+def log_softmax_backward(probs, residuals, gains):
     """The gradient in scores, from that in log-probabilities, in place.
 
     ``residuals`` [N, R, K] come as D(k) = ∂loss / ∂log p(k), ``gains`` [N, R] is what the loss
     gains from the logarithm of a row's sum. A score lifts its own log-probability, and lowers all
     of its row: the gradient is D(k) + p(k) (gain − Σ_k' D(k')).
     """
-    for t in range(chances.shape[0]):
-        for r in range(chances.shape[1]):
+    for t in range(probs.shape[0]):
+        for r in range(probs.shape[1]):
             push = gains[t, r]
-            for k in range(chances.shape[2]):
+            for k in range(probs.shape[2]):
                 push -= residuals[t, r, k]
-            for k in range(chances.shape[2]):
-                residuals[t, r, k] += chances[t, r, k] * push
+            for k in range(probs.shape[2]):
+                residuals[t, r, k] += probs[t, r, k] * push
 
 
 @njit(nogil=True, cache=True)
@@ -175,11 +175,11 @@ def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score
 
 
 @njit(nogil=True, cache=True)
-def window_probabilities(states, pairs, chances, starts, stops, allowed, rows, probability):
+def window_probabilities(states, pairs, probs, starts, stops, allowed, rows, probability):
     """The probability that the labels of each window lie in its sets, into probability [K].
 
     Given the input the states are a Markov chain with marginals ``states`` [N, S] and ``pairs``
-    [N, S, S]; ``chances`` [N, S, L] are p(label | state). The sets are as in `Windows`.
+    [N, S, S]; ``probs`` [N, S, L] are p(label | state). The sets are as in `SpanEvents`.
     """
     size = states.shape[1]
     here, before = np.empty(size), np.empty(size)
@@ -198,7 +198,7 @@ def window_probabilities(states, pairs, chances, starts, stops, allowed, rows, p
                 share = 0.0
                 for y in range(row.shape[0]):
                     if row[y]:
-                        share += chances[t, s, y]
+                        share += probs[t, s, y]
                 here[s] = mass * share
                 total += here[s]
             here, before = before, here

@@ -10,10 +10,10 @@ import numpy as np
 from numba import njit
 
 from skipchain.kernels.intern import BASIS, PRIME
-from skipchain.kernels.token_sets import _grown
+from skipchain.kernels.token_sets import _resized
 
-# Compiled with intern 8c8c611e9ff0
-# Compiled with token_sets f4bd888dcaaa
+# Compiled with intern 0d6cdc572160
+# Compiled with token_sets 7fcec35b4c23
 
 
 @njit(nogil=True, cache=True)
@@ -92,10 +92,10 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
                         continue
                     if count == room:
                         room *= 2
-                        starts = _grown(starts, room)
-                        stops = _grown(stops, room)
-                        which = _grown(which, room)
-                        alike = _grown(alike, room)
+                        starts = _resized(starts, room)
+                        stops = _resized(stops, room)
+                        which = _resized(which, room)
+                        alike = _resized(alike, room)
                     starts[count] = i
                     stops[count] = j
                     which[count] = lists[e]

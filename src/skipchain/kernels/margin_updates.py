@@ -7,17 +7,17 @@ from numba import njit
 
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
-from skipchain.kernels.sgd import _score_links
+from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain e9e1ff8aafab
-# Compiled with chain2 4b2c66cb3a18
-# Compiled with sgd e32640ff0ed4
+# Compiled with chain b3bec2b1761a
+# Compiled with chain2 7a7f9ba44930
+# Compiled with sgd e4b05635c77a
 
-PERCEPTRON, PASSIVE_AGGRESSIVE, CONFIDENCE = 0, 1, 2
+PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
 
 @njit(nogil=True, cache=True)
-def _score_flat(features, state, first, length, node):
+def _score_expanded(features, state, first, length, node):
     """node [T, L] from all features of an index without units."""
     labels = state.shape[1]
     weighted = features.values.shape[0] > 0
@@ -109,7 +109,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
                 v = features.edge_values[k] if edge_weighted else 1.0
                 n = _push(positions, amounts, n, e + right, v)
                 n = _push(positions, amounts, n, e + wrong, -v)
-        if tables.second.shape[0] and t > 0:
+        if tables.triples.shape[0] and t > 0:
             right += (gold[here - 2] if t > 1 else labels) * labels * labels
             wrong += (path[t - 2] if t > 1 else labels) * labels * labels
             if right != wrong:
@@ -183,8 +183,8 @@ def margin_epoch(
         if length == 0:
             continue
         many = length if paired else 1
-        _score_flat(features, tables.state, first, length, node)
-        _score_links(
+        _score_expanded(features, tables.state, first, length, node)
+        _score_transitions(
             features,
             tables,
             barriers,
@@ -199,10 +199,10 @@ def margin_epoch(
             edge[:many],
         )
         bounds[1] = length
-        if tables.second.shape[0]:
+        if tables.triples.shape[0]:
             own, own_edge = node[:length], edge[:many]
             order2.nbest(
-                own, own_edge, own, own_edge, tables.second, False, 1, paths[:, :length], best
+                own, own_edge, own, own_edge, tables.triples, False, 1, paths[:, :length], best
             )
             path[:length] = paths[0, :length]
         else:
@@ -215,9 +215,9 @@ def margin_epoch(
             right += node[t, y]
             if t > 0:
                 right += edge[t if many > 1 else 0, gold[first + t - 1], y]
-                if tables.second.shape[0]:
+                if tables.triples.shape[0]:
                     before = gold[first + t - 2] if t > 1 else labels
-                    right += tables.second[before, gold[first + t - 1], y]
+                    right += tables.triples[before, gold[first + t - 1], y]
         count = float(seen + o)
         if wrong == 0:
             continue
@@ -229,7 +229,7 @@ def margin_epoch(
             cost = best[0] - right + np.sqrt(wrong)
             size = 0.0
             for k in range(n):
-                sigma = spread[positions[k]] if update == CONFIDENCE else 1.0
+                sigma = spread[positions[k]] if update == AROW else 1.0
                 size += amounts[k] * amounts[k] * sigma
             if update == PASSIVE_AGGRESSIVE:
                 tau = min(limit, cost / max(size, 1e-300))
@@ -240,7 +240,7 @@ def margin_epoch(
             if fixed[0] <= p < fixed[1]:
                 continue
             step = tau * amounts[k]
-            if update == CONFIDENCE:
+            if update == AROW:
                 sigma = spread[p]
                 step *= sigma
                 spread[p] -= (sigma * amounts[k]) ** 2 / (size + limit)

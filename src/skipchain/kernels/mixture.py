@@ -29,18 +29,18 @@ from numpy.typing import NDArray
 TINY = 1e-280  # sums below have lost their digits
 
 
-class Edges(NamedTuple):
+class MixtureEdges(NamedTuple):
     """A directed graph, as `skipchain.edges.Dag` has it, with the weights of the mixtures."""
 
     order: NDArray[np.int64]  # [N]
     indptr: NDArray[np.int64]  # [N + 1]
     parents: NDArray[np.int64]  # [E]
-    kinds: NDArray[np.int32]  # [E]
+    edge_types: NDArray[np.int32]  # [E]
     rows: NDArray[np.int64]  # [E]
     weights: NDArray[np.float64]  # [E], α
 
 
-class Tables(NamedTuple):
+class PairTables(NamedTuple):
     """Label pairs of each kind [M, L, L]: scores, exp of them minus the largest, and that turned.
 
     The last is indexed [m, j, i], so that sums over j run over whole rows at once.
@@ -48,14 +48,14 @@ class Tables(NamedTuple):
 
     logs: NDArray[np.float64]
     exps: NDArray[np.float64]
-    turned: NDArray[np.float64]
+    transposed: NDArray[np.float64]
 
 
-def tables_of(logs: NDArray[np.float64]) -> Tables:
+def pair_tables(logs: NDArray[np.float64]) -> PairTables:
     """Both forms of scores of label pairs. [M, L, L]"""
     peaks = logs.max(axis=(1, 2), keepdims=True) if logs.size else np.zeros((len(logs), 1, 1))
     exps = np.exp(logs - peaks)
-    return Tables(logs, exps, np.ascontiguousarray(exps.transpose(0, 2, 1)))
+    return PairTables(logs, exps, np.ascontiguousarray(exps.transpose(0, 2, 1)))
 
 
 @njit(nogil=True, cache=True)
@@ -99,14 +99,14 @@ def _conditional(scores, psi, logs, exps, inverse, out):
 
 
 @njit(nogil=True, cache=True)
-def _weighted_rows(turned, factors, out):
+def _weighted_rows(transposed, factors, out):
     """out(i) = Σ_j X(i, j) f(j), from the turned table."""
     labels = factors.shape[0]
     for i in range(labels):
         out[i] = 0.0
     for j in range(labels):
         f = factors[j]
-        row = turned[j]
+        row = transposed[j]
         for i in range(labels):
             out[i] += row[i] * f
 
@@ -126,7 +126,7 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
         own = marginals[k]
         own[:] = 0.0
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.kinds[e]
+            m = edges.edge_types[e]
             r = edges.rows[e] - bases[m]
             u = edges.parents[e]
             near, norm, weight = psi[r], norms[r], edges.weights[e]
@@ -139,7 +139,7 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
                     own[j] += weight * near[j] * norm[0]
                 continue
             exps, parent = tables.exps[m], marginals[u]
-            _weighted_rows(tables.turned[m], near, norm)
+            _weighted_rows(tables.transposed[m], near, norm)
             push[:] = 0.0
             for i in range(labels):
                 norm[i] = 1.0 / norm[i] if norm[i] > TINY else -1.0
@@ -201,7 +201,7 @@ def adjoint_sweep(
             loss -= share * np.log(p)
             g[y] -= share / p
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.kinds[e]
+            m = edges.edge_types[e]
             r = edges.rows[e] - bases[m]
             u = edges.parents[e]
             near, norm, weight, out = psi[r], norms[r], edges.weights[e], residuals[r]
@@ -217,7 +217,7 @@ def adjoint_sweep(
                 mixing[e] = change
                 continue
             exps, parent, back, table = tables.exps[m], marginals[u], adjoint[u], pairs[m]
-            _weighted_rows(tables.turned[m], pulled, sent)
+            _weighted_rows(tables.transposed[m], pulled, sent)
             change = 0.0
             for i in range(size):
                 mass = weight * parent[i]
@@ -266,7 +266,7 @@ def clamped_likelihood(
         whole = 0.0
         for step in range(2 if mixed else 1):
             for e in range(edges.indptr[k], edges.indptr[k + 1]):
-                m = edges.kinds[e]
+                m = edges.edge_types[e]
                 r = edges.rows[e] - bases[m]
                 u = edges.parents[e]
                 i = labels[u] if u >= 0 else 0
@@ -295,7 +295,7 @@ def clamped_likelihood(
 
 
 @njit(nogil=True, cache=True)
-def doubts(first, last, edges, bases, scores, psi, tables, norms, marginals, entropies):
+def edge_entropies(first, last, edges, bases, scores, psi, tables, norms, marginals, entropies):
     """The entropy of what each edge says of its child, after `sweep`. entropies [E]
 
     Edge e says Σ_i p_u(i) P_e(i, ·), or exp(s) / Σ exp(s) where it comes from nowhere.
@@ -306,7 +306,7 @@ def doubts(first, last, edges, bases, scores, psi, tables, norms, marginals, ent
     for place in range(first, last):
         k = edges.order[place]
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.kinds[e]
+            m = edges.edge_types[e]
             r = edges.rows[e] - bases[m]
             u = edges.parents[e]
             if u < 0:

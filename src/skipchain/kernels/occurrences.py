@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.token_sets import _grown
+from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets f4bd888dcaaa
+# Compiled with token_sets 7fcec35b4c23
 
 
 @njit(nogil=True, cache=True)
-def _near(order, first, group, t, window, most):
+def _nearby_occurrences(order, first, group, t, window, most):
     """The occurrences order[a : b] of token t's word that lie near it."""
     low, high = first[group[t]], first[group[t] + 1]
     a, b = low, high
@@ -51,15 +51,15 @@ def gather_contexts(order, first, group, values, size, window, most, begins, end
     for t in range(group.shape[0]):
         if group[t] < 0:
             continue
-        a, b = _near(order, first, group, t, window, most)
+        a, b = _nearby_occurrences(order, first, group, t, window, most)
         for k in range(a, b):
             q = order[k]
             if q == t:
                 continue
             if count + 4 > room:
                 room *= 2
-                tokens = _grown(tokens, room)
-                codes = _grown(codes, room)
+                tokens = _resized(tokens, room)
+                codes = _resized(codes, room)
             for side in range(4):
                 if side == 0:
                     place = q - 1
@@ -93,7 +93,7 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
         if group[t] < 0 or ends[t] == begins[t]:
             continue
         length = ends[t] - begins[t]
-        a, b = _near(order, first, group, t, group.shape[0], most)
+        a, b = _nearby_occurrences(order, first, group, t, group.shape[0], most)
         for k in range(a, b):
             q = order[k]
             rest = ends[q] - begins[q] - length
@@ -108,8 +108,8 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
                 continue
             while count + rest > room:
                 room *= 2
-                tokens = _grown(tokens, room)
-                codes = _grown(codes, room)
+                tokens = _resized(tokens, room)
+                codes = _resized(codes, room)
             for m in range(rest):
                 tokens[count] = t
                 if last:

@@ -6,11 +6,11 @@ import numpy as np
 from numba import njit
 
 EXACT_POWERS = np.array([float(10**k) for k in range(23)])  # the powers of ten that are doubles
-MOST = 1 << 53  # up to here every whole number is a double
+MAX_EXACT_INTEGER = 1 << 53  # up to here every whole number is a double
 
 
 @njit(nogil=True, cache=True)
-def read_cells(text, starts, lengths, several, table, done):
+def parse_cells(text, starts, lengths, several, table, done):
     """The decimal numbers of each cell, where all of them are plain: table [V, W], done [V].
 
     text [K] are the characters as bytes. A number is d · 10^e with a whole d; where d is below 2^53
@@ -41,7 +41,7 @@ def read_cells(text, starts, lengths, several, table, done):
                     point = True
                 else:
                     digits += 1
-                    if whole < MOST:
+                    if whole < MAX_EXACT_INTEGER:
                         whole = 10 * whole + (text[here] - 48)
                     else:
                         good = False
@@ -60,7 +60,7 @@ def read_cells(text, starts, lengths, several, table, done):
                     good = False
                 power += -size if down else size
             ended = here >= stop or (several and (text[here] == 32 or text[here] == 44))
-            exact = whole <= MOST and abs(power) <= 22
+            exact = whole <= MAX_EXACT_INTEGER and abs(power) <= 22
             if not (ended and digits > 0 and exact and found < width):
                 good = False
             if good:

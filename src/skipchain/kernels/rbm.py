@@ -29,21 +29,27 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.experts import add_states, count_states, draw
+from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
-# Compiled with experts 07554435c2c3
+# Compiled with experts c192cbcaff3d
 # Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
 # be compared with, so that an exponential is seldom needed
-REACH = 40
-PER_ONE = 8
-SIGMOIDS = 1.0 / (1.0 + np.exp(-np.arange(-REACH * PER_ONE, REACH * PER_ONE + 1) / PER_ONE))
-VANISHING = -40.0  # in a sum with 1, exp of anything below is nothing
+SIGMOID_RANGE = 40
+SIGMOID_RESOLUTION = 8
+SIGMOIDS = 1.0 / (
+    1.0
+    + np.exp(
+        -np.arange(-SIGMOID_RANGE * SIGMOID_RESOLUTION, SIGMOID_RANGE * SIGMOID_RESOLUTION + 1)
+        / SIGMOID_RESOLUTION
+    )
+)
+NEGLIGIBLE_LOG = -40.0  # in a sum with 1, exp of anything below is nothing
 
 
-class Layout(NamedTuple):
+class RBMLayout(NamedTuple):
     """Groups as arrays: group g has units[g] … units[g + 1] − 1, looks at places[g] … of offsets.
 
     Its weights [K, L + 1, n] begin at ``weights[g]`` of a flat vector. Replicas of a chain of
@@ -51,26 +57,27 @@ class Layout(NamedTuple):
     """
 
     units: np.ndarray  # [G + 1]
-    places: np.ndarray  # [G + 1]
+    offset_starts: np.ndarray  # [G + 1]
     offsets: np.ndarray  # [Σ K]
-    weights: np.ndarray  # [G + 1]
-    first: np.ndarray  # [G]
-    last: np.ndarray  # [G]
+    weight_starts: np.ndarray  # [G + 1]
+    replica_start: np.ndarray  # [G]
+    replica_margin: np.ndarray  # [G]
 
 
-class Tables(NamedTuple):
+class RBMTables(NamedTuple):
     """Weights and biases of all units.
 
-    ``up`` holds w_g as [K, L + 1, n], ``down`` the same numbers as [n, K, L + 1].
+    ``label_to_unit`` holds w_g as [K, L + 1, n], ``unit_to_label`` the same numbers as [n, K, L +
+    1].
     """
 
-    up: np.ndarray
-    down: np.ndarray
+    label_to_unit: np.ndarray
+    unit_to_label: np.ndarray
     bias: np.ndarray  # [H]
 
 
 @njit(nogil=True, cache=True)
-def contrast(
+def contrastive_divergence(
     node,
     inputs,
     offsets,
@@ -92,12 +99,12 @@ def contrast(
     """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
 
     For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
-    where the last call ended), and takes up those reached. To gradient (as ``up``) and
+    where the last call ended), and takes up those reached. To gradient (as ``label_to_unit``) and
     bias_gradient [H] the differences of σ(a) are *added* (5.10, 5.11); residuals [N, L] are the
     labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, H] or [0, H]
     the differences of σ(a) are added at the replicas' own places; to moved and emitted those of the
-    experts' states (`count_states`). Returned is −log p(labels | h), h drawn in the first step,
-    summed over positions: how badly labels are reconstructed.
+    experts' states (`add_state_statistics`). Returned is −log p(labels | h), h drawn in the first
+    step, summed over positions: how badly labels are reconstructed.
     """
     size = node.shape[1]
     chance = np.empty(size)
@@ -121,12 +128,12 @@ def contrast(
             bias_gradient,
             hidden,
         )
-        count_states(experts, labels, first, length, base, size, 1.0, moved, emitted)
+        add_state_statistics(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
-            _score(
+            _score_labels(
                 current, first, length, node, inputs, 1.0, layout, tables, states, c, active, scores
             )
-            add_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
+            sample_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, chance)
                 gold = labels[first + t]
@@ -151,13 +158,24 @@ def contrast(
             bias_gradient,
             hidden,
         )
-        count_states(experts, current, first, length, base, size, -1.0, moved, emitted)
+        add_state_statistics(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
 
 @njit(nogil=True, cache=True)
 def sample(
-    node, inputs, offsets, chains, layout, tables, experts, heats, kept, states, current, marginals
+    node,
+    inputs,
+    offsets,
+    chains,
+    layout,
+    tables,
+    experts,
+    inverse_temperatures,
+    kept,
+    states,
+    current,
+    marginals,
 ):
     """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
 
@@ -173,15 +191,15 @@ def sample(
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         marginals[first : first + length] = 0.0
-        for s in range(len(heats)):
-            keep = s >= len(heats) - kept
-            _score(
+        for s in range(len(inverse_temperatures)):
+            keep = s >= len(inverse_temperatures) - kept
+            _score_labels(
                 current,
                 first,
                 length,
                 node,
                 inputs,
-                heats[s],
+                inverse_temperatures[s],
                 layout,
                 tables,
                 states,
@@ -189,7 +207,19 @@ def sample(
                 active,
                 scores,
             )
-            add_states(experts, current, first, length, base, heats[s], s, states, c, scores, size)
+            sample_states(
+                experts,
+                current,
+                first,
+                length,
+                base,
+                inverse_temperatures[s],
+                s,
+                states,
+                c,
+                scores,
+                size,
+            )
             for t in range(length):
                 _normalise(scores, t, chance)
                 current[first + t] = draw(chance, states, c)
@@ -199,12 +229,14 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def activities(labels, inputs, layout, tables, size, group, out):
+def unit_probabilities(labels, inputs, layout, tables, size, group, out):
     """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]"""
     active = np.empty(len(tables.bias))
     for r in range(out.shape[0]):
-        place = layout.first[group] + r
-        seen = _activate(labels, 0, len(labels), size, inputs, place, group, layout, tables, active)
+        place = layout.replica_start[group] + r
+        seen = _activations(
+            labels, 0, len(labels), size, inputs, place, group, layout, tables, active
+        )
         for n in range(out.shape[1]):
             out[r, n] = _sigmoid(active[n]) if seen else np.nan
 
@@ -218,7 +250,20 @@ def _longest(offsets, chains):
 
 
 @njit(nogil=True, cache=True)
-def _score(labels, begin, length, node, inputs, heat, layout, tables, states, c, active, scores):
+def _score_labels(
+    labels,
+    begin,
+    length,
+    node,
+    inputs,
+    inverse_temperature,
+    layout,
+    tables,
+    states,
+    c,
+    active,
+    scores,
+):
     """Draw all units given the labels, and write the scores of labels given the units. [T, L + 1]
 
     Rows have a place for the weights of what lies outside, which says nothing here: so the weights
@@ -227,31 +272,31 @@ def _score(labels, begin, length, node, inputs, heat, layout, tables, states, c,
     size = node.shape[1]
     for t in range(length):
         for j in range(size):
-            scores[t, j] = heat * node[begin + t, j]
+            scores[t, j] = inverse_temperature * node[begin + t, j]
         scores[t, size] = 0.0
     flat = scores.reshape(-1)
     width = size + 1
-    for g in range(len(layout.first)):
+    for g in range(len(layout.replica_start)):
         units = layout.units[g + 1] - layout.units[g]
-        offsets = layout.offsets[layout.places[g] : layout.places[g + 1]]
-        places, run = len(offsets), _run(offsets)
-        for r in range(layout.first[g], length - layout.last[g]):
-            if not _activate(labels, begin, length, size, inputs, r, g, layout, tables, active):
+        offsets = layout.offsets[layout.offset_starts[g] : layout.offset_starts[g + 1]]
+        places, run = len(offsets), _contiguous(offsets)
+        for r in range(layout.replica_start[g], length - layout.replica_margin[g]):
+            if not _activations(labels, begin, length, size, inputs, r, g, layout, tables, active):
                 continue
             for n in range(units):
-                if not _is_on(heat * active[n], states, c):
+                if not _draw_unit(inverse_temperature * active[n], states, c):
                     continue
-                row = layout.weights[g] + n * places * width
+                row = layout.weight_starts[g] + n * places * width
                 for k in range(0, places, run):
                     first = max(r + offsets[k], 0)
                     last = min(r + offsets[k] + run, length)
                     shift = row + (k - r - offsets[k]) * width
                     for m in range(first * width, last * width):
-                        flat[m] += heat * tables.down[shift + m]
+                        flat[m] += inverse_temperature * tables.unit_to_label[shift + m]
 
 
 @njit(nogil=True, cache=True)
-def _run(offsets):
+def _contiguous(offsets):
     """How many offsets follow each other without a gap: all, or else one at a time."""
     for k in range(1, len(offsets)):
         if offsets[k] != offsets[0] + k:
@@ -275,17 +320,17 @@ def _statistics(
     hidden,
 ):
     """Add σ(a), times the sign, to the gradients of what each unit looks at."""
-    for g in range(len(layout.first)):
+    for g in range(len(layout.replica_start)):
         first = layout.units[g]
         units = layout.units[g + 1] - first
-        for r in range(layout.first[g], length - layout.last[g]):
-            if not _activate(labels, begin, length, size, inputs, r, g, layout, tables, active):
+        for r in range(layout.replica_start[g], length - layout.replica_margin[g]):
+            if not _activations(labels, begin, length, size, inputs, r, g, layout, tables, active):
                 continue
             for n in range(units):
                 active[n] = sign * _sigmoid(active[n])
                 bias_gradient[first + n] += active[n]
-            row = layout.weights[g]
-            for k in range(layout.places[g], layout.places[g + 1]):
+            row = layout.weight_starts[g]
+            for k in range(layout.offset_starts[g], layout.offset_starts[g + 1]):
                 t = r + layout.offsets[k]
                 label = labels[begin + t] if 0 <= t < length else size
                 for n in range(units):
@@ -297,7 +342,7 @@ def _statistics(
 
 
 @njit(nogil=True, cache=True)
-def _activate(labels, begin, length, size, inputs, r, g, layout, tables, out):
+def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out):
     """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
     first = layout.units[g]
     units = layout.units[g + 1] - first
@@ -307,28 +352,28 @@ def _activate(labels, begin, length, size, inputs, r, g, layout, tables, out):
         if given:
             out[n] += inputs[begin + r, first + n]
     seen = False
-    row = layout.weights[g]
-    for k in range(layout.places[g], layout.places[g + 1]):
+    row = layout.weight_starts[g]
+    for k in range(layout.offset_starts[g], layout.offset_starts[g + 1]):
         t = r + layout.offsets[k]
         label = size
         if 0 <= t < length:
             label = labels[begin + t]
             seen = True
         for n in range(units):
-            out[n] += tables.up[row + label * units + n]
+            out[n] += tables.label_to_unit[row + label * units + n]
         row += (size + 1) * units
     return seen
 
 
 @njit(nogil=True, cache=True)
-def _is_on(a, states, c):
+def _draw_unit(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
     u = uniform(states, c)
-    if a >= REACH:
+    if a >= SIGMOID_RANGE:
         return True
-    if a < -REACH:
+    if a < -SIGMOID_RANGE:
         return u < _sigmoid(a)
-    below = int((a + REACH) * PER_ONE)
+    below = int((a + SIGMOID_RANGE) * SIGMOID_RESOLUTION)
     if u < SIGMOIDS[below]:
         return True
     if u >= SIGMOIDS[below + 1]:
@@ -350,7 +395,7 @@ def _normalise(scores, t, chance):
     total = 0.0
     for j in range(len(chance)):
         under = scores[t, j] - top
-        chance[j] = np.exp(under) if under > VANISHING else 0.0
+        chance[j] = np.exp(under) if under > NEGLIGIBLE_LOG else 0.0
         total += chance[j]
     for j in range(len(chance)):
         chance[j] /= total

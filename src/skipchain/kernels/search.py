@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest
 
-# Compiled with chain e9e1ff8aafab
+# Compiled with chain b3bec2b1761a
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 
@@ -32,7 +32,7 @@ def greedy(node, edge, offsets, path, score):
         first, last = offsets[c], offsets[c + 1]
         score[c] = _walk(node, edge, first, last, free, path)
         if score[c] == -np.inf:
-            _find_alive(node, edge, first, last, alive)
+            _find_completable(node, edge, first, last, alive)
             score[c] = _walk(node, edge, first, last, alive, path)
 
 
@@ -104,7 +104,7 @@ def beam(node, edge, norms, offsets, width, path, score):
             score[c] = 0.0
             continue
         if narrow:
-            _find_alive(node, edge, first, first + length, alive)
+            _find_completable(node, edge, first, first + length, alive)
         for j in range(states):
             delta[j] = node[first, j]
             if local:
@@ -196,7 +196,7 @@ def _select(values, rank):
 
 
 @njit(nogil=True, cache=True)
-def _find_alive(node, edge, first, last, alive):
+def _find_completable(node, edge, first, last, alive):
     """Which states of one chain have a path to its end: alive [T, S].
 
     Where one table serves all positions and two full rows follow each other, every state has a
@@ -234,7 +234,7 @@ def _leads_on(row, alive):
 
 
 @njit(nogil=True, cache=True)
-def _keep(grown, values, many, width, places):
+def _top_k(grown, values, many, width, places):
     """The places of the ``width`` largest of ``grown``, in order, into ``places``; how many.
 
     ``values[:many]`` are those of them that are not −∞; they are put into another order. Of equals

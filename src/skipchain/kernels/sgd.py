@@ -21,14 +21,14 @@ from skipchain.kernels.chain import (
     subtract_path,
 )
 
-# Compiled with chain e9e1ff8aafab
-# Compiled with chain2 4b2c66cb3a18
+# Compiled with chain b3bec2b1761a
+# Compiled with chain2 7a7f9ba44930
 
-LONG = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
-OFTEN = 32  # occurrences of a feature in a long chain that count in full
+LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
+FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
 
 
-class Features(NamedTuple):
+class FeatureIndex(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
 
     Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
@@ -46,7 +46,7 @@ class Features(NamedTuple):
     edge_values: NDArray[np.float64]
 
 
-class Tables(NamedTuple):
+class WeightTables(NamedTuple):
     """Weights, single or double precision, as views into one vector."""
 
     state: NDArray[Any]  # [F, L]
@@ -54,10 +54,10 @@ class Tables(NamedTuple):
     start: NDArray[Any]  # [L]
     end: NDArray[Any]  # [L]
     edges: NDArray[Any]  # [G, (L + 1) · L]
-    second: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
+    triples: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
 
 
-class Barriers(NamedTuple):
+class LogMasks(NamedTuple):
     """0 for what is allowed, −∞ for what is not."""
 
     pairs: NDArray[np.float64]  # [L, L]
@@ -65,7 +65,7 @@ class Barriers(NamedTuple):
     end: NDArray[np.float64]  # [L]
 
 
-class Tally(NamedTuple):
+class OccurrenceCounts(NamedTuple):
     """How often features and labels occur in one long chain; of length 0 for other chains."""
 
     state: NDArray[np.float64]  # [F], Σ value²
@@ -74,7 +74,7 @@ class Tally(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _draw(random, keep):
+def _bernoulli(random, keep):
     """True with probability ``keep``, by Marsaglia's xorshift; random [1] is its state."""
     if keep >= 1.0:
         return True
@@ -109,14 +109,14 @@ def _score_chain(
         for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
             source = features.indices[k]
             v = features.values[k] if weighted else 1.0
-            whole = _draw(random, keep[1])
+            whole = _bernoulli(random, keep[1])
             low, high = 0, 1
             if source >= split:
                 low = features.unit_indptr[source - split]
                 high = features.unit_indptr[source - split + 1]
             for u in range(low, high):
                 f = source if source < split else features.unit_indices[u]
-                on = whole and _draw(random, keep[0])
+                on = whole and _bernoulli(random, keep[0])
                 kept[n] = on
                 n += 1
                 if on:
@@ -125,7 +125,7 @@ def _score_chain(
                         node[t, j] += w * tables.state[f, j]
         for j in range(labels):
             node[t, j] *= factor
-    _score_links(
+    _score_transitions(
         features,
         tables,
         barriers,
@@ -142,7 +142,7 @@ def _score_chain(
 
 
 @njit(nogil=True, cache=True)
-def _score_links(
+def _score_transitions(
     features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
 ):
     """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
@@ -161,7 +161,7 @@ def _score_links(
             for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
                 g = features.edge_indices[k]
                 v = features.edge_values[k] if weighted else 1.0
-                on = _draw(random, keep[1]) and _draw(random, keep[0])
+                on = _bernoulli(random, keep[1]) and _bernoulli(random, keep[0])
                 kept[n] = on
                 n += 1
                 if on and t == 0:
@@ -192,7 +192,7 @@ def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
 
 
 @njit(nogil=True, cache=True)
-def _count(features, first, length, kept, gold, tally, clear):
+def _count_occurrences(features, first, length, kept, gold, tally, clear):
     """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
     split = tally.state.shape[0]
     n = 0
@@ -226,12 +226,12 @@ def _pair_rates(rate, tally, labels):
     """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
     rates = np.full(labels, rate)
     for i in range(tally.labels.shape[0]):
-        rates[i] /= max(1.0, tally.labels[i] / LONG)
+        rates[i] /= max(1.0, tally.labels[i] / LONG_CHAIN)
     return rates
 
 
 @njit(nogil=True, cache=True)
-def _descend(
+def _sgd_step(
     features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
 ):
     """One step down: weights minus rate · residual · value, for every feature that was kept.
@@ -267,7 +267,7 @@ def _descend(
                 f = source if source < split else features.unit_indices[u]
                 w = v * features.unit_values[u] if source >= split and unit_weighted else v
                 if long:
-                    w /= max(1.0, tally.state[f] / OFTEN)
+                    w /= max(1.0, tally.state[f] / FULL_STEP_COUNT)
                 if adaptive:
                     for j in range(labels):
                         if not masked or support[f, j]:
@@ -302,7 +302,7 @@ def _descend(
                 e = features.edge_indices[k]
                 v = features.edge_values[k] if weighted else 1.0
                 if long:
-                    v /= max(1.0, tally.edges[e] / OFTEN)
+                    v /= max(1.0, tally.edges[e] / FULL_STEP_COUNT)
                 for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
                     for j in range(labels):
                         g = v * factor * (pairs[t, i, j] if t > 0 else node[0, j])
@@ -325,7 +325,7 @@ def _descend(
 
 
 @njit(nogil=True, cache=True)
-def _descend_triples(tables, squares, rows, counts, length, rates, triples):
+def _sgd_step_triples(tables, squares, rows, counts, length, rates, triples):
     """The step of the triples' weights; ``triples`` are zero afterwards.
 
     ``rows`` and ``counts`` list the labels that each position can have, as `order2.list_labels`
@@ -338,23 +338,23 @@ def _descend_triples(tables, squares, rows, counts, length, rates, triples):
     if pairs >= size * (size - 1):
         for h in range(size):
             for i in range(size - 1):
-                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+                _sgd_step_row(tables, squares, h, i, rates[i], triples[h, i])
         return
     for t in range(1, length):
         for h in rows[t - 1, : counts[t - 1]]:
             for i in rows[t, : counts[t]]:
-                _descend_row(tables, squares, h, i, rates[i], triples[h, i])
+                _sgd_step_row(tables, squares, h, i, rates[i], triples[h, i])
 
 
 @njit(nogil=True, cache=True)
-def _descend_row(tables, squares, h, i, rate, row):
+def _sgd_step_row(tables, squares, h, i, rate, row):
     """The step of the weights [h, i, ·]."""
-    weights = tables.second[h, i]
-    if squares.second.shape[0] > 0:
+    weights = tables.triples[h, i]
+    if squares.triples.shape[0] > 0:
         for j in range(row.shape[0]):
             g = row[j]
-            squares.second[h, i, j] += g * g
-            weights[j] -= rate * g / (np.sqrt(squares.second[h, i, j]) + 1e-8)
+            squares.triples[h, i, j] += g * g
+            weights[j] -= rate * g / (np.sqrt(squares.triples[h, i, j]) + 1e-8)
             row[j] = 0.0
     else:
         for j in range(row.shape[0]):
@@ -444,17 +444,17 @@ def likelihood_epoch(
     limited = allowed.shape[0] > 0
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
-    triples = np.zeros(tables.second.shape)
+    triples = np.zeros(tables.triples.shape)
     rows = np.empty((longest + 1, labels), np.int64)
     counts = np.ones(longest + 1, np.int64)
     bounds = np.zeros(2, np.int64)
     log_z = np.empty(1)
     kept = np.empty(room, np.bool_)
-    counted = longest > LONG and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
-    none = Tally(np.zeros(0), np.zeros(0), np.zeros(0))
+    counted = longest > LONG_CHAIN and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
+    none = OccurrenceCounts(np.zeros(0), np.zeros(0), np.zeros(0))
     tally = none
     if counted:
-        tally = Tally(
+        tally = OccurrenceCounts(
             np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
         )
     scale = 1.0
@@ -480,12 +480,12 @@ def likelihood_epoch(
             edge[:many],
         )
         own, own_pairs = marginals[:length], pairs[:many]
-        if tables.second.shape[0]:
+        if tables.triples.shape[0]:
             bounds[1] = length
             loss += _second_order(
                 node[:length],
                 edge[:many],
-                tables.second,
+                tables.triples,
                 bounds,
                 gold[first : first + length],
                 allowed[first : first + length] if limited else allowed,
@@ -548,13 +548,13 @@ def likelihood_epoch(
             tables.transitions[:] *= fall
             tables.start[:] *= fall
             tables.end[:] *= fall
-            tables.second[:] *= fall
-        long = counted and length > LONG
+            tables.triples[:] *= fall
+        long = counted and length > LONG_CHAIN
         if long:
-            _count(features, first, length, kept, gold, tally, False)
+            _count_occurrences(features, first, length, kept, gold, tally, False)
         seen = tally if long else none
         pair_rates = _pair_rates(rate, seen, labels)
-        _descend(
+        _sgd_step(
             features,
             tables,
             support,
@@ -568,10 +568,10 @@ def likelihood_epoch(
             own,
             own_pairs,
         )
-        if tables.second.shape[0]:
-            _descend_triples(tables, squares, rows, counts, length, pair_rates, triples)
+        if tables.triples.shape[0]:
+            _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:
-            _count(features, first, length, kept, gold, tally, True)
+            _count_occurrences(features, first, length, kept, gold, tally, True)
         if not bounded:
             tables.start[:] = 0.0
             tables.end[:] = 0.0

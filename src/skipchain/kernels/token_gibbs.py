@@ -16,8 +16,8 @@ from skipchain.kernels.random import uniform
 
 
 @njit(nogil=True, cache=True)
-def sweep(node, edge, offsets, heats, states, labels):
-    """Go through each chain once for each of ``heats``; labels [N] is where it begins and ends.
+def gibbs_sweeps(node, edge, offsets, temperatures, states, labels):
+    """Go through each chain once a temperature; labels [N] is where it begins and ends.
 
     states [C] are those of the chains' random numbers. Where the heat is 0 the best label is taken.
     A label that all others forbid is left as it is.
@@ -27,7 +27,7 @@ def sweep(node, edge, offsets, heats, states, labels):
     values = np.empty(size)
     for c in range(offsets.shape[0] - 1):
         first, last = offsets[c], offsets[c + 1]
-        for s in range(heats.shape[0]):
+        for s in range(temperatures.shape[0]):
             for t in range(first, last):
                 peak = -1
                 for j in range(size):
@@ -42,14 +42,14 @@ def sweep(node, edge, offsets, heats, states, labels):
                 if peak < 0:
                     continue
                 labels[t] = peak
-                if heats[s] == 0.0:
+                if temperatures[s] == 0.0:
                     continue
                 mass = 0.0
                 for j in range(size):
-                    mass += np.exp((values[j] - values[peak]) / heats[s])
+                    mass += np.exp((values[j] - values[peak]) / temperatures[s])
                 rest = uniform(states, c) * mass
                 for j in range(size):
-                    rest -= np.exp((values[j] - values[peak]) / heats[s])
+                    rest -= np.exp((values[j] - values[peak]) / temperatures[s])
                     if rest < 0.0:
                         labels[t] = j
                         break

@@ -7,7 +7,7 @@ from numba import njit
 
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
-# Compiled with intern 8c8c611e9ff0
+# Compiled with intern 0d6cdc572160
 
 
 @njit(nogil=True, cache=True)
@@ -89,7 +89,7 @@ def number_sets(indptr, codes, slots):
 
 
 @njit(nogil=True, cache=True)
-def _grown(array, room):
+def _resized(array, room):
     """The array with room for more."""
     found = np.empty(room, array.dtype)
     found[: array.shape[0]] = array

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.learn.step import INTERRUPTED, Minimum, Step
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 
 
 def run_epochs(
@@ -19,7 +19,7 @@ def run_epochs(
     *,
     average_from: float = 1.0,
     callback: Callable[[Step], bool | None] | None = None,
-) -> Minimum:
+) -> OptimisationResult:
     """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
 
     From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
@@ -60,4 +60,4 @@ def run_epochs(
                 break
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return Minimum(reached(), loss, number, number, reason)
+    return OptimisationResult(reached(), loss, number, number, reason)

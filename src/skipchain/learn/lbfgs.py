@@ -11,19 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.learn.step import INTERRUPTED, Minimum, Step
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.learn.vectors import add_dot, dot, norm
 
-Function = Callable[[Floats], tuple[float, Floats]]
+Objective = Callable[[Floats], tuple[float, Floats]]
 
 ARMIJO, WOLFE = 1e-4, 0.9
 MAX_TRIALS = 30
-RESCALED_AT, RESCALED_EVERY = (5, 10, 20), 40
-STUCK = "no step lowers the loss further"
+RESCALE_AT, RESCALE_EVERY = (5, 10, 20), 40
+LINE_SEARCH_FAILED = "no step lowers the loss further"
 
 
 def minimize(
-    function: Function,
+    function: Objective,
     start: Floats,
     *,
     l1: float = 0.0,
@@ -33,7 +33,7 @@ def minimize(
     period: int = 10,
     curvature: Callable[[], Floats] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
-) -> Minimum:
+) -> OptimisationResult:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
 
     ``curvature`` estimates the diagonal of the Hessian at the point where ``function`` was called
@@ -50,7 +50,7 @@ def minimize(
     began = time.perf_counter()
     search = _orthant_search if l1 else _wolfe_search
     x = start.astype(np.float64, copy=True)
-    history = _History(memory)
+    history = _CurvaturePairs(memory)
     past: deque[float] = deque(maxlen=period + 1)
     iteration, evaluations = 0, 1
     reason = f"{max_iterations} iterations"
@@ -64,7 +64,7 @@ def minimize(
             if steepness <= 1e-10 * max(1.0, norm(x)):
                 reason = "the gradient vanished"
                 break
-            if curvature is not None and _rescales(iteration):
+            if curvature is not None and _is_rescale_iteration(iteration):
                 history.rescale(curvature())
             direction = history.direction(slope)
             if l1:
@@ -77,7 +77,7 @@ def minimize(
             evaluations += found.trials
             if not found.accepted:
                 if not history.pairs:
-                    reason = STUCK
+                    reason = LINE_SEARCH_FAILED
                     break
                 history.pairs.clear()
                 continue
@@ -95,16 +95,16 @@ def minimize(
                 break
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return Minimum(x, loss, iteration, evaluations, reason)
+    return OptimisationResult(x, loss, iteration, evaluations, reason)
 
 
-def _rescales(iteration: int) -> bool:
+def _is_rescale_iteration(iteration: int) -> bool:
     """Whether the diagonal is worth another look: often at first, when it changes fast."""
-    return iteration in RESCALED_AT or (iteration > 0 and iteration % RESCALED_EVERY == 0)
+    return iteration in RESCALE_AT or (iteration > 0 and iteration % RESCALE_EVERY == 0)
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _CurvaturePair:
     """A step, the change of the gradient along it, and their product.
 
     Single precision is enough for a direction, and halves what is kept and read.
@@ -115,11 +115,11 @@ class _Pair:
     product: float
 
 
-class _History:
+class _CurvaturePairs:
     """The last steps, from which the curvature is guessed; older ones are forgotten."""
 
     def __init__(self, memory: int) -> None:
-        self.pairs: deque[_Pair] = deque(maxlen=memory)
+        self.pairs: deque[_CurvaturePair] = deque(maxlen=memory)
         self._scale: NDArray[np.float32] | None = None
 
     def rescale(self, curvature: Floats) -> None:
@@ -130,7 +130,9 @@ class _History:
         """Remember a step, unless rounding has spoilt what it tells."""
         product = dot(step, change)
         if product > 1e-10 * dot(change, change):
-            self.pairs.append(_Pair(step.astype(np.float32), change.astype(np.float32), product))
+            self.pairs.append(
+                _CurvaturePair(step.astype(np.float32), change.astype(np.float32), product)
+            )
 
     def direction(self, slope: Floats) -> Floats:
         """−H · slope by the two-loop recursion (Nocedal 1980)."""
@@ -159,7 +161,7 @@ class _History:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _LineSearchResult:
     vector: Floats
     loss: float
     gradient: Floats
@@ -168,7 +170,7 @@ class _Found:
 
 
 def _wolfe_search(
-    function: Function,
+    function: Objective,
     x: Floats,
     loss: float,
     gradient: Floats,
@@ -176,7 +178,7 @@ def _wolfe_search(
     direction: Floats,
     size: float,
     l1: float,
-) -> _Found:
+) -> _LineSearchResult:
     """A step that satisfies the weak Wolfe conditions, by bisection (Lewis and Overton 2013)."""
     fall = dot(direction, slope)
     low, high = 0.0, np.inf
@@ -188,13 +190,13 @@ def _wolfe_search(
         elif dot(grad, direction) < WOLFE * fall:
             low = size
         else:
-            return _Found(point, value, grad, trial, True)
+            return _LineSearchResult(point, value, grad, trial, True)
         size = 2.0 * low if high == np.inf else (low + high) / 2.0
-    return _Found(point, value, grad, MAX_TRIALS, value < loss)
+    return _LineSearchResult(point, value, grad, MAX_TRIALS, value < loss)
 
 
 def _orthant_search(
-    function: Function,
+    function: Objective,
     x: Floats,
     loss: float,
     gradient: Floats,
@@ -202,7 +204,7 @@ def _orthant_search(
     direction: Floats,
     size: float,
     l1: float,
-) -> _Found:
+) -> _LineSearchResult:
     """A backtracking step that stays in one orthant (Andrew and Gao 2007, OWL-QN)."""
     orthant = np.where(x != 0.0, np.sign(x), -np.sign(slope))
     for trial in range(1, MAX_TRIALS + 1):
@@ -211,9 +213,9 @@ def _orthant_search(
         value, grad = function(point)
         value += l1 * float(np.abs(point).sum())
         if value <= loss + ARMIJO * dot(slope, point - x):
-            return _Found(point, value, grad, trial, True)
+            return _LineSearchResult(point, value, grad, trial, True)
         size /= 2.0
-    return _Found(point, value, grad, MAX_TRIALS, False)
+    return _LineSearchResult(point, value, grad, MAX_TRIALS, False)
 
 
 def _pseudo_gradient(x: Floats, gradient: Floats, l1: float) -> Floats:

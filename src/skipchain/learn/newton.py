@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.learn.lbfgs import ARMIJO, MAX_TRIALS, STUCK, Function
-from skipchain.learn.step import INTERRUPTED, Minimum, Step
+from skipchain.learn.lbfgs import ARMIJO, LINE_SEARCH_FAILED, MAX_TRIALS, Objective
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.learn.vectors import dot, norm
 
 TOLERANCE = 1e-14  # of the loss: what the next step promises, where it is too little to go on
@@ -17,13 +17,13 @@ DAMPING = (0.0, 1e-10, 1e-7, 1e-4, 1e-1)  # what is added to the diagonal, as sh
 
 
 def minimize(
-    function: Function,
+    function: Objective,
     curvature: Callable[[Floats], Floats],
     start: Floats,
     *,
     max_iterations: int = 100,
     callback: Callable[[Step], bool | None] | None = None,
-) -> Minimum:
+) -> OptimisationResult:
     """Minimise a convex ``function(x)``, whose second derivatives [P, P] are ``curvature(x)``.
 
     It ends when a further step would lower the loss by nothing that can be measured, after
@@ -57,7 +57,7 @@ def minimize(
                     break
                 size /= 2.0
             else:
-                reason = STUCK
+                reason = LINE_SEARCH_FAILED
                 break
             x, loss, gradient = point, value, slope
             iteration += 1
@@ -67,7 +67,7 @@ def minimize(
                 break
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return Minimum(x, loss, iteration, evaluations, reason)
+    return OptimisationResult(x, loss, iteration, evaluations, reason)
 
 
 def _direction(curvature: Floats, gradient: Floats) -> Floats:

@@ -6,27 +6,29 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from skipchain.learn.step import Minimum
+from skipchain.learn.step import OptimisationResult
 
-Map = Callable[[Callable[[int], Minimum], Iterable[int]], list[Minimum]]
+MapFunction = Callable[
+    [Callable[[int], OptimisationResult], Iterable[int]], list[OptimisationResult]
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
     """What became of each start: its loss, and whether it was gone on with to the end."""
 
-    best: Minimum
+    best: OptimisationResult
     losses: Sequence[float]
     finished: Sequence[bool] = field(default=())
     """For each start, in the order of their numbers."""
 
 
 def best_of_restarts(
-    begin: Callable[[int], Minimum],
-    finish: Callable[[int, Minimum], Minimum],
+    begin: Callable[[int], OptimisationResult],
+    finish: Callable[[int, OptimisationResult], OptimisationResult],
     count: int,
     keep: int,
-    mapped: Map,
+    mapped: MapFunction,
 ) -> Restarts:
     """The best of ``count`` minimisations.
 
@@ -53,11 +55,11 @@ def best_of_restarts(
     best = min(all_of_them, key=_rank)
     return Restarts(
         best,
-        tuple(minimum.loss for minimum in all_of_them),
+        tuple(result.loss for result in all_of_them),
         tuple(number in ended for number in range(count)),
     )
 
 
-def _rank(minimum: Minimum) -> float:
+def _rank(result: OptimisationResult) -> float:
     """The loss; what is not a number comes last."""
-    return minimum.loss if minimum.loss == minimum.loss else math.inf
+    return result.loss if result.loss == result.loss else math.inf

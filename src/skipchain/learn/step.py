@@ -25,7 +25,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Minimum:
+class OptimisationResult:
     """Where a minimisation ended, and why."""
 
     vector: Floats

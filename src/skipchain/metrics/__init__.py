@@ -4,10 +4,10 @@ from skipchain.metrics.bootstrap import (
     Significance,
     f1_interval,
     paired_significance,
+    resampling_units,
     span_counts,
-    units,
 )
-from skipchain.metrics.consistency import Consistency, label_consistency
+from skipchain.metrics.consistency import ConsistencyScore, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.evaluate import Evaluation, evaluate, significance
 from skipchain.metrics.report import confusion_table, render
@@ -15,7 +15,7 @@ from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores, token_scores, type_scores
 
 __all__ = [
-    "Consistency",
+    "ConsistencyScore",
     "EntityScores",
     "Evaluation",
     "Score",
@@ -28,9 +28,9 @@ __all__ = [
     "label_consistency",
     "paired_significance",
     "render",
+    "resampling_units",
     "significance",
     "span_counts",
     "token_scores",
     "type_scores",
-    "units",
 ]

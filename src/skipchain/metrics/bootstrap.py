@@ -44,7 +44,7 @@ def f1_interval(
     """
     if not 0.0 < level < 1.0:
         raise CorpusError(f"level must lie between 0 and 1, got {level}; 0.95 is usual")
-    drawn = np.concatenate([f1(draw) for draw in resamples(counts, samples, seed)])
+    drawn = np.concatenate([f1(draw) for draw in bootstrap_samples(counts, samples, seed)])
     tail = (1.0 - level) / 2.0
     low, high = np.quantile(drawn, [tail, 1.0 - tail]).tolist()
     return low, high
@@ -62,7 +62,7 @@ def paired_significance(
 ) -> Significance:
     """The two-sided p-value of the F1 difference between two predictions for the same gold.
 
-    ``offsets int64 [U + 1]`` are the token offsets of the units (see `units`).
+    ``offsets int64 [U + 1]`` are the token offsets of the units (see `resampling_units`).
     ``randomisation`` swaps the two predictions of each unit at random and counts differences at
     least as large as the one observed (Noreen, 1989). ``bootstrap`` resamples the units and counts
     differences at least twice as far out as the observed one, or on the other side of zero
@@ -76,10 +76,10 @@ def paired_significance(
     (100.0, True)
     """
     pair = (span_counts(gold, predicted, offsets) for predicted in (first, second))
-    return counted_significance(*pair, method=method, samples=samples, seed=seed)
+    return significance_of_counts(*pair, method=method, samples=samples, seed=seed)
 
 
-def counted_significance(
+def significance_of_counts(
     first: Ints,
     second: Ints,
     *,
@@ -92,7 +92,7 @@ def counted_significance(
         raise CorpusError(f"unknown method {method!r}; the methods are randomisation and bootstrap")
     counts = np.hstack([first, second])
     observed = difference(counts.sum(axis=0))
-    draw = swaps if method == "randomisation" else resamples
+    draw = randomization_samples if method == "randomisation" else bootstrap_samples
     center = 0.0 if method == "randomisation" else observed
     extreme = sum(
         int((np.abs(difference(sums) - center) >= abs(observed) - 1e-9).sum())
@@ -102,12 +102,12 @@ def counted_significance(
     return Significance(float(observed), p_value, method, samples)
 
 
-def units(corpus: Corpus) -> Ints:
+def resampling_units(corpus: Corpus) -> Ints:
     """Token offsets ``int64 [U + 1]`` of the documents, or of the sentences of a lone document.
 
-    >>> units(Corpus.of([["a", "b"], ["c"]])).tolist()
+    >>> resampling_units(Corpus.of([["a", "b"], ["c"]])).tolist()
     [0, 2, 3]
-    >>> units(Corpus.of([["a"], ["b"], ["c"]], documents=[2, 1])).tolist()
+    >>> resampling_units(Corpus.of([["a"], ["b"], ["c"]], documents=[2, 1])).tolist()
     [0, 2, 3]
     """
     return corpus.sentences[corpus.documents] if corpus.n_documents > 1 else corpus.sentences
@@ -133,24 +133,24 @@ def span_counts(gold: Spans, predicted: Spans, offsets: Ints) -> Ints:
     return np.stack(columns, axis=1).astype(np.int64)
 
 
-def resamples(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
+def bootstrap_samples(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
     """Sums of the counts over as many units drawn with replacement, in blocks ``[B, C]``."""
-    rows, times, blocks, random = prepare(counts, samples, seed)
+    rows, times, blocks, random = count_distinct_rows(counts, samples, seed)
     total = int(times.sum())
     for size in blocks:
         yield random.multinomial(total, times / total, size=size) @ rows
 
 
-def swaps(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
+def randomization_samples(counts: Ints, samples: int, seed: int) -> Iterator[Ints]:
     """Sums of the counts ``[B, 6]`` after swapping each unit's two predictions by a fair coin."""
-    rows, times, blocks, random = prepare(counts, samples, seed)
+    rows, times, blocks, random = count_distinct_rows(counts, samples, seed)
     swapped = np.hstack([rows[:, 3:], rows[:, :3]])
     for size in blocks:
         heads = random.binomial(times, 0.5, size=(size, len(times)))
         yield heads @ swapped + (times - heads) @ rows
 
 
-def prepare(
+def count_distinct_rows(
     counts: Ints, samples: int, seed: int
 ) -> tuple[Ints, Ints, list[int], np.random.Generator]:
     """The distinct rows, how often each occurs, the sizes of blocks, and the generator."""

@@ -14,7 +14,7 @@ from skipchain.metrics.score import percent
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency:
+class ConsistencyScore:
     """Names that occur more than once in a document, and those of them with more than one type."""
 
     groups: int
@@ -26,7 +26,7 @@ class Consistency:
         return percent(self.groups - self.inconsistent, self.groups) if self.groups else 100.0
 
 
-def label_consistency(corpus: Corpus, spans: Spans) -> Consistency:
+def label_consistency(corpus: Corpus, spans: Spans) -> ConsistencyScore:
     """How many recurring names have one type throughout their document.
 
     A group is all spans of one document that have the same words, compared with case, where the
@@ -36,7 +36,7 @@ def label_consistency(corpus: Corpus, spans: Spans) -> Consistency:
     >>> corpus = Corpus.of([["Lee", "met", "Lee"], ["Rome", "and", "Rome"]])
     >>> spans = Spans.of([(0, 1, "PER"), (2, 3, "LOC"), (3, 4, "LOC"), (5, 6, "LOC")])
     >>> label_consistency(corpus, spans)
-    Consistency(groups=2, inconsistent=1)
+    ConsistencyScore(groups=2, inconsistent=1)
     >>> label_consistency(corpus, spans).percent
     50.0
     """
@@ -45,15 +45,15 @@ def label_consistency(corpus: Corpus, spans: Spans) -> Consistency:
     named = upper[corpus.words.codes[spans.starts]] if len(spans) else np.zeros(0, bool)
     starts, stops, kinds = spans.starts[named], spans.stops[named], spans.types[named]
     if not len(starts):
-        return Consistency(0, 0)
+        return ConsistencyScore(0, 0)
     documents = np.searchsorted(corpus.sentences[corpus.documents], starts, side="right")
-    groups = numbered(documents, string_numbers(corpus.words.codes, starts, stops))
+    groups = number_pairs(documents, string_numbers(corpus.words.codes, starts, stops))
     order = np.lexsort((kinds, groups))
     groups, kinds = groups[order], kinds[order]
     first = np.flatnonzero(np.diff(groups, prepend=-1))  # where each group begins
     last = np.append(first[1:], len(groups)) - 1
     # Sorted by type within the group: it has one type if its first and last spans agree.
-    return Consistency(int((last > first).sum()), int((kinds[first] != kinds[last]).sum()))
+    return ConsistencyScore(int((last > first).sum()), int((kinds[first] != kinds[last]).sum()))
 
 
 def string_numbers(codes: NDArray[np.int32], starts: Ints, stops: Ints) -> Ints:
@@ -66,12 +66,12 @@ def string_numbers(codes: NDArray[np.int32], starts: Ints, stops: Ints) -> Ints:
     lengths = stops - starts
     for length in range(2, int(lengths.max()) + 1):
         longer = np.flatnonzero(lengths >= length)
-        pairs = numbered(numbers[longer], codes[starts[longer] + length - 1])
+        pairs = number_pairs(numbers[longer], codes[starts[longer] + length - 1])
         numbers[longer] = pairs + (numbers.max() + 1)  # shorter strings keep their own numbers
     return numbers
 
 
-def numbered(a: NDArray[np.integer], b: NDArray[np.integer]) -> Ints:
+def number_pairs(a: NDArray[np.integer], b: NDArray[np.integer]) -> Ints:
     """Number the distinct pairs from 0, ``int64 [K]``."""
     width = int(b.max()) + 1
     return np.unique(a.astype(np.int64) * width + b, return_inverse=True)[1].astype(np.int64)

@@ -15,12 +15,12 @@ from skipchain.corpus.schemes import decode, encode, repair
 from skipchain.errors import CorpusError
 from skipchain.metrics.bootstrap import (
     Significance,
-    counted_significance,
     f1_interval,
+    resampling_units,
+    significance_of_counts,
     span_counts,
-    units,
 )
-from skipchain.metrics.consistency import Consistency, label_consistency
+from skipchain.metrics.consistency import ConsistencyScore, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.score import Score, rounded
 from skipchain.metrics.token import TokenScores, renumbered, require_known, token_scores
@@ -35,7 +35,7 @@ class Evaluation:
 
     entities: EntityScores | None
     tokens: TokenScores
-    consistency: Consistency | None
+    consistency: ConsistencyScore | None
     interval: tuple[float, float] | None = None
 
     @property
@@ -83,9 +83,9 @@ class Evaluation:
         return result
 
     def __str__(self) -> str:
-        from skipchain.metrics.report import plain
+        from skipchain.metrics.report import plain_text
 
-        return plain(self)
+        return plain_text(self)
 
 
 def evaluate(
@@ -113,11 +113,15 @@ def evaluate(
     gold_labels, predicted_labels = comparable_labels(gold, predicted)
     tokens = token_scores(gold_labels, predicted_labels, gold.sentences)
     if gold.scheme is None or predicted.scheme is None:
-        counts = token_counts(gold_labels, predicted_labels, units(gold)) if intervals else None
+        counts = (
+            token_counts(gold_labels, predicted_labels, resampling_units(gold))
+            if intervals
+            else None
+        )
         return Evaluation(None, tokens, None, interval_of(counts, seed))
     true = decode(gold.labels, gold.sentences, gold.scheme, strict=strict)
     found = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
-    counts = span_counts(true, found, units(gold)) if intervals else None
+    counts = span_counts(true, found, resampling_units(gold)) if intervals else None
     return Evaluation(
         entity_scores(true, found),
         tokens,
@@ -142,15 +146,15 @@ def significance(
     (100.0, True)
     """
     pair = (unit_counts(gold, predicted) for predicted in (first, second))
-    return counted_significance(*pair, samples=samples, seed=seed)
+    return significance_of_counts(*pair, samples=samples, seed=seed)
 
 
 def unit_counts(gold: Corpus, predicted: Corpus) -> Ints:
     """Gold, predicted and correct spans of each unit, or tokens without a scheme. [U, 3]"""
     check_alike(gold, predicted)
     if gold.scheme is None:
-        return token_counts(*comparable_labels(gold, predicted), units(gold))
-    return span_counts(gold.spans(), predicted.spans(), units(gold))
+        return token_counts(*comparable_labels(gold, predicted), resampling_units(gold))
+    return span_counts(gold.spans(), predicted.spans(), resampling_units(gold))
 
 
 def check_alike(gold: Corpus, predicted: Corpus) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from skipchain.metrics.evaluate import Evaluation
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
-from skipchain.report.grid import fitting
+from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -34,7 +34,7 @@ def render(evaluation: Evaluation) -> Group:
     return Group(table, Text(""), Text("\n".join(footer(evaluation))))
 
 
-def plain(evaluation: Evaluation) -> str:
+def plain_text(evaluation: Evaluation) -> str:
     """The same table as plain text.
 
     >>> from skipchain.corpus import Corpus
@@ -74,7 +74,7 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
         for name, k in zip(names, shown.tolist(), strict=True)
     ]
     parts: list[Table | Text] = []
-    for (corner, *columns), cells in fitting((("gold \\ found", *names), rows), width):
+    for (corner, *columns), cells in split_to_width((("gold \\ found", *names), rows), width):
         table = Table(box=None, pad_edge=False)
         table.add_column(corner, no_wrap=True)
         for column in columns:

@@ -20,11 +20,11 @@ from skipchain.modelfile.container import (
     read_arrays,
     write_arrays,
 )
-from skipchain.modelfile.contents import contents, model_of
+from skipchain.modelfile.contents import contents, read_model
 from skipchain.models.base.model import Model
 
 if TYPE_CHECKING:
-    from skipchain.models.base.estimator import Labeller
+    from skipchain.models.base.estimator import BaseEstimator
 
 __all__ = [
     "FORMAT",
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def save(model: Model | Labeller, path: str | Path, *, overwrite: bool = False) -> None:
+def save(model: Model | BaseEstimator, path: str | Path, *, overwrite: bool = False) -> None:
     """Write the model file of a fitted estimator or of a model.
 
     A file that is there already is kept unless ``overwrite``.
@@ -56,7 +56,7 @@ def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> 
     """
     header, arrays = read_arrays(path)
     try:
-        return model_of(header, arrays, functions or {}, path)
+        return read_model(header, arrays, functions or {}, path)
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:

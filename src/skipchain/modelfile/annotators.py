@@ -8,30 +8,30 @@ from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
-from skipchain.features.annotator import Source
+from skipchain.features.annotator import Annotator
 from skipchain.models.base.model import Model
 
-KINDS = {
+ANNOTATOR_CLASSES = {
     "lexicon": ("skipchain.annotators.lexicon", "Lexicon"),
-    "clusters": ("skipchain.annotators.words", "Clustered"),
-    "vectors": ("skipchain.annotators.words", "Embedded"),
-    "documents": ("skipchain.annotators.document", "Documents"),
-    "first_stage": ("skipchain.models.stacking", "FirstStage"),
+    "clusters": ("skipchain.annotators.words", "ClusterColumn"),
+    "vectors": ("skipchain.annotators.words", "VectorColumn"),
+    "documents": ("skipchain.annotators.document", "DocumentContext"),
+    "first_stage": ("skipchain.models.stacking", "StackedPredictions"),
 }
 
 
-def source_parts(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], Arrays]:
+def annotator_contents(sources: Sequence[Annotator]) -> tuple[list[dict[str, Any]], Arrays]:
     """What the header says of sources, and their arrays."""
     described: list[dict[str, Any]] = []
     arrays: Arrays = {}
     for number, source in enumerate(sources):
-        if getattr(source, "kind", None) not in KINDS:
+        if getattr(source, "kind", None) not in ANNOTATOR_CLASSES:
             raise ModelFileError(
                 f"{type(source).__name__} is a source of columns of your own, which a model file "
                 "cannot hold; add its columns to the corpus instead, when training and when tagging"
             )
-        own = {"kind": source.kind, **source.described()}
-        model = getattr(source, "first", None)
+        own = {"kind": source.kind, **source.config()}
+        model = getattr(source, "base", None)
         if isinstance(model, Model):
             from skipchain.modelfile.contents import contents
 
@@ -47,30 +47,30 @@ def source_parts(sources: Sequence[Source]) -> tuple[list[dict[str, Any]], Array
     return described, arrays
 
 
-def read_sources(
+def read_annotators(
     described: Sequence[Mapping[str, Any]],
     arrays: Arrays,
     functions: Mapping[str, Any],
     path: object,
-) -> tuple[Source, ...]:
-    """The inverse of `source_parts`, checked."""
+) -> tuple[Annotator, ...]:
+    """The inverse of `annotator_contents`, checked."""
     found = []
     for number, own in enumerate(described):
-        if own["kind"] not in KINDS:
+        if own["kind"] not in ANNOTATOR_CLASSES:
             raise ModelFileError(
                 f"{path}: the model has a source of columns of the kind {own['kind']!r}, which "
                 "this version does not know; install a newer skipchain"
             )
-        module, name = KINDS[own["kind"]]
+        module, name = ANNOTATOR_CLASSES[own["kind"]]
         kind = getattr(import_module(module), name)
         inside = _within(f"source.{number}.", arrays)
         if "model" in own:
-            from skipchain.modelfile.contents import model_of
+            from skipchain.modelfile.contents import read_model
 
-            model = model_of(own["model"], _within("model.", inside), functions, path)
-            found.append(kind.restored(own, model))
+            model = read_model(own["model"], _within("model.", inside), functions, path)
+            found.append(kind.from_config(own, model))
         else:
-            found.append(kind.restored(own, inside))
+            found.append(kind.from_config(own, inside))
     return tuple(found)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Arrays, Floats
-from skipchain.features.label_ngrams import Histories
-from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.label_ngrams import LabelNgrams
+from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays
@@ -17,17 +17,17 @@ from skipchain.models.base.inputs import Features
 from skipchain.models.chain.model import ChainModel
 
 
-def parts(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
+def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a chain model holds beside labels and features."""
     arrays = weight_arrays("weights", model.weights)
     if model.dictionary is not None:
-        arrays |= string_arrays("dictionary", model.dictionary.words)
+        arrays |= strings_to_arrays("dictionary", model.dictionary.words)
         arrays["dictionary.labels"] = np.packbits(model.dictionary.labels, axis=1)
-    if model.histories is not None:
-        arrays["histories.contexts"] = model.histories.contexts
-        arrays |= sparse("histories.weights", model.histories.weights)
-    if model.recalled is not None:
-        arrays["recalled"] = model.recalled
+    if model.label_ngrams is not None:
+        arrays["histories.contexts"] = model.label_ngrams.ngrams
+        arrays |= sparse("histories.weights", model.label_ngrams.weights)
+    if model.history_weights is not None:
+        arrays["recalled"] = model.history_weights
     header = {
         "local": model.local,
         "order": model.order,
@@ -43,7 +43,7 @@ def read(
     functions: Mapping[str, Any],
     path: object,
 ) -> ChainModel:
-    """The inverse of `parts`, checked."""
+    """The inverse of `header_and_arrays`, checked."""
     labels = tuple(header["labels"])
     order = int(header["order"])
     sizes = (features.n_features, features.n_edge_features, len(labels), order)
@@ -58,15 +58,15 @@ def read(
         bool(header["local"]),
         header["summary"],
         _dictionary(header["dictionary"], arrays, len(labels)),
-        _histories(order, arrays, len(labels)),
-        _recalled(features, arrays, len(labels)),
+        _label_ngrams(order, arrays, len(labels)),
+        _history_weights(features, arrays, len(labels)),
     )
 
 
 def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:
     if min_count is None:
         return None
-    words = read_strings("dictionary", arrays)
+    words = strings_from_arrays("dictionary", arrays)
     packed = arrays["dictionary.labels"]
     if packed.dtype != np.uint8 or packed.shape != (len(words), (n_labels + 7) // 8):
         raise ValueError(f"the dictionary has {packed.shape} labels for {len(words)} words")
@@ -76,8 +76,8 @@ def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDict
     return TagDictionary(words, labels, int(min_count))
 
 
-def _recalled(features: Features, arrays: Arrays, n_labels: int) -> Floats | None:
-    if not isinstance(features, Vocabulary) or features.templates.recall is None:
+def _history_weights(features: Features, arrays: Arrays, n_labels: int) -> Floats | None:
+    if not isinstance(features, Vocabulary) or features.templates.label_history is None:
         return None
     weights = arrays["recalled"]
     if weights.dtype != np.float64 or weights.shape != (n_labels, n_labels):
@@ -87,7 +87,7 @@ def _recalled(features: Features, arrays: Arrays, n_labels: int) -> Floats | Non
     return weights
 
 
-def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:
+def _label_ngrams(order: int, arrays: Arrays, n_labels: int) -> LabelNgrams | None:
     if order <= 2:
         return None
     contexts = arrays["histories.contexts"]
@@ -96,4 +96,4 @@ def _histories(order: int, arrays: Arrays, n_labels: int) -> Histories | None:
     weights = dense("histories.weights", arrays, (len(contexts), n_labels))
     if not np.isfinite(weights).all():
         raise ValueError("the histories' weights are not all finite")
-    return Histories(order, contexts, weights)
+    return LabelNgrams(order, contexts, weights)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from skipchain import __version__
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError, SkipchainError
-from skipchain.io.files import PACKED, STANDARD, atomic_write, check_target
+from skipchain.io.files import COMPRESSED_ENDINGS, STDIO, atomic_write, check_target
 
 FORMAT = 3
 HEADER = "skipchain"
@@ -45,9 +45,9 @@ def write_arrays(
 
 def check_model_target(path: str | Path, *, overwrite: bool) -> None:
     """Refuse a path to which no model can be written, before any work is done."""
-    if str(path) == STANDARD:
+    if str(path) == STDIO:
         raise SkipchainError("a model file needs a name; it cannot be written to stdout")
-    if str(path).endswith(PACKED):
+    if str(path).endswith(COMPRESSED_ENDINGS):
         raise SkipchainError(f"{path}: model files are not packed; leave out the last ending")
     check_target(path, overwrite)
 

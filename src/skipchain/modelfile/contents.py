@@ -12,16 +12,16 @@ from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.corpus.schemes import check_scheme
-from skipchain.modelfile.features import read_features, recipe_of
+from skipchain.modelfile.features import features_contents, read_features
 from skipchain.models.base.model import Model
 
-MARKS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
+FORM_KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
 """Entries of the header that only one form has; files without any are of chains."""
 
 
 def contents(model: Model) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model."""
-    recipe, arrays = recipe_of(model.features)
+    recipe, arrays = features_contents(model.features)
     header = {
         "kind": model.kind,
         "labels": list(model.labels),
@@ -31,11 +31,11 @@ def contents(model: Model) -> tuple[dict[str, Any], Arrays]:
         "features": recipe,
         "summary": dict(model.summary),
     }
-    own, further = _form(model.form).parts(model)
+    own, further = _form(model.form).header_and_arrays(model)
     return header | own, arrays | further
 
 
-def model_of(
+def read_model(
     header: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
 ) -> Model:
     """The inverse of `contents`, checked."""
@@ -43,7 +43,7 @@ def model_of(
     for scheme in (header["scheme"], header["encoding"]):
         if scheme is not None:
             check_scheme(scheme)
-    form = next((form for mark, form in MARKS.items() if mark in header), "chain")
+    form = next((form for mark, form in FORM_KEYS.items() if mark in header), "chain")
     found: Model = _form(form).read(header, arrays, features, functions, path)
     return found
 

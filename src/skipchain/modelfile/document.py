@@ -13,39 +13,49 @@ from skipchain.errors import ModelFileError
 from skipchain.modelfile import chain as chains
 from skipchain.models.base.inputs import Features
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.candidates import Doubts
-from skipchain.models.document.factors import KEYS, Agreement, Consistency, Forbidden, LastWord
-from skipchain.models.document.factors.agreement import Key
+from skipchain.models.document.candidates import CandidateLimits
+from skipchain.models.document.factors import (
+    KEY_FUNCTIONS,
+    Agreement,
+    Consistency,
+    Forbidden,
+    LastWord,
+)
+from skipchain.models.document.factors.agreement import KeyFunction
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.model import FactoredModel
 
 TABLES = ("same", "inside")
-_OWN = (
+_PYTHON_FACTOR_MESSAGE = (
     "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
     "put it beside the loaded one again: FactoredModel.around(model.base, factors)"
 )
 
 
-def parts(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
+def header_and_arrays(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a chain model with factors holds beside labels and features."""
-    if model.own:
-        raise ModelFileError(_OWN.format(type(model.own[0]).__name__))
-    header, arrays = chains.parts(model.base)
+    if model.python_factors:
+        raise ModelFileError(_PYTHON_FACTOR_MESSAGE.format(type(model.python_factors[0]).__name__))
+    header, arrays = chains.header_and_arrays(model.base)
     described = []
     for number, factor in enumerate(model.factors):
-        described.append(_described(factor))
+        described.append(_factor_config(factor))
         if isinstance(factor, Consistency):
             for name in TABLES:
                 arrays[f"factors.{number}.{name}"] = np.ascontiguousarray(getattr(factor, name))
-    cooling = model.annealing.cooling
+    annealing = model.annealing
+    schedule = annealing.schedule
     header |= {
         "factors": described,
-        "further": list(model.further),
+        "further": list(model.extra_types),
         "base": {"kind": model.base.kind, "summary": dict(model.base.summary)},
-        "doubts": asdict(model.doubts),
+        "doubts": asdict(model.candidate_limits),
         "annealing": {
-            **asdict(model.annealing),
-            "cooling": cooling if isinstance(cooling, str) else list(cooling),
+            "samples": annealing.samples,
+            "cooling": schedule if isinstance(schedule, str) else list(schedule),
+            "chains": annealing.chains,
+            "seed": annealing.seed,
+            "scattered": annealing.random_start,
         },
     }
     return header, arrays
@@ -58,24 +68,29 @@ def read(
     functions: Mapping[str, Any],
     path: object,
 ) -> FactoredModel:
-    """The inverse of `parts`, checked."""
+    """The inverse of `header_and_arrays`, checked."""
     base = chains.read({**header, **header["base"]}, arrays, features, functions, path)
     factors = [
         _factor(number, own, arrays, functions, path)
         for number, own in enumerate(header["factors"])
     ]
     own = header["annealing"]
-    cooling = own["cooling"] if isinstance(own["cooling"], str) else tuple(own["cooling"])
     annealing = Annealing(
-        int(own["samples"]), cooling, int(own["chains"]), int(own["seed"]), bool(own["scattered"])
+        samples=int(own["samples"]),
+        schedule=own["cooling"] if isinstance(own["cooling"], str) else tuple(own["cooling"]),
+        chains=int(own["chains"]),
+        seed=int(own["seed"]),
+        random_start=bool(own["scattered"]),
     )
-    doubts = Doubts(float(header["doubts"]["tolerance"]), int(header["doubts"]["most"]))
-    return FactoredModel.around(
-        base, factors, doubts, annealing, header["summary"], header["further"]
+    candidate_limits = CandidateLimits(
+        float(header["doubts"]["tolerance"]), int(header["doubts"]["most"])
+    )
+    return FactoredModel.from_chain(
+        base, factors, candidate_limits, annealing, header["summary"], header["further"]
     )
 
 
-def _described(factor: SpanFactor) -> dict[str, Any]:
+def _factor_config(factor: SpanFactor) -> dict[str, Any]:
     if isinstance(factor, Consistency):
         return {
             "factor": "consistency",
@@ -85,22 +100,22 @@ def _described(factor: SpanFactor) -> dict[str, Any]:
             "shared": factor.shared,
         }
     if isinstance(factor, Agreement):
-        key = factor.key if isinstance(factor.key, str) else _named(factor.key)
+        key = factor.key if isinstance(factor.key, str) else _function_name(factor.key)
         return {"factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty}
     if isinstance(factor, LastWord):
         return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
     if isinstance(factor, Forbidden):
         return {"factor": "forbidden", "one": factor.one, "other": factor.other}
-    raise ModelFileError(_OWN.format(type(factor).__name__))
+    raise ModelFileError(_PYTHON_FACTOR_MESSAGE.format(type(factor).__name__))
 
 
-def _named(function: Key) -> str:
+def _function_name(function: KeyFunction) -> str:
     """The name by which a function is given again when the model is loaded."""
     name = str(getattr(function, "__name__", ""))
-    if not name.isidentifier() or name in KEYS:
+    if not name.isidentifier() or name in KEY_FUNCTIONS:
         raise ModelFileError(
             f"the function by which spans are compared needs a name of its own, got {name!r}; "
-            "write it with def, and call it otherwise than " + " and ".join(KEYS)
+            "write it with def, and call it otherwise than " + " and ".join(KEY_FUNCTIONS)
         )
     return name
 
@@ -121,12 +136,12 @@ def _factor(
         )
     if kind == "agreement":
         key = str(own["key"])
-        if key not in KEYS and key not in functions:
+        if key not in KEY_FUNCTIONS and key not in functions:
             raise ModelFileError(
                 f"{path}: the model compares spans by the function {key!r} of its author; load it "
                 f"with functions={{{key!r}: …}}"
             )
-        chosen = key if key in KEYS else functions[key]
+        chosen = key if key in KEY_FUNCTIONS else functions[key]
         return Agreement(str(own["type"]), chosen, float(own["penalty"]))
     if kind == "last_word":
         return LastWord(str(own["type"]), float(own["penalty"]))

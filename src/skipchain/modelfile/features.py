@@ -8,36 +8,36 @@ from typing import Any
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
-from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.templates import Templates
-from skipchain.features.views import FUNCTIONS, NGRAMS, UserView
+from skipchain.features.views import BUILTIN_VIEWS, NGRAMS, UserView
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.annotators import read_sources, source_parts
+from skipchain.modelfile.annotators import annotator_contents, read_annotators
 from skipchain.models.base.inputs import Features
 
 
-def recipe_of(features: Features) -> tuple[dict[str, Any], Arrays]:
+def features_contents(features: Features) -> tuple[dict[str, Any], Arrays]:
     """What the header says of features, and their arrays."""
     if isinstance(features, Vocabulary):
-        functions = sorted(features.templates.own_views)
+        functions = sorted(features.templates.user_views)
         recipe: dict[str, Any] = {
             "kind": "templates",
             "text": features.templates.text,
             "functions": functions,
         }
-        sources, arrays = source_parts(features.templates.sources)
+        sources, arrays = annotator_contents(features.templates.annotators)
         if sources:
             recipe["sources"] = sources
         return recipe, features.to_arrays() | arrays
     if isinstance(features, NamedFeatures):
-        return {"kind": "named"}, string_arrays("names", features.strings)
+        return {"kind": "named"}, strings_to_arrays("names", features.strings)
     return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
 
 
 def read_features(
     recipe: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, UserView], path: object
 ) -> Features:
-    """The inverse of `recipe_of`, checked."""
+    """The inverse of `features_contents`, checked."""
     if recipe["kind"] == "templates":
         missing = [name for name in recipe["functions"] if name not in functions]
         if missing:
@@ -46,12 +46,12 @@ def read_features(
                 f"load it in Python with functions={{{missing[0]!r}: …}}"
             )
         own = {name: functions[name] for name in recipe["functions"]}
-        if set(own) & (set(FUNCTIONS) | {NGRAMS}):
+        if set(own) & (set(BUILTIN_VIEWS) | {NGRAMS}):
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
-        sources = read_sources(recipe.get("sources", ()), arrays, functions, path)
+        sources = read_annotators(recipe.get("sources", ()), arrays, functions, path)
         return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, sources), arrays)
     if recipe["kind"] == "named":
-        return NamedFeatures(read_strings("names", arrays))
+        return NamedFeatures(strings_from_arrays("names", arrays))
     if recipe["kind"] == "numbered":
         columns, width = arrays["columns"], int(recipe["width"])
         if len(columns) and (columns.min() < 0 or columns.max() >= width):

@@ -11,40 +11,45 @@ import numpy as np
 from skipchain.arrays import Arrays
 from skipchain.edges.ordering import Ordering
 from skipchain.edges.rule_text import parse_rules
-from skipchain.edges.rules import Alone, Own, Same
+from skipchain.edges.rules import Alone, FunctionRule, SameView
 from skipchain.errors import ModelFileError
-from skipchain.features.strings import read_strings, string_arrays
+from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.tables import read_weights, weight_arrays
 from skipchain.models.base.inputs import Features
-from skipchain.models.graph.belief import Sending
-from skipchain.models.graph.edge_features import Ends
-from skipchain.models.graph.edges import Conditional
+from skipchain.models.graph.belief import PropagationSettings
+from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.edges import EdgeModel
 from skipchain.models.graph.gate import FEATURES, Gate
-from skipchain.models.graph.model import ENGINES, GraphModel
+from skipchain.models.graph.model import MARGINAL_INFERENCE, GraphModel
 
 
-def parts(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
+def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model of linked labels holds beside labels and features."""
     arrays: Arrays = {}
-    for kind, own in model.conditionals.items():
+    for kind, own in model.edge_models.items():
         arrays |= weight_arrays(f"{kind}.weights", own.weights)
-        if own.ends is not None:
-            arrays |= {f"{kind}.child": own.ends.child, f"{kind}.parent": own.ends.parent}
+        if own.edge_features is not None:
+            arrays |= {
+                f"{kind}.child": own.edge_features.child,
+                f"{kind}.parent": own.edge_features.parent,
+            }
     for number, rule in enumerate(model.rules):
-        if isinstance(rule, Same) and rule.common is not None:
-            arrays |= string_arrays(f"rule.{number}.common", rule.common)
+        if isinstance(rule, SameView) and rule.common is not None:
+            arrays |= strings_to_arrays(f"rule.{number}.common", rule.common)
     if model.gate is not None:
         arrays |= {f"{kind}.gate": own for kind, own in model.gate.weights.items()}
-    own_functions = {rule.name for rule in model.rules if isinstance(rule, Own)}
-    viewed = {name for rule in model.rules if isinstance(rule, Same) for name in rule.own_views}
+    own_functions = {rule.name for rule in model.rules if isinstance(rule, FunctionRule)}
+    viewed = {
+        name for rule in model.rules if isinstance(rule, SameView) for name in rule.user_views
+    }
     header = {
         "edges": [str(rule) for rule in model.rules],
         "functions": sorted(own_functions | viewed),
-        "orderings": [[own.way, own.seed] for own in model.orderings],
-        "kinds": {kind: own.ends is not None for kind, own in model.conditionals.items()},
+        "orderings": [[own.direction, own.seed] for own in model.orderings],
+        "kinds": {kind: own.edge_features is not None for kind, own in model.edge_models.items()},
         "gate": model.gate is not None,
-        "sending": asdict(model.sending),
+        "sending": asdict(model.propagation),
     }
     return header, arrays
 
@@ -56,30 +61,30 @@ def read(
     functions: Mapping[str, Any],
     path: object,
 ) -> GraphModel:
-    """The inverse of `parts`, checked."""
+    """The inverse of `header_and_arrays`, checked."""
     missing = [name for name in header["functions"] if name not in functions]
     if missing:
         raise ModelFileError(
             f"{path}: the edges of the model need a function of its author's own, {missing[0]!r}; "
             f"load it in Python with functions={{{missing[0]!r}: …}}"
         )
-    if header["kind"] not in ENGINES:
+    if header["kind"] not in MARGINAL_INFERENCE:
         raise ValueError(f"there is no model of linked labels {header['kind']!r}")
     if not isinstance(features, Vocabulary):
         raise ValueError("linked labels need features by templates")
     labels = tuple(header["labels"])
     own = {name: functions[name] for name in header["functions"]}
     rules = [
-        replace(rule, common=read_strings(f"rule.{number}.common", arrays))
-        if isinstance(rule, Same)
+        replace(rule, common=strings_from_arrays(f"rule.{number}.common", arrays))
+        if isinstance(rule, SameView)
         else rule
         for number, rule in enumerate(parse_rules(header["edges"], own))
     ]
-    conditionals = {}
+    edge_models = {}
     for kind, linked in header["kinds"].items():
         ends, size = None, features.n_features
         if linked:
-            ends = Ends(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
+            ends = EdgeFeatures(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
             for numbers in (ends.child, ends.parent):
                 if numbers.dtype != np.int32 or (
                     len(numbers) and not 0 <= numbers.min() <= numbers.max() < size
@@ -87,14 +92,14 @@ def read(
                     raise ValueError(f"edges of kind {kind!r} name unknown features")
             size = ends.n_features
         weights = read_weights(f"{kind}.weights", arrays, size, 0, len(labels), 1)
-        conditionals[kind] = Conditional(weights, ends)
-    known = {kind for rule in rules for kind in rule.kinds} | {"alone"}
-    if not conditionals or not set(conditionals) <= known:
-        raise ValueError(f"the kinds of edges {list(conditionals)} are not those of the rules")
+        edge_models[kind] = EdgeModel(weights, ends)
+    known = {kind for rule in rules for kind in rule.edge_types} | {"alone"}
+    if not edge_models or not set(edge_models) <= known:
+        raise ValueError(f"the kinds of edges {list(edge_models)} are not those of the rules")
     orderings = tuple(Ordering(str(way), int(seed)) for way, seed in header["orderings"])
-    chains = [rule for rule in rules if rule.chain] or [Alone()]
+    chains = [rule for rule in rules if rule.is_chain] or [Alone()]
     for ordering in orderings:
-        if not any(rule.kinds[ordering.backward] in conditionals for rule in chains):
+        if not any(rule.edge_types[ordering.backward] in edge_models for rule in chains):
             raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")
     if not orderings:
         raise ValueError("there are no orderings")
@@ -103,14 +108,14 @@ def read(
         labels,
         features,
         tuple(rules),
-        conditionals,
+        edge_models,
         orderings,
         header["scheme"],
         header["encoding"],
         bool(header["constrained"]),
         header["summary"],
-        _gate(conditionals, arrays) if header["gate"] else None,
-        Sending(**header["sending"]),
+        _gate(edge_models, arrays) if header["gate"] else None,
+        PropagationSettings(**header["sending"]),
     )
 
 

@@ -14,7 +14,7 @@ from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights, state_shapes
 
 
-def parts(model: StateModel) -> tuple[dict[str, Any], Arrays]:
+def header_and_arrays(model: StateModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model of hidden states holds beside labels and features."""
     arrays = {
         **sparse("weights.transitions", model.weights.transitions),
@@ -30,7 +30,7 @@ def read(
     functions: Mapping[str, Any],
     path: object,
 ) -> StateModel:
-    """The inverse of `parts`, checked."""
+    """The inverse of `header_and_arrays`, checked."""
     labels, states = tuple(header["labels"]), int(header["states"])
     if states < 1:
         raise ValueError(f"{states} hidden states")

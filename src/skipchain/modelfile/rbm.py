@@ -9,24 +9,24 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Arrays
-from skipchain.modelfile.contents import contents, model_of
+from skipchain.modelfile.contents import contents, read_model
 from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.inputs import Features
 from skipchain.models.base.model import Model
 from skipchain.models.latent.model import StateModel
-from skipchain.models.rbm.gibbs import Sampling
+from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.model import RBMModel
-from skipchain.models.rbm.units import BORDERS, LabelFeatures, groups_text, parse_groups
+from skipchain.models.rbm.units import BORDERS, LabelFilters, format_unit_groups, parse_unit_groups
 
 BASE = "base."  # before the names of arrays of the model inside
 EXPERT = "expert.{}."  # the same of the experts, by their numbers
 
 
-def parts(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
+def header_and_arrays(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model with label features holds beside labels and features."""
     arrays = {**sparse("weights", model.weights), **sparse("units", model.units.vector)}
     header: dict[str, Any] = {
-        "groups": groups_text(model.units.groups),
+        "groups": format_unit_groups(model.units.groups),
         "borders": model.units.borders,
         "observed": len(model.weights) > 0,
         "sampling": asdict(model.sampling),
@@ -35,10 +35,10 @@ def parts(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
         "experts": [],
     }
     if model.base is not None:
-        header["base"], inside = _put_inside(model.base, BASE)
+        header["base"], inside = _nested_contents(model.base, BASE)
         arrays |= inside
     for number, expert in enumerate(model.experts):
-        own, inside = _put_inside(expert, EXPERT.format(number))
+        own, inside = _nested_contents(expert, EXPERT.format(number))
         header["experts"].append(own)
         arrays |= inside
     return header, arrays
@@ -51,22 +51,22 @@ def read(
     functions: Mapping[str, Any],
     path: object,
 ) -> RBMModel:
-    """The inverse of `parts`, checked."""
+    """The inverse of `header_and_arrays`, checked."""
     labels = tuple(header["labels"])
     borders = str(header["borders"])
     if borders not in BORDERS:
         raise ValueError(f"unknown borders {borders!r}")
-    groups = parse_groups(header["groups"])
-    blank = LabelFeatures.zeros(groups, len(labels), features.n_features, borders)
-    units = blank.filled(dense("units", arrays, (blank.size,)))
+    groups = parse_unit_groups(header["groups"])
+    blank = LabelFilters.zeros(groups, len(labels), features.n_features, borders)
+    units = blank.with_weights(dense("units", arrays, (blank.size,)))
     count = features.n_features if header["observed"] else 0
     weights = dense("weights", arrays, (count, len(labels)))
     if not (np.isfinite(weights).all() and np.isfinite(units.vector).all()):
         raise ValueError("the weights are not all finite")
-    if units.vector[~units.free].any():
+    if units.vector[~units.learnable].any():
         raise ValueError("units have weights where they look at nothing")
     own = header["sampling"]
-    sampling = Sampling(
+    sampling = GibbsSettings(
         int(own["burn_in"]), int(own["samples"]), bool(own["annealed"]), int(own["seed"])
     )
     if sampling.burn_in < 0 or sampling.samples < 1 or sampling.seed < 0:
@@ -76,12 +76,12 @@ def read(
         raise ValueError(f"gamma is {gamma}")
     base = None
     if header["base"] is not None:
-        base = model_of(header["base"], _taken_out(arrays, BASE), functions, path)
+        base = read_model(header["base"], _nested_arrays(arrays, BASE), functions, path)
         if base.labels != labels:
             raise ValueError("the model beside has other labels")
     experts = []
     for number, inside in enumerate(header.get("experts", [])):
-        expert = model_of(inside, _taken_out(arrays, EXPERT.format(number)), functions, path)
+        expert = read_model(inside, _nested_arrays(arrays, EXPERT.format(number)), functions, path)
         if not isinstance(expert, StateModel) or expert.labels != labels:
             raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
         experts.append(expert)
@@ -102,13 +102,13 @@ def read(
     )
 
 
-def _put_inside(model: Model, prefix: str) -> tuple[dict[str, Any], Arrays]:
+def _nested_contents(model: Model, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model that is part of another one."""
     header, arrays = contents(model)
     return header, {f"{prefix}{name}": own for name, own in arrays.items()}
 
 
-def _taken_out(arrays: Arrays, prefix: str) -> Arrays:
+def _nested_arrays(arrays: Arrays, prefix: str) -> Arrays:
     """The arrays of a model inside, under their own names."""
     return {
         name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)

@@ -16,7 +16,7 @@ def weight_arrays(name: str, weights: Weights) -> Arrays:
         f"{name}.end": weights.end,
         **sparse(f"{name}.state", weights.state),
         **sparse(f"{name}.edges", weights.edges),
-        **sparse(f"{name}.second", weights.second),
+        **sparse(f"{name}.second", weights.triples),
     }
 
 
@@ -56,7 +56,7 @@ def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> Floats:
 
 def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:
     names = ("state", "transitions", "start", "end", "edges", "second")
-    for name, array, shape in zip(names, weights.parts, shapes, strict=True):
+    for name, array, shape in zip(names, weights.tables, shapes, strict=True):
         if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"{name} weights are {array.shape}, wanted {shape}")
         if not np.isfinite(array).all():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from skipchain.errors import ParameterError
 
 if TYPE_CHECKING:
-    from skipchain.models.base.estimator import Labeller
+    from skipchain.models.base.estimator import BaseEstimator
 
 ESTIMATORS = {
     "crf": ("chain.crf", "CRF"),
@@ -31,15 +31,15 @@ def check_kind(kind: str) -> None:
         raise ParameterError(f"there is no model {kind!r}; there are {', '.join(ESTIMATORS)}")
 
 
-def estimator_class(kind: str) -> type[Labeller]:
+def estimator_class(kind: str) -> type[BaseEstimator]:
     """The class of the estimators of one kind."""
     check_kind(kind)
     file, name = ESTIMATORS[kind]
-    found: type[Labeller] = getattr(import_module(f"skipchain.models.{file}"), name)
+    found: type[BaseEstimator] = getattr(import_module(f"skipchain.models.{file}"), name)
     return found
 
 
-def make_estimator(kind: str, features: Any, **settings: Any) -> Labeller:
+def make_estimator(kind: str, features: Any, **settings: Any) -> BaseEstimator:
     """The estimator of one kind; settings that it does not have are refused.
 
     Without ``features`` it has those that its kind has unless told otherwise.

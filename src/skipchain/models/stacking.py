@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.annotators.predictions import GIVEN, prediction_columns
+from skipchain.annotators.predictions import COLUMN_NAMES, prediction_columns
 from skipchain.arrays import Arrays, Floats, Ints
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.folds import document_folds
@@ -16,19 +16,19 @@ from skipchain.corpus.schemes import decode
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.annotator import Columns
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import Model
-from skipchain.models.chain.fitting import Part, Progress
+from skipchain.models.chain.fitting import Progress, StageProgress
 from skipchain.parallel import Workers
 
-NO_SPANS = (
+NO_SPANS_MESSAGE = (
     "a first model tells of names, and its labels mark no spans; give the scheme of the labels, "
     "such as iob2, or do without a first model (the recipe ner-knowledge has none)"
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FirstStage:
+class StackedPredictions:
     """The predictions of a first model through a document, as a source of columns.
 
     In training, each part of the documents is labelled by a model that has learnt from the others
@@ -40,28 +40,28 @@ class FirstStage:
 
     kind: ClassVar[str] = "first_stage"
 
-    first: Labeller | Model
+    base: BaseEstimator | Model
     folds: int = 5
     seed: int = 0
 
     @property
-    def gives(self) -> tuple[str, ...]:
+    def provides(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return GIVEN
+        return COLUMN_NAMES
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What the source knows, in a few words."""
-        return f"what a first model says ({self.first.kind})"
+        return f"what a first model says ({self.base.kind})"
 
-    def learnt(self, corpus: Corpus, progress: Progress | None = None) -> tuple[Self, Columns]:
+    def fit(self, corpus: Corpus, progress: Progress | None = None) -> tuple[Self, Columns]:
         """The first model, and what models that have not seen a document say of it."""
-        if isinstance(self.first, Model):
+        if isinstance(self.base, Model):
             return self, self.columns(corpus, Workers(1))
         if not corpus.labelled:
             raise CorpusError("a first model needs the labels in the corpus itself")
         if corpus.scheme is None:
-            raise CorpusError(NO_SPANS)
+            raise CorpusError(NO_SPANS_MESSAGE)
         if corpus.n_documents < self.folds:
             raise ParameterError(
                 f"{self.folds} folds for a first model need as many documents, and the corpus has "
@@ -75,10 +75,10 @@ class FirstStage:
             lessons.append((f"the first model without part {number + 1} of {self.folds}", rest))
 
         def fitted(lesson: tuple[str, Corpus]) -> Model:
-            return self._fitted(lesson[1], progress, lesson[0])
+            return self._fit_base(lesson[1], progress, lesson[0])
 
         # a display shows one training after the other
-        with Workers(1 if progress is not None else self.first.threads) as workers:
+        with Workers(1 if progress is not None else self.base.threads) as workers:
             whole, *others = workers.map(fitted, lessons)
         parts = [
             _predicted(own, corpus.take_documents(documents), whole.labels)
@@ -86,27 +86,27 @@ class FirstStage:
         ]
         places = [_tokens(corpus, documents) for documents in held]
         order = np.argsort(np.concatenate(places), kind="stable")
-        chances = np.concatenate([chances for chances, _ in parts])[order]
+        probabilities = np.concatenate([probabilities for probabilities, _ in parts])[order]
         labels = np.concatenate([labels for _, labels in parts])[order]
-        return replace(self, first=whole), _columns(whole, corpus, chances, labels)
+        return replace(self, base=whole), _columns(whole, corpus, probabilities, labels)
 
-    def _fitted(self, corpus: Corpus, progress: Progress | None, name: str) -> Model:
+    def _fit_base(self, corpus: Corpus, progress: Progress | None, name: str) -> Model:
         """The first model of a corpus; an interrupt ends all of it."""
-        assert isinstance(self.first, Labeller)
-        shown = None if progress is None else Part(progress, name)
-        found = type(self.first)(**self.first.get_params()).fit(corpus, progress=shown)
-        if found.minimum_.reason == INTERRUPTED:
+        assert isinstance(self.base, BaseEstimator)
+        shown = None if progress is None else StageProgress(progress, name)
+        found = type(self.base)(**self.base.get_params()).fit(corpus, progress=shown)
+        if found.result_.reason == INTERRUPTED:
             raise KeyboardInterrupt
         return found.fitted.pruned()
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """What the first model says."""
-        if not isinstance(self.first, Model):
+        if not isinstance(self.base, Model):
             raise CorpusError("the first model has not learnt yet")
-        found = _predicted(self.first, corpus, self.first.labels, workers)
-        return _columns(self.first, corpus, *found)
+        found = _predicted(self.base, corpus, self.base.labels, workers)
+        return _columns(self.base, corpus, *found)
 
-    def described(self) -> dict[str, Any]:
+    def config(self) -> dict[str, Any]:
         """Settings, as JSON can hold them."""
         return {"folds": self.folds, "seed": self.seed}
 
@@ -115,9 +115,9 @@ class FirstStage:
         return {}
 
     @classmethod
-    def restored(cls, described: Mapping[str, Any], model: Model) -> FirstStage:
-        """The inverse of `described`, with the model that the file has kept."""
-        return cls(model, int(described["folds"]), int(described["seed"]))
+    def from_config(cls, config: Mapping[str, Any], model: Model) -> StackedPredictions:
+        """The inverse of `config`, with the model that the file has kept."""
+        return cls(model, int(config["folds"]), int(config["seed"]))
 
 
 def _predicted(
@@ -129,17 +129,17 @@ def _predicted(
     column = model.decode(scores, workers)
     number = {name: k for k, name in enumerate(names)}
     own = np.array([number[name] for name in model.labels], np.int64)
-    chances = np.zeros((corpus.n_tokens, len(names)))
-    chances[:, own] = model.marginals(scores, workers)
-    return chances, np.array([number[name] for name in column.values], np.int64)[column.codes]
+    probabilities = np.zeros((corpus.n_tokens, len(names)))
+    probabilities[:, own] = model.marginals(scores, workers)
+    return probabilities, np.array([number[name] for name in column.values], np.int64)[column.codes]
 
 
-def _columns(model: Model, corpus: Corpus, chances: Floats, labels: Ints) -> Columns:
+def _columns(model: Model, corpus: Corpus, probabilities: Floats, labels: Ints) -> Columns:
     written = Column(labels.astype(np.int32), model.labels)
     if model.encoding is None:
-        raise CorpusError(NO_SPANS)
+        raise CorpusError(NO_SPANS_MESSAGE)
     spans = decode(written, corpus.sentences, model.encoding)
-    return prediction_columns(corpus, model.labels, chances, labels, spans)
+    return prediction_columns(corpus, model.labels, probabilities, labels, spans)
 
 
 def _tokens(corpus: Corpus, documents: Ints) -> Ints:

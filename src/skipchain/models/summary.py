@@ -12,7 +12,7 @@ from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.model import Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document.model import FactoredModel
-from skipchain.models.graph.edges import Conditional
+from skipchain.models.graph.edges import EdgeModel
 from skipchain.models.graph.gate import FEATURES
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.latent.model import StateModel
@@ -47,7 +47,7 @@ def summarise(
     if isinstance(model, StateModel):
         return {**_common(model), **_states(model, top, chosen)}
     if isinstance(model, FactoredModel):
-        told = [factor.told() for factor in model.factors]
+        told = [factor.describe() for factor in model.factors]
         return {**summarise(model.base, top=top, labels=labels), **_common(model), "factors": told}
     assert isinstance(model, ChainModel)
     weights, names = model.weights, model.features.names()
@@ -70,7 +70,11 @@ def summarise(
             "<start>": _row(model.labels, weights.start - paid),
             "<end>": _row(model.labels, weights.end),
         },
-        **({} if model.recalled is None else {"history": _table(model.labels, model.recalled)}),
+        **(
+            {}
+            if model.history_weights is None
+            else {"history": _table(model.labels, model.history_weights)}
+        ),
     }
 
 
@@ -85,15 +89,21 @@ def _common(model: Model) -> dict[str, Any]:
             model.features.templates.text if isinstance(model.features, Vocabulary) else None
         ),
         "sources": [
-            {"kind": source.kind, "columns": list(source.gives), "told": source.told}
+            {
+                "kind": source.kind,
+                "columns": list(source.provides),
+                "description": source.description,
+            }
             for source in (
-                model.features.templates.sources if isinstance(model.features, Vocabulary) else ()
+                model.features.templates.annotators
+                if isinstance(model.features, Vocabulary)
+                else ()
             )
         ],
         "size": {
             "labels": len(model.labels),
             "features": model.features.n_features + model.features.n_edge_features,
-            "weights": model.active,
+            "weights": model.n_nonzero,
         },
         "training": {key: model.summary[key] for key in told if model.summary.get(key) is not None},
     }
@@ -106,8 +116,8 @@ def _graph(model: GraphModel, top: int, labels: Sequence[str]) -> dict[str, Any]
         "rules": [{"rule": str(rule), "pairs": counts.get(str(rule))} for rule in model.rules],
         "orderings": [str(ordering) for ordering in model.orderings],
         "kinds": {
-            kind: _conditional(kind, own, model, top, labels)
-            for kind, own in model.conditionals.items()
+            kind: _edge_model(kind, own, model, top, labels)
+            for kind, own in model.edge_models.items()
         },
     }
 
@@ -197,18 +207,18 @@ def _strongest(weights: Floats, top: int) -> list[tuple[int, int, float]]:
     return [(*divmod(k, weights.shape[1]), float(flat[k])) for k in order if flat[k]]
 
 
-def _conditional(
-    kind: str, own: Conditional, model: GraphModel, top: int, labels: Sequence[str]
+def _edge_model(
+    kind: str, own: EdgeModel, model: GraphModel, top: int, labels: Sequence[str]
 ) -> dict[str, Any]:
     """What one kind of edge has learnt; <start> and <end> are those of the sentence."""
-    weights, ends = own.weights, own.ends
+    weights, ends = own.weights, own.edge_features
     token = model.features.names()
     names = token if ends is None else [token[k] for k in [*ends.child, *ends.parent]]
     cut = len(names) if ends is None else len(ends.child)
     transitions = _table(model.labels, weights.transitions)
-    for rule in (rule for rule in model.rules if rule.bounded and kind in rule.kinds):
+    for rule in (rule for rule in model.rules if rule.has_boundaries and kind in rule.edge_types):
         first, last = weights.start, weights.end
-        if kind != rule.kinds[0]:  # a chain that begins where the sentence ends
+        if kind != rule.edge_types[0]:  # a chain that begins where the sentence ends
             first, last = last, first
         transitions["<start>"] = _row(model.labels, first)
         transitions["<end>"] = _row(model.labels, last)
@@ -219,7 +229,7 @@ def _conditional(
     )
     return {
         "features": len(names),
-        "weights": weights.active,
+        "weights": weights.n_nonzero,
         **gate,
         "labels": {
             label: {

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from skipchain.nametagger.wordlists import DATES, PARTICLES, STOPS, TITLES, is_group, plain
+from skipchain.nametagger.wordlists import DATES, PARTICLES, STOPS, TITLES, is_group, normalized
 
 LONGEST = 3  # words, without particles
 INITIAL = re.compile(r"(?:[^\W\d_]\.-?)+")
 ARTICLE = re.compile(r"(?:a[dlnrstz]|ash|el|ben|ibn)-(?=.)")  # al-Asad
 WORD = re.compile(r"[^\W\d_][\w'.-]*")
 OPENING = ('"', "``", "“", "'", "(", "-", ":")
-SHOUTED = 0.7  # of the words in capitals: a headline, where they tell nothing
+HEADLINE_UPPER_SHARE = 0.7  # of the words in capitals: a headline, where they tell nothing
 
-NEVER = TITLES | DATES | STOPS
+EXCLUDED_WORDS = TITLES | DATES | STOPS
 
 Span = tuple[int, int]
 
@@ -31,13 +31,13 @@ def name_candidates(
     >>> name_candidates("On Monday Mr. Ada van Lee met the German Bo.".split())
     [(3, 6), (9, 10)]
     """
-    if is_shouted(words):
+    if is_headline(words):
         return []
     found: list[Span] = []
     k = 0
     while k < len(words):
-        alone = k + 1 == len(words) or not is_part(words[k + 1])
-        if not is_part(words[k]) or (begins(words, k) and ordinary(words[k], alone)):
+        alone = k + 1 == len(words) or not is_name_part(words[k + 1])
+        if not is_name_part(words[k]) or (begins_sentence(words, k) and ordinary(words[k], alone)):
             k += 1
             continue
         stop = k + 1
@@ -45,7 +45,7 @@ def name_candidates(
             after = stop
             while after < len(words) and words[after] in PARTICLES:
                 after += 1
-            if after == len(words) or not is_part(words[after]):
+            if after == len(words) or not is_name_part(words[after]):
                 break
             stop = after + 1
         if sum(word not in PARTICLES for word in words[k:stop]) <= LONGEST:
@@ -71,22 +71,24 @@ def nominal_candidates(words: Sequence[str]) -> list[Span]:
     ]
 
 
-def is_part(word: str) -> bool:
+def is_name_part(word: str) -> bool:
     """Whether a word may be part of a person's name."""
     if INITIAL.fullmatch(word) and word[0].isupper():
         return True
     if not ARTICLE.sub("", word, count=1)[:1].isupper() or not WORD.fullmatch(word):
         return False
-    own = plain(word)
-    return own not in NEVER and not is_group(word)
+    own = normalized(word)
+    return own not in EXCLUDED_WORDS and not is_group(word)
 
 
-def begins(words: Sequence[str], place: int) -> bool:
+def begins_sentence(words: Sequence[str], place: int) -> bool:
     """Whether a sentence, or a quotation in it, begins here."""
     return place == 0 or words[place - 1] in OPENING
 
 
-def is_shouted(words: Sequence[str]) -> bool:
+def is_headline(words: Sequence[str]) -> bool:
     """Whether most words are all in capitals, as in a headline."""
     long = [word for word in words if len(word) > 1 and word.isalpha()]
-    return len(long) > 1 and sum(word.isupper() for word in long) >= SHOUTED * len(long)
+    return len(long) > 1 and sum(word.isupper() for word in long) >= HEADLINE_UPPER_SHARE * len(
+        long
+    )

@@ -26,7 +26,7 @@ def margin(counts: Sequence[int]) -> float:
     >>> margin([32, 0, 8, 0]), margin([32, 0, 0, 0])
     (3.0, 32.0)
     """
-    first, second = top(counts)
+    first, second = two_largest(counts)
     return (first - second) / max(second, 1)
 
 
@@ -36,7 +36,7 @@ def margin_frequency(counts: Sequence[int]) -> float:
     >>> round(margin_frequency([32, 0, 8, 0]), 3)
     13.863
     """
-    first, second = top(counts)
+    first, second = two_largest(counts)
     return first / max(second, 1) * math.log(first) if first else 0.0
 
 
@@ -54,7 +54,7 @@ def check_measure(name: str) -> Measure:
     return MEASURES[name]
 
 
-def top(counts: Sequence[int]) -> tuple[int, int]:
+def two_largest(counts: Sequence[int]) -> tuple[int, int]:
     """The two largest counts."""
     first, second = sorted(counts, reverse=True)[:2]
     return first, second

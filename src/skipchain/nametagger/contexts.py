@@ -11,8 +11,8 @@ from skipchain.nametagger.candidates import Span
 from skipchain.resources.ngrams.pattern import END, START
 
 DIGITS = re.compile(r"\d+")
-DOUBT = 3.0  # occurrences of no class that every context is thought to have
-SEEN = 3  # occurrences from which on two words tell more than one
+SMOOTHING_COUNT = 3.0  # occurrences of no class that every context is thought to have
+MIN_PAIR_COUNT = 3  # occurrences from which on two words tell more than one
 PAIRS = ("l2 ", "r2 ")  # how the names of contexts of two words begin
 
 
@@ -20,7 +20,7 @@ PAIRS = ("l2 ", "r2 ")  # how the names of contexts of two words begin
 class Contexts:
     """How much the words around a candidate, and its length, speak for a person: log odds.
 
-    >>> learnt = Contexts.learn([(["Mr.", "Lee", "said"], (1, 2), 1.0)] * 9
+    >>> learnt = Contexts.fit([(["Mr.", "Lee", "said"], (1, 2), 1.0)] * 9
     ...                         + [(["in", "Oslo", "."], (1, 2), 0.0)] * 9)
     >>> learnt.score(["Mr.", "Aske", "said"], (1, 2)) > 1
     True
@@ -31,13 +31,13 @@ class Contexts:
     odds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def learn(cls, cases: Iterable[tuple[Sequence[str], Span, float]]) -> Contexts:
+    def fit(cls, cases: Iterable[tuple[Sequence[str], Span, float]]) -> Contexts:
         """From sentences, a candidate in each, and the probability that it is a person."""
         counts: dict[str, list[float]] = {}
         person = total = 0.0
         for words, span, share in cases:
             person, total = person + share, total + 1.0
-            for level in around(words, span):
+            for level in context_features(words, span):
                 for name in level:
                     own = counts.setdefault(name, [0.0, 0.0])
                     own[0] += share
@@ -48,24 +48,26 @@ class Contexts:
         base = math.log(prior / (1.0 - prior))
         odds = {}
         for name, (yes, count) in counts.items():
-            if count >= SEEN or not name.startswith(PAIRS):
-                person = yes + DOUBT * prior
-                odds[name] = math.log(person / (count + DOUBT - person)) - base
+            if count >= MIN_PAIR_COUNT or not name.startswith(PAIRS):
+                person = yes + SMOOTHING_COUNT * prior
+                odds[name] = math.log(person / (count + SMOOTHING_COUNT - person)) - base
         return cls(odds)
 
     def score(self, words: Sequence[str], span: Span) -> float:
         """The log odds of the place, against those of any place."""
         return sum(
             next((self.odds[name] for name in level if name in self.odds), 0.0)
-            for level in around(words, span)
+            for level in context_features(words, span)
         )
 
 
-def around(words: Sequence[str], span: Span) -> tuple[tuple[str, ...], ...]:
+def context_features(words: Sequence[str], span: Span) -> tuple[tuple[str, ...], ...]:
     """Names of what stands before, what stands behind, and the length: the most telling first."""
     start, stop = span
-    before = [folded(word) for word in (START, START, *words[max(start - 2, 0) : start])[-2:]]
-    behind = [folded(word) for word in (*words[stop : stop + 2], END, END)[:2]]
+    before = [
+        normalized_word(word) for word in (START, START, *words[max(start - 2, 0) : start])[-2:]
+    ]
+    behind = [normalized_word(word) for word in (*words[stop : stop + 2], END, END)[:2]]
     return (
         (f"l2 {before[0]} {before[1]}", f"l {before[1]}"),
         (f"r2 {behind[0]} {behind[1]}", f"r {behind[0]}"),
@@ -73,6 +75,6 @@ def around(words: Sequence[str], span: Span) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def folded(word: str) -> str:
+def normalized_word(word: str) -> str:
     """The word in lower case with runs of digits as one 0."""
     return DIGITS.sub("0", word.lower())

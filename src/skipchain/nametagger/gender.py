@@ -79,13 +79,15 @@ class PropertyCounts:
             folded.add(part.folded)
             for phrase, own in part.table.items():
                 before = table.get(phrase)
-                table[phrase] = own if before is None else plus(before, own)
+                table[phrase] = own if before is None else add_rows(before, own)
         if len(folded) > 1:
             raise ParameterError("counts in lower case cannot be summed with others")
         return cls(name, table, folded == {True})
 
 
-def discover(store: NgramStore, names: Iterable[str] = tuple(PATTERNS)) -> list[PropertyCounts]:
+def count_properties(
+    store: NgramStore, names: Iterable[str] = tuple(PATTERNS)
+) -> list[PropertyCounts]:
     """What each of the `PATTERNS` finds in a store, which must know parts of speech.
 
     >>> from tempfile import TemporaryDirectory
@@ -94,7 +96,7 @@ def discover(store: NgramStore, names: Iterable[str] = tuple(PATTERNS)) -> list[
     ...                  pos=[["NNP", "CC", "PRP$", "NN", "VBD"]])
     >>> with TemporaryDirectory() as folder:
     ...     store = NgramStore.count([text], folder + "/store")
-    ...     discover(store, ["conjunction-possessive"])[0].of("John")
+    ...     count_properties(store, ["conjunction-possessive"])[0].of("John")
     (1, 0, 0, 0, 0, 0)
     """
     found = []
@@ -105,21 +107,21 @@ def discover(store: NgramStore, names: Iterable[str] = tuple(PATTERNS)) -> list[
             table: dict[str, list[int]] = {}
             for text in PATTERNS[name]:
                 for size in range(1, LONGEST + 1):
-                    pattern = Pattern.parse(lengthened(text, size))
+                    pattern = Pattern.parse(extend_pattern(text, size))
                     if len(pattern) not in store.orders:
                         continue
                     for filler in session.query(pattern):
-                        pronoun, phrase = parted(filler.words, text)
+                        pronoun, phrase = split_match(filler.words, text)
                         row = table.setdefault(phrase, [0] * len(PROPERTIES))
                         row[PROPERTIES.index(MEANING[pronoun])] += filler.count
             found.append(PropertyCounts(name, {own: tuple(row) for own, row in table.items()}))
     return found
 
 
-def lengthened(text: str, size: int) -> str:
+def extend_pattern(text: str, size: int) -> str:
     """The pattern for targets of so many words.
 
-    >>> lengthened("*<NN*|Cap> <CC> *(his|her)", 2)
+    >>> extend_pattern("*<NN*|Cap> <CC> *(his|her)", 2)
     '*<Cap> *<Cap> <CC> *(his|her)'
     """
     if size == 1:
@@ -129,7 +131,7 @@ def lengthened(text: str, size: int) -> str:
     return " ".join([*parts[:place], *[CAPITAL] * size, *parts[place + 1 :]])
 
 
-def parted(words: tuple[str, ...], text: str) -> tuple[str, str]:
+def split_match(words: tuple[str, ...], text: str) -> tuple[str, str]:
     """Pronoun and target among the words that fill the slots."""
     if text.startswith(NOMINATIVE):
         return words[0], " ".join(words[1:])
@@ -189,10 +191,10 @@ def read_phrases(
             if phrase and not phrase.startswith("# ") and phrase not in seen:
                 seen.add(phrase)
                 before = table.get(phrase)
-                table[phrase] = own if before is None else plus(before, own)
+                table[phrase] = own if before is None else add_rows(before, own)
     return PropertyCounts(name, table, folded=True)
 
 
-def plus(a: Counts, b: Counts) -> Counts:
+def add_rows(a: Counts, b: Counts) -> Counts:
     """The sum of two rows."""
     return tuple(x + y for x, y in zip(a, b, strict=True))

@@ -13,13 +13,13 @@ from skipchain.metrics.score import Score
 from skipchain.nametagger.candidates import (
     INITIAL,
     Span,
-    is_shouted,
+    is_headline,
     name_candidates,
     nominal_candidates,
 )
 from skipchain.nametagger.contexts import Contexts
 from skipchain.nametagger.evidence import Evidence
-from skipchain.nametagger.wordlists import ADDRESSES, plain
+from skipchain.nametagger.wordlists import ADDRESSES, normalized
 
 LONGEST = 5  # words of a name in a headline
 
@@ -29,14 +29,14 @@ class Candidate:
     """A span of tokens, its words, and what speaks for a person.
 
     ``name`` is None where nothing is known of the words; ``context`` are the log odds of the place;
-    ``addressed`` tells of a *Mr.* before it.
+    ``has_title`` tells of a *Mr.* before it.
     """
 
     span: Span
     words: tuple[str, ...]
     name: float | None
     context: float = 0.0
-    addressed: bool = False
+    has_title: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class NameTagger:
             headlines = []
             for start, stop in pairwise(corpus.sentences[first : last + 1].tolist()):
                 own = words[start:stop]
-                if is_shouted(own):
+                if is_headline(own):
                     headlines.append((start, tuple(own)))
                 candidates += self._candidates(own, start)
             found.append(Document(tuple(candidates), tuple(headlines)))
@@ -117,7 +117,7 @@ class NameTagger:
         for a, b in name_candidates(words, self.ordinary):
             name = tuple(words[a:b])
             place = 0.0 if self.contexts is None else self.contexts.score(words, (a, b))
-            addressed = a > 0 and plain(words[a - 1]) in ADDRESSES
+            addressed = a > 0 and normalized(words[a - 1]) in ADDRESSES
             yield Candidate(
                 (offset + a, offset + b), name, self.evidence.match(name), place, addressed
             )
@@ -129,7 +129,7 @@ class NameTagger:
         score = self.evidence.score(word)
         return alone or score is None or score <= 0
 
-    def total(self, candidate: Candidate, place: float) -> float:
+    def total_score(self, candidate: Candidate, place: float) -> float:
         """The score of a candidate whose contexts have these log odds."""
         if self.contexts is None:
             return -math.inf if candidate.name is None else candidate.name
@@ -141,15 +141,20 @@ class NameTagger:
         """The candidates that are persons, by their scores and by each other."""
         candidates = document.candidates
         if not self.document:
-            return [own.span for own in candidates if self.total(own, own.context) > self.threshold]
+            return [
+                own.span
+                for own in candidates
+                if self.total_score(own, own.context) > self.threshold
+            ]
         places: dict[tuple[str, ...], list[float]] = {}
         for own in candidates:
             places.setdefault(own.words, []).append(own.context)
         sure = {
             own.words
             for own in candidates
-            if own.addressed
-            or self.total(own, sum(places[own.words]) / len(places[own.words])) > self.threshold
+            if own.has_title
+            or self.total_score(own, sum(places[own.words]) / len(places[own.words]))
+            > self.threshold
         }
         lasts = {name[-1] for name in sure if len(name) > 1}
         names = sure | {(last,) for last in lasts}
@@ -160,7 +165,7 @@ class NameTagger:
         ]
         loud = {tuple(word.upper() for word in name) for name in names}
         for start, words in document.headlines:
-            found += within(words, loud, start)
+            found += find_names(words, loud, start)
         return sorted(found)
 
     # Learning without labels, and choosing with some --------------------------------------------
@@ -173,7 +178,7 @@ class NameTagger:
         tagger = replace(self, contexts=None)
         for number in range(rounds):
             cases = [case for corpus in corpora for case in tagger._cases(corpus, number == 0)]
-            tagger = replace(self, contexts=Contexts.learn(cases))
+            tagger = replace(self, contexts=Contexts.fit(cases))
         return tagger
 
     def _cases(self, corpus: Corpus, known: bool) -> Iterator[tuple[Sequence[str], Span, float]]:
@@ -207,10 +212,10 @@ class NameTagger:
         return best
 
 
-def within(words: Sequence[str], names: set[tuple[str, ...]], offset: int) -> list[Span]:
+def find_names(words: Sequence[str], names: set[tuple[str, ...]], offset: int) -> list[Span]:
     """Where names stand in words, the longest first, none inside another.
 
-    >>> within(["A", "B", "A"], {("A",), ("A", "B")}, 10)
+    >>> find_names(["A", "B", "A"], {("A",), ("A", "B")}, 10)
     [(10, 12), (12, 13)]
     """
     found = []

@@ -57,7 +57,7 @@ STOPS = word_set(
 PARTICLES = word_set("de van der den von al bin ibn da di du la le el dos del ter ten")
 
 
-def plain(word: str) -> str:
+def normalized(word: str) -> str:
     """The word in lower case without full stops at its end, as the lists have it."""
     return word.lower().rstrip(".")
 
@@ -68,5 +68,5 @@ def is_group(word: str) -> bool:
     >>> is_group("Iraqis"), is_group("German-born"), is_group("Ada")
     (True, True, False)
     """
-    own = plain(word)
+    own = normalized(word)
     return own in GROUPS or own.removesuffix("s") in GROUPS or own.partition("-")[0] in GROUPS

@@ -9,10 +9,10 @@ Grid = tuple[tuple[str, ...], list[tuple[str, ...]]]  # headings, rows
 GAP = 2  # spaces between columns
 
 
-def fitting(grid: Grid, width: int) -> Iterator[Grid]:
+def split_to_width(grid: Grid, width: int) -> Iterator[Grid]:
     """The grid cut into as many as it takes to fit a width, each with the first column.
 
-    >>> for part in fitting((("model", "F1", "p"), [("crf", "90.00", "0.5")]), 14):
+    >>> for part in split_to_width((("model", "F1", "p"), [("crf", "90.00", "0.5")]), 14):
     ...     print(part)
     (('model', 'F1'), [('crf', '90.00')])
     (('model', 'p'), [('crf', '0.5')])
@@ -22,13 +22,13 @@ def fitting(grid: Grid, width: int) -> Iterator[Grid]:
     chosen, taken = [0], widths[0]
     for number in range(1, len(headings)):
         if taken + widths[number] - GAP > width and len(chosen) > 1:
-            yield _picked(grid, chosen)
+            yield _select_columns(grid, chosen)
             chosen, taken = [0], widths[0]
         chosen.append(number)
         taken += widths[number]
-    yield _picked(grid, chosen)
+    yield _select_columns(grid, chosen)
 
 
-def _picked(grid: Grid, chosen: Sequence[int]) -> Grid:
+def _select_columns(grid: Grid, chosen: Sequence[int]) -> Grid:
     headings, rows = grid
     return tuple(headings[k] for k in chosen), [tuple(row[k] for k in chosen) for row in rows]

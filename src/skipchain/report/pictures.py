@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-HOW = "pictures need matplotlib: pip install 'skipchain[plot]'"
+INSTALL_HINT = "pictures need matplotlib: pip install 'skipchain[plot]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Picture:
     size: tuple[float, float] = (8.0, 4.5)
 
 
-def available() -> bool:
+def matplotlib_available() -> bool:
     """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
 

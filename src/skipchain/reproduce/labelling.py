@@ -1,8 +1,8 @@
 """Labels of several systems on several data sets, as figures beside those of a published table.
 
->>> results = Results()
+>>> results = SystemResults()
 >>> for found in (["A", "B"], ["A", "A"]):
-...     results.add("LR", labelled([["A", "B"]], [found], seconds=0.5))
+...     results.add("LR", score_labels([["A", "B"]], [found], seconds=0.5))
 >>> published = columns(["LR", "CRF"], "A 70 80 | average accuracy 75 -")
 >>> for row in results.rows("toy", "6.4", published):
 ...     print(row.metric, row.published, round(row.measured, 1), row.low, row.high)
@@ -20,11 +20,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from skipchain.corpus.column import Column
-from skipchain.learn.step import Minimum, Step
+from skipchain.learn.step import OptimisationResult, Step
 from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.token import TokenScores, token_scores
-from skipchain.models.chain.fitting import Problem
-from skipchain.reproduce.run import spread
+from skipchain.models.chain.fitting import TrainingSize
+from skipchain.reproduce.run import mean_and_range
 from skipchain.reproduce.table import Row
 
 AVERAGE_F1, AVERAGE_ACCURACY = "average F1", "average accuracy"
@@ -37,7 +37,7 @@ Published = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labelled:
+class LabellingScores:
     """How one system labelled one data set, and how long it took to learn to.
 
     ``average_accuracy`` is the mean over sequences of the share of right labels, in percent, where
@@ -68,15 +68,15 @@ class Labelled:
         }
 
 
-def labelled(
+def score_labels(
     gold: Sequence[Sequence[str]],
     found: Sequence[Sequence[str]],
     seconds: float = 0.0,
     others: Mapping[str, float] | None = None,
-) -> Labelled:
+) -> LabellingScores:
     """Compare the labels of sequences with the right ones.
 
-    >>> labelled([["A", "B"], ["B"]], [["A", "A"], ["B"]]).figures
+    >>> score_labels([["A", "B"], ["B"]], [["A", "A"], ["B"]]).figures
     {'A': 66.66666666666667, 'B': 66.66666666666667, 'average F1': 66.66666666666667,
      'average accuracy': 75.0, 'token accuracy': 66.66666666666667, 'instance accuracy': 50.0}
     """
@@ -88,18 +88,18 @@ def labelled(
         if len(y)
     ]
     scores = token_scores(right, own, offsets)
-    return Labelled(scores, float(np.mean(shares)), seconds, others or {})
+    return LabellingScores(scores, float(np.mean(shares)), seconds, others or {})
 
 
-class Results:
+class SystemResults:
     """What each system made of each data set (or split, or seed), in the order of adding."""
 
     def __init__(self) -> None:
-        self.by_system: dict[str, list[Labelled]] = {}
+        self.by_system: dict[str, list[LabellingScores]] = {}
 
-    def add(self, system: str, labelled: Labelled) -> None:
+    def add(self, system: str, scores: LabellingScores) -> None:
         """Keep what a system made of one more data set."""
-        self.by_system.setdefault(system, []).append(labelled)
+        self.by_system.setdefault(system, []).append(scores)
 
     def values(self, system: str, metric: str) -> list[float]:
         """One figure of a system on every data set that has it."""
@@ -144,7 +144,7 @@ class Results:
                         system,
                         f"{number}: {metric}",
                         told.get(system),
-                        *spread(own),
+                        *mean_and_range(own),
                         sum(self.seconds(system)),
                         verdict(system, metric),
                     )
@@ -162,7 +162,7 @@ class Results:
         rows = []
         for system in self.by_system if systems is None else systems:
             own = self.seconds(system)
-            mean, low, high = spread(own)
+            mean, low, high = mean_and_range(own)
             told = published.get(system)
             rows.append(
                 Row(
@@ -174,17 +174,17 @@ class Results:
                     low,
                     high,
                     sum(own),
-                    "" if told is None or not mean else faster(told / mean),
+                    "" if told is None or not mean else describe_speedup(told / mean),
                 )
             )
         return rows
 
 
-class Losses:
+class LossRecorder:
     """A display of training (``fit(…, progress=Losses())``) that keeps the loss of each iteration.
 
     >>> from skipchain import MaxEnt
-    >>> losses = Losses()
+    >>> losses = LossRecorder()
     >>> fitted = MaxEnt(optimiser="lbfgs").fit([np.eye(2)], [["A", "B"]], progress=losses)
     >>> losses.found[0] > losses.found[-1]
     True
@@ -193,21 +193,21 @@ class Losses:
     def __init__(self) -> None:
         self.found: list[float] = []
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Before the first iteration."""
 
     def step(self, step: Step, dev: float | None) -> None:
         """After each iteration."""
         self.found.append(step.loss)
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """After the last."""
 
 
-def faster(times: float) -> str:
+def describe_speedup(times: float) -> str:
     """How much faster than published, in words.
 
-    >>> faster(1234.5), faster(3.14159)
+    >>> describe_speedup(1234.5), describe_speedup(3.14159)
     ('1,230 times as fast', '3.1 times as fast')
     """
     digits = f"{float(f'{times:.3g}'):,.0f}" if times >= 10 else f"{times:.1f}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 
-def silent(message: str) -> None:
+def say_nothing(message: str) -> None:
     """Say nothing."""
 
 
@@ -20,13 +20,13 @@ class Run:
 
     quick: bool = False
     threads: int | None = None
-    say: Callable[[str], None] = silent
+    say: Callable[[str], None] = say_nothing
 
 
-class Clock:
+class Timer:
     """Seconds spent inside ``with clock():``, summed by name.
 
-    >>> clock = Clock()
+    >>> clock = Timer()
     >>> with clock("sleep"):
     ...     pass
     >>> clock.seconds("sleep") < 1
@@ -50,6 +50,6 @@ class Clock:
         return self._spent.get(name, 0.0)
 
 
-def spread(values: list[float]) -> tuple[float, float, float]:
+def mean_and_range(values: list[float]) -> tuple[float, float, float]:
     """Mean, smallest and largest of the runs with different seeds."""
     return float(np.mean(values)), min(values), max(values)

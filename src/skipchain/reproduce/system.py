@@ -10,7 +10,7 @@ from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class DecodedModel:
     """A fitted model and how it is decoded."""
 
     model: Model
@@ -21,4 +21,4 @@ class System:
         with Workers(threads) as workers:
             scores = self.model.scores(corpus, workers)
             labels = self.model.decode(scores, workers, self.decoder)
-        return corpus.with_labels(self.model.outward(labels, corpus.sentences), self.model.scheme)
+        return corpus.with_labels(self.model.to_scheme(labels, corpus.sentences), self.model.scheme)

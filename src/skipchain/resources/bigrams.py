@@ -26,7 +26,7 @@ class Bigrams:
     >>> bigrams = Bigrams.count([["the", "cat", "saw", "the", "dog"], ["the", "cat", "slept"]])
     >>> bigrams.words, bigrams.counts.tolist()
     (['the', 'cat', 'dog', 'saw', 'slept'], [3, 2, 1, 1, 1])
-    >>> bigrams.tokens, int(bigrams.times.sum())
+    >>> bigrams.tokens, int(bigrams.pair_counts.sum())
     (8, 6)
     >>> Bigrams.count([["the", "cat", "saw", "the", "dog"]], min_count=2).words
     ['the']
@@ -34,9 +34,9 @@ class Bigrams:
 
     words: list[str]
     counts: Ints  # [V]
-    firsts: Ints  # [K]
-    seconds: Ints  # [K]
-    times: Ints  # [K]
+    left_words: Ints  # [K]
+    right_words: Ints  # [K]
+    pair_counts: Ints  # [K]
     tokens: int
     """of the whole text, rare words too"""
 
@@ -73,17 +73,22 @@ class Bigrams:
             int(counts.sum()),
         )
 
-    def beside(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
+    def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
         """What follows each word, or what it follows: indptr [V + 1], words [K], counts [K]."""
-        one, other = (self.firsts, self.seconds) if after else (self.seconds, self.firsts)
+        one, other = (
+            (self.left_words, self.right_words) if after else (self.right_words, self.left_words)
+        )
         order = np.lexsort((other, one))
         indptr = np.searchsorted(one[order], np.arange(len(self.words) + 1))
-        return indptr, other[order], self.times[order]
+        return indptr, other[order], self.pair_counts[order]
 
     def margins(self) -> tuple[Ints, Ints]:
         """How often each word comes first and second in a pair. [V] each"""
         size = len(self.words)
-        found = (np.bincount(side, self.times, size) for side in (self.firsts, self.seconds))
+        found = (
+            np.bincount(side, self.pair_counts, size)
+            for side in (self.left_words, self.right_words)
+        )
         left, right = (sums.astype(np.int64) for sums in found)
         return left, right
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from skipchain.arrays import Ints
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.features.strings import Strings
+from skipchain.features.strings import StringTable
 from skipchain.kernels import brown as kernel
 from skipchain.resources.bigrams import Bigrams, Text
 from skipchain.resources.clusters import Clusters
 
-STEPS = 200  # times that progress is told
+PROGRESS_STEPS = 200  # times that progress is told
 
 
 def induce(
@@ -61,31 +61,34 @@ def induce(
             if bigrams.tokens
             else "there is no word in the text"
         )
-    slots = _absorbed(bigrams, clusters, progress)
+    slots = _agglomerate(bigrams, clusters, progress)
     member = np.unique(kernel.members(slots), return_inverse=True)[1]
-    table = _table(bigrams, member)
+    table = _cluster_bigrams(bigrams, member)
     if exchange:
-        _exchange(bigrams, member, table, exchange)
+        _exchange_words(bigrams, member, table, exchange)
     paths = _paths(table)
     return Clusters(
-        Strings.of(bigrams.words), Strings.of(paths), member.astype(np.int32), bigrams.counts
+        StringTable.of(bigrams.words),
+        StringTable.of(paths),
+        member.astype(np.int32),
+        bigrams.counts,
     )
 
 
-def information(text: Text | Bigrams, clusters: Clusters) -> float:
+def mutual_information(text: Text | Bigrams, clusters: Clusters) -> float:
     """The mutual information of neighbouring clusters in a text, in nats.
 
     Words that are in no cluster are left out, and so are their pairs. Clusterings can be compared
     where they have the same words.
 
     >>> story = [["a", "b", "a", "b", "a"]]
-    >>> round(information(story, induce(story, clusters=2)), 3)
+    >>> round(mutual_information(story, induce(story, clusters=2)), 3)
     0.693
     """
     bigrams = text if isinstance(text, Bigrams) else Bigrams.count(text)
     number = np.array(clusters.words.find(bigrams.words))
     cluster = np.append(clusters.path, -1)[np.where(number < 0, len(clusters), number)]
-    table = _table(bigrams, cluster)
+    table = _cluster_bigrams(bigrams, cluster)
     total = table.sum()
     a, b = np.nonzero(table)
     share = table[a, b] / total
@@ -93,37 +96,37 @@ def information(text: Text | Bigrams, clusters: Clusters) -> float:
     return float((share * np.log(share / expected)).sum())
 
 
-def _absorbed(
+def _agglomerate(
     bigrams: Bigrams, limit: int, progress: Callable[[int, int], None] | None = None
-) -> kernel.Slots:
+) -> kernel.ClusterTables:
     """All words in at most ``limit`` clusters."""
     size = len(bigrams.words)
-    sides = bigrams.beside(after=True), bigrams.beside(after=False)
-    margins, total = bigrams.margins(), int(bigrams.times.sum())
-    slots = kernel.Slots.empty(min(limit, size) + 1, size)
-    step = max(1, size // STEPS)
+    sides = bigrams.adjacent_words(after=True), bigrams.adjacent_words(after=False)
+    margins, total = bigrams.margins(), int(bigrams.pair_counts.sum())
+    slots = kernel.ClusterTables.empty(min(limit, size) + 1, size)
+    step = max(1, size // PROGRESS_STEPS)
     for first in range(0, size, step):
         last = min(size, first + step)
-        kernel.absorb(slots, *sides, *margins, total, (first, last), limit)
+        kernel.add_words(slots, *sides, *margins, total, (first, last), limit)
         if progress is not None:
             progress(last, size)
     return slots
 
 
-def _table(bigrams: Bigrams, cluster: Ints) -> Ints:
+def _cluster_bigrams(bigrams: Bigrams, cluster: Ints) -> Ints:
     """How often one cluster follows another, by the cluster of each word (−1: none). [C, C]"""
     size = int(cluster.max(initial=-1)) + 1
-    firsts, seconds = cluster[bigrams.firsts], cluster[bigrams.seconds]
+    firsts, seconds = cluster[bigrams.left_words], cluster[bigrams.right_words]
     both = (firsts >= 0) & (seconds >= 0)
     cells = firsts[both] * np.int64(size) + seconds[both]
-    sums = np.bincount(cells, bigrams.times[both], size * size)
+    sums = np.bincount(cells, bigrams.pair_counts[both], size * size)
     return sums.astype(np.int64).reshape(size, size)
 
 
-def _exchange(bigrams: Bigrams, member: Ints, table: Ints, rounds: int) -> None:
+def _exchange_words(bigrams: Bigrams, member: Ints, table: Ints, rounds: int) -> None:
     """Let words move between clusters until none does; ``member`` and ``table`` change."""
-    sides = bigrams.beside(after=True), bigrams.beside(after=False)
-    known, total = kernel.known_values(), int(bigrams.times.sum())
+    sides = bigrams.adjacent_words(after=True), bigrams.adjacent_words(after=False)
+    known, total = kernel.xlogx_table(), int(bigrams.pair_counts.sum())
     for _ in range(rounds):
         if not kernel.exchange(member, table, *sides, *bigrams.margins(), known, total):
             break
@@ -137,6 +140,6 @@ def _paths(table: Ints) -> list[str]:
     a, b = np.nonzero(table)
     pairs = Bigrams([""] * size, table.sum(axis=1), a, b, table[a, b], int(table.sum()))
     paths = [""] * (size + 1)
-    for keep, gone in reversed(kernel.join_all(_absorbed(pairs, size), pairs.tokens).tolist()):
+    for keep, gone in reversed(kernel.merge_all(_agglomerate(pairs, size), pairs.tokens).tolist()):
         paths[keep], paths[gone] = paths[keep] + "0", paths[keep] + "1"
     return paths[:size]

@@ -13,12 +13,12 @@ from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.features.numbers import MISSING
-from skipchain.features.strings import Slices, Strings
-from skipchain.io.files import atomic_write, check_text, read_text, shown
+from skipchain.features.strings import StringTable, TextSlices
+from skipchain.io.files import atomic_write, check_text, display_path, read_text
 
 UNKNOWN = MISSING[-1]  # the cell of a word that is not known
-BITS = frozenset("01")
-BREAKS = frozenset("\t\n")
+BINARY_DIGITS = frozenset("01")
+FORBIDDEN_CHARACTERS = frozenset("\t\n")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +35,8 @@ class Clusters:
     ['00', '01', '_']
     """
 
-    words: Strings
-    paths: Strings
+    words: StringTable
+    paths: StringTable
     path: NDArray[np.int32]  # [V]
     counts: Ints  # [V]
 
@@ -46,8 +46,8 @@ class Clusters:
         column = Column.encode(list(paths.values()))
         known = counts or {}
         return cls(
-            Strings.of(list(paths)),
-            Strings.of(column.values),
+            StringTable.of(list(paths)),
+            StringTable.of(column.values),
             column.codes,
             np.fromiter((known.get(word, 0) for word in paths), np.int64, len(paths)),
         )
@@ -65,14 +65,14 @@ class Clusters:
         ...     Clusters.read(folder + "/paths.txt")["cat"]
         '01'
         """
-        source = shown(path)
+        source = display_path(path)
         text = check_text(read_text(path), source)
         lines = text.removesuffix("\n").split("\n")
         paths: dict[str, str] = {}
         counts: dict[str, int] = {}
         for number, line in enumerate(lines, 1):
             fields = line.removesuffix("\r").split("\t")
-            fault = _fault(fields, paths)
+            fault = _describe_fault(fields, paths)
             if fault:
                 raise ReadError(fault, path=source, line=number)
             bits, word, count = fields
@@ -83,7 +83,7 @@ class Clusters:
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the usual form, sorted by path and then by count; packed for ``.gz``, ``.xz``."""
         words, paths = self.words.tolist(), self.paths.tolist()
-        wrong = next((w for w in words if not w or not BREAKS.isdisjoint(w)), None)
+        wrong = next((w for w in words if not w or not FORBIDDEN_CHARACTERS.isdisjoint(w)), None)
         if wrong is not None:
             raise CorpusError(f"the word {wrong!r} cannot be written: it is empty or holds a tab")
         rows = zip(self.path.tolist(), words, self.counts.tolist(), strict=True)
@@ -109,9 +109,9 @@ class Clusters:
         return Column(frozen(known[corpus.words.codes]), (*self.paths.tolist(), UNKNOWN))
 
 
-def look_up(words: Strings, values: tuple[str, ...], *, lower: bool) -> Ints:
+def look_up(words: StringTable, values: tuple[str, ...], *, lower: bool) -> Ints:
     """The number of each value among the words; −1 where it is not there."""
-    number, _ = words.number(Slices.of(values))
+    number, _ = words.number(TextSlices.of(values))
     number = np.where(number < len(words), number, -1)
     if lower:
         again = look_up(words, tuple(value.lower() for value in values), lower=False)
@@ -119,14 +119,14 @@ def look_up(words: Strings, values: tuple[str, ...], *, lower: bool) -> Ints:
     return number.astype(np.int64)
 
 
-def _fault(fields: list[str], seen: dict[str, str]) -> str:
+def _describe_fault(fields: list[str], seen: dict[str, str]) -> str:
     """What is wrong with a line; nothing, where it is right."""
     fault = ""
     if fields == [""]:
         fault = "an empty line"
     elif len(fields) != 3:
         fault = f"{len(fields)} {'field' if len(fields) == 1 else 'fields'}"
-    elif not fields[0] or not BITS.issuperset(fields[0]):
+    elif not fields[0] or not BINARY_DIGITS.issuperset(fields[0]):
         fault = f"{fields[0]!r} is no string of the bits 0 and 1"
     elif not fields[1]:
         fault = "there is no word"

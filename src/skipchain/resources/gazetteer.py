@@ -11,16 +11,18 @@ import numpy as np
 from skipchain.errors import ParameterError, ReadError
 from skipchain.io.files import write_text
 from skipchain.io.streams import numbered_lines
-from skipchain.resources.ngrams.duck import quoted
+from skipchain.resources.ngrams.duck import sql_literal
 from skipchain.resources.ngrams.pattern import END, SHAPES, START, Pattern
 from skipchain.resources.ngrams.store import NgramStore, Session, capitals, check_whole
 
 CAP = SHAPES["Cap"]
 TITLE = r"^\p{Lu}\p{Ll}+\.$"  # Mr., Gen.: before a name, not in it
-TOLD = 0.5  # the confidence of a pattern that the user gives
-FEWEST = 2  # known members that a new pattern must go with, and patterns that a new member must
-DOUBT = 3  # phrases of no class that every pattern is thought to go with
-SIDES = ((1, 1), (2, 1), (1, 2), (2, 2))  # words before and behind
+SEED_PATTERN_CONFIDENCE = 0.5  # the confidence of a pattern that the user gives
+MIN_SUPPORT = (
+    2  # known members that a new pattern must go with, and patterns that a new member must
+)
+SMOOTHING_COUNT = 3  # phrases of no class that every pattern is thought to go with
+CONTEXT_WIDTHS = ((1, 1), (2, 1), (1, 2), (2, 2))  # words before and behind
 
 Known = dict[str, "Member"]
 
@@ -130,17 +132,17 @@ def harvest(
     kept: list[Context] = []
     with store.session() as session:
         told = [
-            (filler.text, kind, TOLD)
+            (filler.text, kind, SEED_PATTERN_CONFIDENCE)
             for kind, own in seeds.items()
             for pattern in own
             for filler in session.query(pattern)
         ]
-        learn(known, told, per_round, 1, 1)
+        update_members(known, told, per_round, 1, 1)
         capital = bool(known) and all(word[0].isupper() for own in known for word in own.split())
-        collect(session, words, capital)
+        collect_contexts(session, words, capital)
         for number in range(1, rounds + 1):
             kept = best_contexts(session, known, contexts)
-            learn(known, told + standing_in(session, kept), per_round, number, FEWEST)
+            update_members(known, told + phrases_in(session, kept), per_round, number, MIN_SUPPORT)
     surest = sorted(known.values(), key=lambda own: (-own.confidence, own.round, own.phrase))
     return Gazetteer(tuple(surest), tuple(kept))
 
@@ -172,15 +174,15 @@ def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
     return found
 
 
-def collect(session: Session, words: int, capital: bool) -> None:
+def collect_contexts(session: Session, words: int, capital: bool) -> None:
     """The table ``around``: phrases, and the words around them."""
     session.database.execute("CREATE TEMP TABLE around (phrase VARCHAR, context VARCHAR)")
     session.database.execute("CREATE TEMP TABLE common (word VARCHAR)")
     if capital and 1 in session.store.orders:  # words that begin sentences, but are no names
         session.rows(f"INSERT INTO common {capitals(session)}", 1)
-    marks = f"({quoted(START)}, {quoted(END)})"
+    marks = f"({sql_literal(START)}, {sql_literal(END)})"
     for size in range(1, words + 1):
-        for left, right in SIDES:
+        for left, right in CONTEXT_WIDTHS:
             order = left + size + right
             if order not in session.store.orders:
                 continue
@@ -191,13 +193,14 @@ def collect(session: Session, words: int, capital: bool) -> None:
             tests += [f"{names[-1]} NOT IN {marks}"] if right == 2 else []
             if capital:
                 before, after = names[left - 1], names[left + size]
-                tests += [f"regexp_matches({name}, {quoted(CAP)})" for name in inner]
+                tests += [f"regexp_matches({name}, {sql_literal(CAP)})" for name in inner]
                 tests += [f"{name} NOT IN (FROM common)" for name in inner]
-                tests.append(f"NOT regexp_matches({inner[0]}, {quoted(TITLE)})")
-                tests.append(f"NOT regexp_matches({after}, {quoted(CAP)})")
+                tests.append(f"NOT regexp_matches({inner[0]}, {sql_literal(TITLE)})")
+                tests.append(f"NOT regexp_matches({after}, {sql_literal(CAP)})")
                 tests.append(
-                    f"(NOT regexp_matches({before}, {quoted(CAP)}) "
-                    f"OR regexp_matches({before}, {quoted(TITLE)}) OR {before} IN (FROM common))"
+                    f"(NOT regexp_matches({before}, {sql_literal(CAP)}) "
+                    f"OR regexp_matches({before}, {sql_literal(TITLE)}) OR {before} IN (FROM "
+                    "common))"
                 )
             sides = (names[:left], names[left + size :])
             texts = [f"concat_ws(' ', {', '.join(own)})" for own in (inner, *sides)]
@@ -212,7 +215,10 @@ def best_contexts(session: Session, known: Known, limit: int) -> list[Context]:
     """The patterns around known members that go with few other phrases, of each class."""
     session.database.register(
         "known",
-        {"phrase": strings(list(known)), "kind": strings([own.kind for own in known.values()])},
+        {
+            "phrase": sql_strings(list(known)),
+            "kind": sql_strings([own.kind for own in known.values()]),
+        },
     )
     rows = session.database.execute(
         "WITH spread AS (SELECT context, count(*) AS n FROM around GROUP BY context), "
@@ -221,20 +227,22 @@ def best_contexts(session: Session, known: Known, limit: int) -> list[Context]:
         "ranked AS (SELECT *, row_number() OVER (PARTITION BY context ORDER BY k DESC) AS place, "
         "sum(k) OVER (PARTITION BY context) AS known_all FROM counts) "
         "SELECT context, kind, k, n FROM ranked JOIN spread USING (context) "
-        f"WHERE place = 1 AND k >= {FEWEST} AND known_all < 2 * k "
-        f"QUALIFY row_number() OVER (PARTITION BY kind ORDER BY log2(k + 1) * k / (n + {DOUBT}) "
-        f"DESC, context) <= {limit} ORDER BY kind, log2(k + 1) * k / (n + {DOUBT}) DESC, context"
+        f"WHERE place = 1 AND k >= {MIN_SUPPORT} AND known_all < 2 * k "
+        "QUALIFY row_number() OVER (PARTITION BY kind ORDER BY log2(k + 1) * k / (n + "
+        f"{SMOOTHING_COUNT}) "
+        f"DESC, context) <= {limit} ORDER BY kind, log2(k + 1) * k / (n + {SMOOTHING_COUNT}) DESC, "
+        "context"
     ).fetchall()
     session.database.unregister("known")
-    return [Context(text, kind, k, n, k / (n + DOUBT)) for text, kind, k, n in rows]
+    return [Context(text, kind, k, n, k / (n + SMOOTHING_COUNT)) for text, kind, k, n in rows]
 
 
-def standing_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str, str, float]]:
+def phrases_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str, str, float]]:
     """The phrases that stand in contexts, with the class and the confidence of each context."""
     if not contexts:
         return []
     about = {own.text: own for own in contexts}
-    session.database.register("chosen", {"context": strings(list(about))})
+    session.database.register("chosen", {"context": sql_strings(list(about))})
     rows = session.database.execute(
         "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
     ).fetchall()
@@ -242,7 +250,7 @@ def standing_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str
     return [(phrase, about[own].kind, about[own].confidence) for phrase, own in rows]
 
 
-def learn(
+def update_members(
     known: Known, found: Iterable[tuple[str, str, float]], limit: int, number: int, fewest: int
 ) -> None:
     """Members get the confidence that patterns give them, and the surest phrases become members."""
@@ -251,14 +259,14 @@ def learn(
         grounds.setdefault((phrase, kind), []).append(confidence)
     best: Known = {}
     for (phrase, kind), own in grounds.items():
-        member = Member(phrase, kind, joined(own), len(own), number)
+        member = Member(phrase, kind, noisy_or(own), len(own), number)
         if phrase not in best or member.confidence > best[phrase].confidence:
             best[phrase] = member
     new: dict[str, list[Member]] = {}
     for phrase, member in best.items():
         before = known.get(phrase)
         if before is None:
-            if member.patterns >= fewest and not is_mixed(member, known):
+            if member.patterns >= fewest and not has_conflicting_word(member, known):
                 new.setdefault(member.kind, []).append(member)
         elif before.round:
             known[phrase] = Member(
@@ -269,7 +277,7 @@ def learn(
         known.update({own.phrase: own for own in own_kind[:limit]})
 
 
-def is_mixed(member: Member, known: Known) -> bool:
+def has_conflicting_word(member: Member, known: Known) -> bool:
     """Whether a word of a phrase is by itself known to be of another class: *Vienna Friday*."""
     words = member.phrase.split()
     return len(words) > 1 and any(
@@ -277,15 +285,15 @@ def is_mixed(member: Member, known: Known) -> bool:
     )
 
 
-def joined(confidences: Iterable[float]) -> float:
+def noisy_or(confidences: Iterable[float]) -> float:
     """How sure something is that several grounds speak for, each by itself.
 
-    >>> joined([0.5, 0.5])
+    >>> noisy_or([0.5, 0.5])
     0.75
     """
     return 1.0 - float(np.prod([1.0 - own for own in confidences]))
 
 
-def strings(values: Sequence[str]) -> object:
+def sql_strings(values: Sequence[str]) -> object:
     """Strings as DuckDB takes them."""
     return np.array(values, object)

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import ReadError
-from skipchain.features.numbers import MISSING, NotANumber, read_numbers
-from skipchain.features.strings import Strings
-from skipchain.io.files import check_text, read_text, shown
+from skipchain.features.numbers import MISSING, NotANumber, parse_numbers
+from skipchain.features.strings import StringTable
+from skipchain.io.files import check_text, display_path, read_text
 from skipchain.resources.clusters import UNKNOWN, look_up
 
 BATCH = 20_000  # lines that are read at once
@@ -30,13 +30,13 @@ class Vectors:
     ['_', '0.5 -1.0']
     """
 
-    words: Strings
+    words: StringTable
     table: NDArray[np.float32]  # [V, W]
 
     @classmethod
     def of(cls, vectors: dict[str, list[float]]) -> Vectors:
         """The vectors of words, all of one width."""
-        return cls(Strings.of(list(vectors)), np.array(list(vectors.values()), np.float32))
+        return cls(StringTable.of(list(vectors)), np.array(list(vectors.values()), np.float32))
 
     @classmethod
     def read(cls, path: str | Path) -> Vectors:
@@ -53,7 +53,7 @@ class Vectors:
         ...     Vectors.read(folder + "/a.txt")["dog"].tolist()
         [0.0, 0.0010000000474974513, 4.0]
         """
-        source = shown(path)
+        source = display_path(path)
         lines = check_text(read_text(path), source).removesuffix("\n").split("\n")
         header = _header(lines)
         begin = 0 if header is None else 1
@@ -81,7 +81,7 @@ class Vectors:
                     )
                 cells.append(numbers)
             try:
-                found, present = read_numbers(cells, several=True, width=width)
+                found, present = parse_numbers(cells, several=True, width=width)
             except NotANumber as error:
                 raise ReadError(str(error), path=source, line=first + 1 + error.place) from None
             if not present.all():
@@ -98,7 +98,7 @@ class Vectors:
                 path=source,
                 line=int(large[0]) + begin + 1,
             )
-        return cls(Strings.of(list(seen)), table)
+        return cls(StringTable.of(list(seen)), table)
 
     def __len__(self) -> int:
         return len(self.words)

@@ -20,7 +20,7 @@ from skipchain.errors import (
 )
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.chain.fitting import carried
+from skipchain.models.chain.fitting import warm_start_weights
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -141,7 +141,7 @@ def test_l1_leaves_few_weights_and_l2_keeps_them_small():
     free = CRF("word\nngrams", l2=0.01, optimiser="lbfgs").fit(data)
     sparse = CRF("word\nngrams", l1=1.0, l2=0.0).fit(data)
     small = CRF("word\nngrams", l2=10.0, optimiser="lbfgs").fit(data)
-    assert sparse.model_.weights.active < free.model_.weights.active / 5
+    assert sparse.model_.weights.n_nonzero < free.model_.weights.n_nonzero / 5
     assert sparse.model_.features.n_features < free.model_.features.n_features / 2
     assert np.abs(small.model_.weights.state).max() < np.abs(free.model_.weights.state).max()
     assert sparse.score(data) == 1.0
@@ -180,8 +180,8 @@ def test_warm_start_begins_where_the_other_model_ended():
     )
     again = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, optimiser="lbfgs")
     again.fit(data, start=first.model_)
-    assert again.minimum_.iterations < first.minimum_.iterations
-    assert again.minimum_.loss == pytest.approx(first.minimum_.loss, rel=1e-4)
+    assert again.result_.iterations < first.result_.iterations
+    assert again.result_.loss == pytest.approx(first.result_.loss, rel=1e-4)
 
 
 def test_warm_start_carries_over_to_more_labels_and_other_features():
@@ -202,15 +202,15 @@ def test_a_memm_is_a_good_place_to_begin(settings):
     data = corpus(60)
     memm = MEMM(**settings).fit(data)
     model = memm.model_
-    taken = carried(model, model, model.weights.order)
+    taken = warm_start_weights(model, model, model.weights.order)
     np.testing.assert_array_equal(taken.vector, model.weights.vector)
-    assert all(part.any() for part in taken.parts if part.size)
+    assert all(part.any() for part in taken.tables if part.size)
     first, warm = (
-        CRF(max_iterations=1, **settings).fit(data, start=start).minimum_.loss
+        CRF(max_iterations=1, **settings).fit(data, start=start).result_.loss
         for start in (None, memm)
     )
     assert warm < first
-    end = [CRF(tolerance=1e-8, **settings).fit(data, start=s).minimum_.loss for s in (None, memm)]
+    end = [CRF(tolerance=1e-8, **settings).fit(data, start=s).result_.loss for s in (None, memm)]
     assert end[0] == pytest.approx(end[1], rel=1e-5)
 
 
@@ -381,9 +381,9 @@ def test_mistakes_are_named(make, error, message):
 def test_patience_waits_for_a_first_hit():
     data = corpus(30)
     slow = CRF("word", patience=2, epochs=40, rate=0.001)
-    assert slow.fit(data, dev=corpus(10, seed=2)).minimum_.iterations > 3
+    assert slow.fit(data, dev=corpus(10, seed=2)).result_.iterations > 3
     strange = Corpus.of([["Ada", "slept"]], [["B-ELSE", "O"]], scheme="iob2")
-    assert slow.set_params(epochs=4).fit(data, dev=strange).minimum_.reason == "4 epochs"
+    assert slow.set_params(epochs=4).fit(data, dev=strange).result_.reason == "4 epochs"
 
 
 def test_held_out_labels_must_be_known():
@@ -399,13 +399,13 @@ def test_held_out_labels_must_be_known():
 def test_parameters_choose_the_optimiser_that_they_are_for():
     data = corpus(10)
     for settings in ({"tolerance": 0.01}, {"max_iterations": 2}, {"period": 3}, {"l1": 0.1}):
-        assert CRF("word", **settings).fit(data).minimum_.evaluations > 1, settings
-        assert "epoch" not in CRF("word", **settings).fit(data).minimum_.reason
+        assert CRF("word", **settings).fit(data).result_.evaluations > 1, settings
+        assert "epoch" not in CRF("word", **settings).fit(data).result_.reason
     for settings in ({"epochs": 2}, {"epochs": 2, "rate": 0.1}):
-        assert CRF("word", **settings).fit(data).minimum_.reason == "2 epochs"
+        assert CRF("word", **settings).fit(data).result_.reason == "2 epochs"
     numbers = [np.eye(2)] * 3, [["A", "B"]] * 3
-    assert CRF(epochs=2).fit(*numbers).minimum_.reason == "2 epochs"
-    assert "epoch" not in CRF().fit(*numbers).minimum_.reason
+    assert CRF(epochs=2).fit(*numbers).result_.reason == "2 epochs"
+    assert "epoch" not in CRF().fit(*numbers).result_.reason
 
 
 @pytest.mark.parametrize(
@@ -430,6 +430,6 @@ def test_a_shortened_estimator_learns_as_the_whole_one_does():
     data = corpus(5)
     batch, steps = ({"optimiser": "lbfgs"}, {"tolerance": 0.1}), ({}, {"epochs": 7})
     for settings in (*batch, *steps):
-        short = CRF("word", **settings).shortened().fit(data).minimum_
+        short = CRF("word", **settings).for_warmup().fit(data).result_
         assert short.iterations == 1
         assert ("epoch" in short.reason) == (settings in steps)

@@ -115,7 +115,7 @@ def test_features_given_directly_with_values():
 def path_score(weights, rows, path):
     """The score of one labelling, term by term."""
     size = weights.n_labels
-    flat = rows.flat()
+    flat = rows.expanded()
     pairs = weights.edges.reshape(-1, size + 1, size)
     total = weights.start[path[0]] + weights.end[path[-1]]
     for t, label in enumerate(path):
@@ -127,7 +127,7 @@ def path_score(weights, rows, path):
             total += weights.transitions[before, label]
             earlier = path[t - 2] if t > 1 else size
             if weights.order == 2:
-                total += weights.second[earlier, before, label]
+                total += weights.triples[earlier, before, label]
     return total
 
 
@@ -138,7 +138,7 @@ def test_contributions_are_all_that_a_label_changes(order):
     features, rows, _ = fit_features(given, Templates.parse(TEMPLATES), 1)
     random = np.random.default_rng(order)
     blank = Weights.zeros(features.n_features, features.n_edge_features, 3, order)
-    weights = Weights(*(random.normal(size=part.shape) for part in blank.parts))
+    weights = Weights(*(random.normal(size=part.shape) for part in blank.tables))
     model = ChainModel("crf", ("LOC", "O", "PER"), features, weights)
     data = Dataset(*encode(features, given))
     path = [1, 2, 0, 0, 1]

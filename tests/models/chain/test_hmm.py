@@ -106,8 +106,8 @@ def test_tokens_equal_enumeration(seed, smoothing):
         check(hmm, plain, Corpus.of([sequence]), [[w] for w in sequence], named)
     data = zip(words, gold, strict=True)
     likelihood = sum(math.log(plain.joint([[w] for w in own], path)) for own, path in data)
-    assert hmm.minimum_.loss == pytest.approx(-likelihood)
-    assert hmm.minimum_.reason == "counted"
+    assert hmm.result_.loss == pytest.approx(-likelihood)
+    assert hmm.result_.reason == "counted"
 
 
 def test_rare_words_teach_the_unknown_one():
@@ -141,9 +141,9 @@ def test_weights_are_counts():
     _, gold = draw(3)
     rng = np.random.default_rng(0)
     counts = [[{f: int(rng.integers(0, 3)) for f in "fg"} for _ in own] for own in gold]
-    spelt = [[[f for f, n in c.items() for _ in range(n)] for c in own] for own in counts]
+    active_columns = [[[f for f, n in c.items() for _ in range(n)] for c in own] for own in counts]
     a = HMM(emissions="features").fit(counts, gold)
-    b = HMM(emissions="features").fit(spelt, gold)
+    b = HMM(emissions="features").fit(active_columns, gold)
     order = [b.model_.features.names().index(name) for name in a.model_.features.names()]
     np.testing.assert_allclose(a.model_.weights.state, b.model_.weights.state[order])
 

@@ -8,7 +8,7 @@ import pytest
 from skipchain import CRF, HMM, MEMM, Corpus, MaxEnt, Perceptron
 from skipchain.chains.dataset import Dataset
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.models.chain.estimator import Task
+from skipchain.models.chain.estimator import ChainTask
 from skipchain.parallel import Workers
 
 NAMES, PLACES = ["Ada", "Bo", "Cy"], ["York", "Rome"]
@@ -45,7 +45,7 @@ def test_calls_are_epochs_over_the_parts(kind, settings):
         data = Dataset(model.features.encode(part), part.sentences, np.array(gold, np.int32))
         with Workers(1) as workers:
             weights = epoch._learn(
-                Task(data, model, None, None, weights, workers, None, None)
+                ChainTask(data, model, None, None, weights, workers, None, None)
             ).weights
         np.testing.assert_array_equal(model.weights.vector, weights.vector)
     assert found.passes_ == 3

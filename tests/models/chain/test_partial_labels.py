@@ -35,7 +35,7 @@ def test_the_loss_is_that_of_all_labellings_that_agree(kind, settings):
         assert ranked.probabilities.sum() == pytest.approx(1.0)
         kept = [agrees(path, known) for path in paths]
         loss -= np.log(ranked.probabilities[kept].sum())
-    assert found.minimum_.loss == pytest.approx(loss, rel=1e-8)
+    assert found.result_.loss == pytest.approx(loss, rel=1e-8)
 
 
 @pytest.mark.parametrize("kind", [CRF, MEMM])

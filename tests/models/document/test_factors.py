@@ -13,31 +13,42 @@ from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.corpus.schemes import transitions
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.kernels import factors as kernel
-from skipchain.models.document.annealing import Annealing, anneal, climb, mean_field, sampled
-from skipchain.models.document.candidate_graph import Interplay, Labelling
-from skipchain.models.document.candidates import Candidates, Doubts, certain, find_candidates
+from skipchain.models.document.annealing import (
+    Annealing,
+    anneal,
+    icm,
+    mean_field,
+    sample_probabilities,
+)
+from skipchain.models.document.candidate_graph import CandidateGraph, LabelTypes
+from skipchain.models.document.candidates import (
+    CandidateLimits,
+    Candidates,
+    all_fixed,
+    find_candidates,
+)
 from skipchain.models.document.factors import (
     Agreement,
     Consistency,
-    Counts,
+    FactorEdges,
     Forbidden,
     LastWord,
-    Mentions,
-    Relation,
-    Wiring,
+    MentionStrings,
+    PairCounts,
+    PairPotential,
     count_pairs,
     parse_factors,
 )
-from skipchain.models.document.pseudolikelihood import Lesson, PseudoLikelihood
-from skipchain.models.document.twopass import elsewhere, two_pass
+from skipchain.models.document.pseudolikelihood import PseudoLikelihood, TrainingInstance
+from skipchain.models.document.twopass import other_occurrence_marginals, two_pass
 from skipchain.parallel import Workers
-from skipchain.reproduce.finkel.ilp import optimum
+from skipchain.reproduce.finkel.ilp import solve_ilp
 from tests.oracles.factors import Plain, spans_of, stands_in
 
 LABELS = {
@@ -102,9 +113,9 @@ class Problem:
         size = (rows.n_features, rows.n_edge_features, len(self.labels), order)
         vector = rng.normal(0, spread, len(Weights.zeros(*size).vector))
         self.factors = FACTORS[factors](rng)
-        self.labelling = Labelling.of(self.labels, encoding)
+        self.label_types = LabelTypes.of(self.labels, encoding)
         self.workers = Workers(1)
-        self.scores = Scores.of(
+        self.scores = ChainScores.of(
             Dataset(rows, self.corpus.sentences), Weights.views(vector, *size), self.workers,
             Constraints(*transitions(self.labels, encoding)), None, local,
         )  # fmt: skip
@@ -117,38 +128,39 @@ class Problem:
     def candidates(self, tolerance=0.0, most=ALL, opened=None):
         marginals = chains.marginals(self.scores, self.workers)
         return find_candidates(
-            self.scores, self.best, marginals, self.labelling.kinds, self.workers,
-            Doubts(tolerance, most), np.zeros(len(self.best), bool) if opened is None else opened,
+            self.scores, self.best, marginals, self.label_types.type_ids, self.workers,
+            CandidateLimits(tolerance, most), np.zeros(len(self.best),
+            bool) if opened is None else opened,
         )  # fmt: skip
 
-    def interplay(self, *how, factors=None):
+    def candidate_graph(self, *how, factors=None):
         own = self.factors if factors is None else factors
-        return Interplay.of(self.corpus, self.candidates(*how), self.labelling, own)
+        return CandidateGraph.of(self.corpus, self.candidates(*how), self.label_types, own)
 
 
-def all_picks(interplay):
+def all_picks(graph):
     """Every choice of one candidate a stretch."""
-    first = interplay.lists.first.tolist()
+    first = graph.arrays.first.tolist()
     return [
         np.array(own, np.int64)
         for own in itertools.product(*(range(a, b) for a, b in itertools.pairwise(first)))
     ]
 
 
-def some_picks(interplay, seed, count):
-    first = interplay.lists.first
+def some_picks(graph, seed, count):
+    first = graph.arrays.first
     return np.random.default_rng(seed).integers(
-        first[:-1], first[1:], (count, len(interplay.candidates.starts))
+        first[:-1], first[1:], (count, len(graph.candidates.starts))
     )
 
 
-def token_chances(interplay, chances, shape):
+def token_chances(graph, chances, shape):
     """The probability of each label at each token of stretches, where those of others are 0."""
     found = np.zeros(shape)
-    own = interplay.candidates
-    for q, v in enumerate(own.stretches):
+    own = graph.candidates
+    for q, v in enumerate(own.segment_ids):
         length = own.stops[v] - own.starts[v]
-        labels = own.labels[own.places[q] : own.places[q] + length]
+        labels = own.labels[own.label_starts[q] : own.label_starts[q] + length]
         found[np.arange(own.starts[v], own.stops[v]), labels] += chances[q]
     return found
 
@@ -226,7 +238,7 @@ def test_penalties_are_those_of_the_published_example():
     """Rotor Volgograd as PER and as ORG, and Rotor as ORG beside the first (Finkel et al. 2005)."""
     same = np.array([[3141, 4, 5, 0], [4, 6436, 188, 3], [5, 188, 2975, 0], [0, 3, 0, 2030]])
     inside = np.array([[1941, 5, 2, 3], [0, 167, 6, 63], [22, 328, 819, 191], [14, 224, 7, 365]])
-    found = Consistency.of(Counts(("PER", "LOC", "ORG", "MISC"), same, inside))
+    found = Consistency.of(PairCounts(("PER", "LOC", "ORG", "MISC"), same, inside))
     assert found.same[0, 2] == pytest.approx(0.5 * (np.log(5 / 3151) + np.log(5 / 3169)))
     assert found.inside[0, 2] == pytest.approx(np.log(2 / 834))  # they print 842
     assert not found.same.diagonal().any()
@@ -247,9 +259,9 @@ def test_counting_needs_documents_and_spans():
 
 def test_mentions_of_nothing():
     none = np.zeros(0, np.int64)
-    mentions, slots = Mentions.of(LEE, none, none, none, 2)
+    mentions, slots = MentionStrings.of(LEE, none, none, none, 2)
     assert (len(mentions), len(slots)) == (0, 0)
-    assert [len(own) for own in mentions.nested()] == [0, 0]
+    assert [len(own) for own in mentions.nested_pairs()] == [0, 0]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -260,15 +272,15 @@ def test_mentions_are_words_of_documents(seed):
     starts = 12 * rng.integers(0, 3, 40) + rng.integers(0, 8, 40)
     stops = starts + rng.integers(1, 5, 40)
     kinds = rng.integers(0, 2, 40)
-    mentions, slots = Mentions.of(corpus, starts, stops, kinds, 2)
+    mentions, slots = MentionStrings.of(corpus, starts, stops, kinds, 2)
     own = [(int(a) // 12 > 0, tuple(flat[a:b])) for a, b in zip(starts, stops, strict=True)]
     known = list(dict.fromkeys(own))
     assert [known.index(one) for one in own] == slots.tolist()
     assert [(d > 0, tuple(mentions.words(s))) for s, d in enumerate(mentions.documents)] == known
     for slot, one in enumerate(known):
         same = [k for k, other in enumerate(own) if other == one]
-        assert mentions.places[slot] == len({starts[k] for k in same})
-        assert set(np.flatnonzero(mentions.possible[slot])) == set(kinds[same].tolist())
+        assert mentions.n_places[slot] == len({starts[k] for k in same})
+        assert set(np.flatnonzero(mentions.possible_types[slot])) == set(kinds[same].tolist())
         assert mentions.text(slot) == " ".join(one[1])
     pairs = {
         (a, b)
@@ -276,7 +288,7 @@ def test_mentions_are_words_of_documents(seed):
         for b, (e, other) in enumerate(known)
         if d == e and stands_in(other, one)
     }
-    found = list(zip(*(part.tolist() for part in mentions.nested()), strict=True))
+    found = list(zip(*(part.tolist() for part in mentions.nested_pairs()), strict=True))
     assert len(found) == len(pairs)
     assert set(found) == pairs
 
@@ -284,10 +296,10 @@ def test_mentions_are_words_of_documents(seed):
 # What factors add --------------------------------------------------------------------------------
 
 
-def differences(interplay, plain, picks):
+def differences(graph, plain, picks):
     """By how much the fast score is off the plain one, up to a constant."""
     off = [
-        interplay.score(own) - plain.joint(interplay.candidates.labelled(own)) for own in picks
+        graph.score(own) - plain.joint(graph.candidates.assemble_labels(own)) for own in picks
     ]  # fmt: skip
     return np.ptp(off)
 
@@ -297,19 +309,17 @@ def differences(interplay, plain, picks):
 @pytest.mark.parametrize("seed", range(2))
 def test_scores_are_those_of_the_definition(factors, encoding, seed):
     problem = Problem(seed, encoding, factors=factors)
-    interplay = problem.interplay()
-    assert differences(interplay, problem.plain(), some_picks(interplay, seed, 30)) < 1e-7
+    graph = problem.candidate_graph()
+    assert differences(graph, problem.plain(), some_picks(graph, seed, 30)) < 1e-7
 
 
 @pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
 def test_scores_of_every_kind_of_chain(encoding, order, local):
     problem = Problem(3, encoding, order, local)
-    interplay = problem.interplay()
-    assert len(interplay.candidates.starts) == 3
-    assert [len(own) for own in problem.plain().sentences] == np.diff(
-        interplay.lists.first
-    ).tolist()
-    assert differences(interplay, problem.plain(), some_picks(interplay, 3, 30)) < 1e-7
+    graph = problem.candidate_graph()
+    assert len(graph.candidates.starts) == 3
+    assert [len(own) for own in problem.plain().sentences] == np.diff(graph.arrays.first).tolist()
+    assert differences(graph, problem.plain(), some_picks(graph, 3, 30)) < 1e-7
 
 
 @pytest.mark.parametrize("encoding", LABELS)
@@ -317,11 +327,11 @@ def test_scores_of_every_kind_of_chain(encoding, order, local):
 def test_scores_beside_labels_that_are_certain(encoding, seed):
     """With few candidates beside fixed spans, whose places are fewer, too."""
     problem = Problem(seed, encoding, 1 + seed % 2, documents=((5, 4), (3, 3)), spread=2.0)
-    interplay = problem.interplay(0.2, 3)
-    picks = all_picks(interplay)
-    plain = problem.plain([interplay.candidates.labelled(own) for own in picks])
+    graph = problem.candidate_graph(0.2, 3)
+    picks = all_picks(graph)
+    plain = problem.plain([graph.candidates.assemble_labels(own) for own in picks])
     some = [picks[k] for k in np.random.default_rng(seed).integers(0, len(picks), 40)]
-    assert differences(interplay, plain, some) < 1e-7
+    assert differences(graph, plain, some) < 1e-7
 
 
 class Neighbours:
@@ -330,13 +340,15 @@ class Neighbours:
     def __init__(self, values):
         self.values = values
 
-    def wiring(self, mentions, types, first):
+    def build_edges(self, mentions, types, first):
         slots = np.arange(len(mentions))
         rows, columns = np.repeat(slots, len(slots)), np.tile(slots, len(slots))
         kept = (mentions.documents[rows] == mentions.documents[columns]) & (rows <= columns)
         rows, columns = rows[kept], columns[kept]
         free = np.zeros_like(self.values, bool)
-        return Wiring((Relation("all", self.values, rows, columns, np.ones(len(rows)), free),))
+        return FactorEdges(
+            (PairPotential("all", self.values, rows, columns, np.ones(len(rows)), free),)
+        )
 
     def plain(self, one, other):
         return self.values["AB".index(one), "AB".index(other)]
@@ -346,8 +358,8 @@ def test_pairs_of_one_slot_count_once_in_any_relation():
     values = np.array([[1.0, -2.0, 0.0], [-2.0, 3.0, 0.0], [0.0, 0.0, 0.0]])
     problem = Problem(4, factors="none")
     factors = (Neighbours(values),)
-    interplay = problem.interplay(factors=factors)
-    assert differences(interplay, problem.plain(None, factors), some_picks(interplay, 0, 20)) < 1e-7
+    graph = problem.candidate_graph(factors=factors)
+    assert differences(graph, problem.plain(None, factors), some_picks(graph, 0, 20)) < 1e-7
 
 
 # Candidates --------------------------------------------------------------------------------------
@@ -380,7 +392,8 @@ def test_candidates_are_the_best_labellings_of_stretches(encoding, order, local,
             norm = np.logaddexp.reduce(scores[around])
             own = range(found.first[stretch], found.first[stretch + 1])
             listed = [
-                tuple(found.labels[found.places[q] : found.places[q] + stop - start]) for q in own
+                tuple(found.labels[found.label_starts[q] : found.label_starts[q] + stop - start])
+                for q in own
             ]
             assert len(set(listed)) == len(listed)
             for q, labels in zip(own, listed, strict=True):
@@ -394,7 +407,7 @@ def test_candidates_are_the_best_labellings_of_stretches(encoding, order, local,
             stretch += 1
         possible &= (every[:, outside] == problem.best[a:b][outside]).all(axis=1)
         missed = 1.0 - np.exp(np.logaddexp.reduce(scores[possible]) - whole)
-        assert missed <= found.doubt[number] + 1e-9
+        assert missed <= found.uncovered_mass[number] + 1e-9
         if tolerance == 0.0 and most == ALL and b - a < 4:
             assert missed == pytest.approx(0.0, abs=1e-9)
     assert stretch == len(found.starts)
@@ -407,7 +420,8 @@ def test_the_best_labelling_with_another_type_is_a_candidate():
     opened = np.array([True, False, False, False])
     marginals = np.eye(5)[best]
     found = find_candidates(
-        problem.scores, best, marginals, problem.labelling.kinds, problem.workers, Doubts(0.0, 1),
+        problem.scores, best, marginals, problem.label_types.type_ids, problem.workers,
+        CandidateLimits(0.0, 1),
         opened,
     )  # fmt: skip
     assert (found.starts.tolist(), found.stops.tolist()) == ([0], [3])
@@ -448,8 +462,8 @@ def test_stretches_end_where_labels_outside_of_spans_are_certain(
     marginals = np.eye(5)[best]
     marginals[doubtful] = 0.2
     found = find_candidates(
-        problem.scores, best, marginals, problem.labelling.kinds, problem.workers,
-        Doubts(1e-3, 5), np.zeros(len(best), bool),
+        problem.scores, best, marginals, problem.label_types.type_ids, problem.workers,
+        CandidateLimits(1e-3, 5), np.zeros(len(best), bool),
     )  # fmt: skip
     stretches = list(zip(found.starts.tolist(), found.stops.tolist(), strict=True))
     assert stretches == (first if order == 1 else second)
@@ -457,38 +471,38 @@ def test_stretches_end_where_labels_outside_of_spans_are_certain(
 
 def test_labels_put_together_are_those_of_the_candidates():
     problem = Problem(6, documents=((5, 4, 3),), spread=3.0, factors="none")
-    interplay = problem.interplay(0.2)
-    own = interplay.candidates
+    graph = problem.candidate_graph(0.2)
+    own = graph.candidates
     assert 0 < (own.stops - own.starts).sum() < len(problem.best)
-    for picks in some_picks(interplay, 0, 10):
-        labels = own.labelled(picks)
+    for picks in some_picks(graph, 0, 10):
+        labels = own.assemble_labels(picks)
         inside = np.zeros(len(labels), bool)
         for v, q in enumerate(picks):
             start, stop = own.starts[v], own.stops[v]
             inside[start:stop] = True
-            wanted = own.labels[own.places[q] : own.offsets[q + 1]]
+            wanted = own.labels[own.label_starts[q] : own.offsets[q + 1]]
             np.testing.assert_array_equal(labels[start:stop], wanted)
         np.testing.assert_array_equal(labels[~inside], problem.best[~inside])
-    np.testing.assert_array_equal(own.labelled(interplay.tops(own.scores)), problem.best)
+    np.testing.assert_array_equal(own.assemble_labels(graph.argmax(own.scores)), problem.best)
 
 
 def test_where_nothing_is_in_doubt_there_is_nothing_to_choose():
     problem = Problem(6)
-    interplay = Interplay.of(
-        problem.corpus, certain(problem.best, len(problem.corpus)), problem.labelling,
+    graph = CandidateGraph.of(
+        problem.corpus, all_fixed(problem.best, len(problem.corpus)), problem.label_types,
         problem.factors,
     )  # fmt: skip
     none = np.zeros(0, np.int64)
-    assert interplay.score(none) == 0.0
+    assert graph.score(none) == 0.0
     for found in (
-        anneal(interplay, Annealing(3), problem.workers),
-        climb(interplay, problem.workers),
-        mean_field(interplay, problem.workers),
-        sampled(interplay, Annealing(3), 1, problem.workers),
-        interplay.live,
+        anneal(graph, Annealing(3), problem.workers),
+        icm(graph, problem.workers),
+        mean_field(graph, problem.workers),
+        sample_probabilities(graph, Annealing(3), 1, problem.workers),
+        graph.interacting,
     ):
         assert len(found) == 0
-    np.testing.assert_array_equal(interplay.candidates.labelled(none), problem.best)
+    np.testing.assert_array_equal(graph.candidates.assemble_labels(none), problem.best)
 
 
 # Who minds whom ----------------------------------------------------------------------------------
@@ -500,8 +514,8 @@ def fixed_interplay(words, labels, factors, documents=None):
     kinds = ("LOC", "PER", "T")
     names = ("O", *(f"{prefix}-{kind}" for kind in kinds for prefix in "BI"))
     codes = np.array([names.index(name) for own in labels for name in own], np.int32)
-    labelling = Labelling.of(names, "iob2")
-    return Interplay.of(corpus, certain(codes, len(corpus)), labelling, factors)
+    label_types = LabelTypes.of(names, "iob2")
+    return CandidateGraph.of(corpus, all_fixed(codes, len(corpus)), label_types, factors)
 
 
 STRICT = Consistency(("LOC", "PER"), -np.array([[0.0, 1], [1, 0]]), -np.array([[0.0, 1], [1, 0]]))
@@ -535,19 +549,21 @@ def test_fixed_spans_that_others_object_to_are_named(words, labels, factor, docu
 @pytest.mark.parametrize("seed", range(5))
 def test_what_nothing_outside_minds_is_not_live(seed):
     problem = Problem(seed, factors="consistency", documents=((2, 2), (3,), (1, 1)), spread=2.0)
-    interplay = problem.interplay(0.1)
+    graph = problem.candidate_graph(0.1)
     rng = np.random.default_rng(seed)
-    first = interplay.lists.first
-    for v in np.flatnonzero(~interplay.live):
-        for picks in some_picks(interplay, seed, 5):
+    first = graph.arrays.first
+    for v in np.flatnonzero(~graph.interacting):
+        for picks in some_picks(graph, seed, 5):
             one, other = picks.copy(), picks.copy()
             one[v], other[v] = rng.integers(first[v], first[v + 1], 2)
-            gain = interplay.score(one) - interplay.score(other)
-            assert gain == pytest.approx(interplay.alone[one[v]] - interplay.alone[other[v]])
-    grouped = [v for own in interplay.groups for v in own]
-    np.testing.assert_array_equal(grouped, np.flatnonzero(interplay.live))
-    for own in interplay.groups:
-        assert len(set(interplay.documents[own])) <= 1
+            gain = graph.score(one) - graph.score(other)
+            assert gain == pytest.approx(
+                graph.isolated_log_probs[one[v]] - graph.isolated_log_probs[other[v]]
+            )
+    grouped = [v for own in graph.document_segments for v in own]
+    np.testing.assert_array_equal(grouped, np.flatnonzero(graph.interacting))
+    for own in graph.document_segments:
+        assert len(set(graph.documents[own])) <= 1
 
 
 def test_live_by_hand():
@@ -559,88 +575,92 @@ def test_live_by_hand():
     marginals[4] = [0.0, 1.0, 0.0]
     best = np.array([1, 1, 1, 1, 1], np.int32)
     found = find_candidates(
-        problem.scores, best, marginals, problem.labelling.kinds, problem.workers, Doubts(),
+        problem.scores, best, marginals, problem.label_types.type_ids, problem.workers,
+        CandidateLimits(),
         np.zeros(5, bool),
     )  # fmt: skip
-    interplay = Interplay.of(words, found, problem.labelling, problem.factors)
-    assert interplay.live.tolist() == [True, True, False, True]
-    assert [own.tolist() for own in interplay.groups] == [[0, 1], [3]]
+    graph = CandidateGraph.of(words, found, problem.label_types, problem.factors)
+    assert graph.interacting.tolist() == [True, True, False, True]
+    assert [own.tolist() for own in graph.document_segments] == [[0, 1], [3]]
 
 
 # Choosing ----------------------------------------------------------------------------------------
 
 
-def parts(interplay):
-    return interplay.lists, interplay.links, interplay.weights, interplay.pairs
+def parts(graph):
+    return graph.arrays, graph.edges, graph.weights, graph.internal_scores
 
 
-def shared(interplay):
+def shared(graph):
     """All slots that several stretches have."""
-    return np.concatenate([np.zeros(0, np.int64), *interplay.shared])
+    return np.concatenate([np.zeros(0, np.int64), *graph.shared_strings])
 
 
 @pytest.mark.parametrize("every", [0, 2])
 @pytest.mark.parametrize("encoding", LABELS)
 def test_sums_that_are_kept_stay_those_of_the_state(encoding, every):
     problem = Problem(7, encoding, factors="all")
-    interplay = replace(problem.interplay(), awake=True)
-    variables = np.arange(len(interplay.documents))
-    picks = some_picks(interplay, 1, 1)[0]
+    graph = replace(problem.candidate_graph(), all_interacting=True)
+    variables = np.arange(len(graph.documents))
+    picks = some_picks(graph, 1, 1)[0]
     first = picks.copy()
-    field = interplay.field(interplay.chosen(picks))
+    field = graph.field(graph.one_hot(picks))
     state = np.array([5], np.uint64)
-    visits = np.zeros(len(interplay.lists.local), np.int64)
+    visits = np.zeros(len(graph.arrays.unary), np.int64)
     for sweep in range(10):
         before, best = picks.copy(), picks.copy()
         heats = np.full(1 + sweep, 1.0 + sweep)
         gain = kernel.sample(
-            *parts(interplay), field, interplay.users, shared(interplay), every, variables, picks,
+            *parts(graph), field, graph.string_variables, shared(graph), every, variables, picks,
             heats, state, visits, best,
         )  # fmt: skip
-        assert gain == pytest.approx(interplay.score(best) - interplay.score(before), abs=1e-7)
+        assert gain == pytest.approx(graph.score(best) - graph.score(before), abs=1e-7)
         assert gain >= 0.0
-        np.testing.assert_allclose(field, interplay.field(interplay.chosen(picks)), atol=1e-7)
+        np.testing.assert_allclose(field, graph.field(graph.one_hot(picks)), atol=1e-7)
     assert (picks != first).any()
-    ends = np.add.reduceat(visits, interplay.lists.first[:-1])
+    ends = np.add.reduceat(visits, graph.arrays.first[:-1])
     assert set(ends.tolist()) == {sum(range(1, 11))}
 
 
 def test_cold_sampling_is_climbing():
     problem = Problem(8, factors="consistency")
-    interplay = problem.interplay()
-    variables = np.arange(len(interplay.documents))
+    graph = problem.candidate_graph()
+    variables = np.arange(len(graph.documents))
     nothing = np.zeros(0, np.int64)
-    for start in some_picks(interplay, 2, 10):
+    for start in some_picks(graph, 2, 10):
         picks, climbed, best = start.copy(), start.copy(), start.copy()
-        field = interplay.field(interplay.chosen(start))
+        field = graph.field(graph.one_hot(start))
         gain = kernel.sample(
-            *parts(interplay), field, interplay.users, nothing, 0, variables, picks, np.zeros(50),
+            *parts(graph), field, graph.string_variables, nothing, 0, variables, picks,
+            np.zeros(50),
             np.zeros(1, np.uint64), nothing, best,
         )  # fmt: skip
-        field = interplay.field(interplay.chosen(start))
+        field = graph.field(graph.one_hot(start))
         assert gain == pytest.approx(
-            kernel.climb(*parts(interplay), field, interplay.users, nothing, variables, climbed, 50)
+            kernel.icm(
+                *parts(graph), field, graph.string_variables, nothing, variables, climbed, 50
+            )
         )
         np.testing.assert_array_equal(picks, climbed)
         np.testing.assert_array_equal(best, climbed)
-        np.testing.assert_allclose(field, interplay.field(interplay.chosen(climbed)), atol=1e-9)
+        np.testing.assert_allclose(field, graph.field(graph.one_hot(climbed)), atol=1e-9)
 
 
 @pytest.mark.parametrize("heat", [0.0, 2.0])
 @pytest.mark.parametrize("factors", ["consistency", "last word", "all"])
 def test_spans_that_change_together_gain_what_is_told(factors, heat):
     problem = Problem(20, factors=factors, documents=((3, 3, 2), (2, 2)))
-    interplay = problem.interplay()
+    graph = problem.candidate_graph()
     state = np.array([3], np.uint64)
     moved = 0
-    for start in some_picks(interplay, 3, 20):
+    for start in some_picks(graph, 3, 20):
         picks = start.copy()
-        field = interplay.field(interplay.chosen(picks))
+        field = graph.field(graph.one_hot(picks))
         gain = kernel.retype(
-            *parts(interplay), field, interplay.users, shared(interplay), picks, heat, state
+            *parts(graph), field, graph.string_variables, shared(graph), picks, heat, state
         )
-        assert gain == pytest.approx(interplay.score(picks) - interplay.score(start), abs=1e-7)
-        np.testing.assert_allclose(field, interplay.field(interplay.chosen(picks)), atol=1e-7)
+        assert gain == pytest.approx(graph.score(picks) - graph.score(start), abs=1e-7)
+        np.testing.assert_allclose(field, graph.field(graph.one_hot(picks)), atol=1e-7)
         if heat == 0.0:
             assert gain >= 0.0
         moved += int((picks != start).any())
@@ -651,16 +671,16 @@ def test_names_are_only_right_together():
     """Three times the same word, wrong each time: no single change helps, all together do."""
     corpus = Corpus.of([["Lee"], ["Lee"], ["Lee"]])
     factor = Consistency(("A", "B"), np.array([[3.0, -3.0], [-3.0, 3.0]]), PAIR, shared=False)
-    labelling = Labelling.of(LABELS["io"], "io")
+    label_types = LabelTypes.of(LABELS["io"], "io")
     own = Candidates(
         np.ones(3, np.int32), np.arange(3), np.arange(1, 4), np.array([0, 2, 4, 6]), np.arange(6),
         np.array([1, 2] * 3, np.int32), np.log([0.4, 0.6] * 3), np.zeros(3),
     )  # fmt: skip
-    interplay = Interplay.of(corpus, own, labelling, (factor,))
+    graph = CandidateGraph.of(corpus, own, label_types, (factor,))
     wrong, right = np.array([0, 2, 4]), np.array([1, 3, 5])
     with Workers(1) as workers:
-        np.testing.assert_array_equal(climb(interplay, workers, wrong), right)
-        np.testing.assert_array_equal(anneal(interplay, Annealing(1), workers), right)
+        np.testing.assert_array_equal(icm(graph, workers, wrong), right)
+        np.testing.assert_array_equal(anneal(graph, Annealing(1), workers), right)
 
 
 @pytest.mark.parametrize("encoding", LABELS)
@@ -668,12 +688,12 @@ def test_names_are_only_right_together():
 def test_sampled_labels_are_as_frequent_as_they_are_probable(encoding, factors):
     problem = Problem(9, encoding, factors=factors)
     wanted = problem.plain().marginals()
-    interplay = problem.interplay()
+    graph = problem.candidate_graph()
     how = Annealing(8000, chains=2, seed=4)
-    chances = sampled(interplay, how, 100, problem.workers)
-    sums = np.add.reduceat(chances, interplay.lists.first[:-1])
+    chances = sample_probabilities(graph, how, 100, problem.workers)
+    sums = np.add.reduceat(chances, graph.arrays.first[:-1])
     np.testing.assert_allclose(sums, 1.0)
-    found = token_chances(interplay, chances, wanted.shape)
+    found = token_chances(graph, chances, wanted.shape)
     np.testing.assert_allclose(found, wanted, atol=0.03)
 
 
@@ -683,29 +703,29 @@ def test_sampling_agrees_with_sampling_token_by_token(encoding):
     plain = problem.plain()
     slow = plain.gibbs(6000, seed=1)
     np.testing.assert_allclose(slow, plain.marginals(), atol=0.05)
-    interplay = problem.interplay()
-    chances = sampled(interplay, Annealing(8000), 100, problem.workers)
-    np.testing.assert_allclose(token_chances(interplay, chances, slow.shape), slow, atol=0.06)
+    graph = problem.candidate_graph()
+    chances = sample_probabilities(graph, Annealing(8000), 100, problem.workers)
+    np.testing.assert_allclose(token_chances(graph, chances, slow.shape), slow, atol=0.06)
 
 
 def test_what_is_not_live_is_not_sampled():
     problem = Problem(11, factors="none")
-    interplay = problem.interplay()
-    chances = sampled(interplay, Annealing(1), 0, problem.workers)
+    graph = problem.candidate_graph()
+    chances = sample_probabilities(graph, Annealing(1), 0, problem.workers)
     marginals = chains.marginals(problem.scores, problem.workers)
-    np.testing.assert_allclose(token_chances(interplay, chances, marginals.shape), marginals)
+    np.testing.assert_allclose(token_chances(graph, chances, marginals.shape), marginals)
 
 
 @pytest.mark.parametrize("encoding", LABELS)
 @pytest.mark.parametrize("seed", range(4))
 def test_annealing_finds_the_best_labelling(encoding, seed):
     problem = Problem(seed, encoding, factors="all", documents=((3, 2), (1,)))
-    interplay = problem.interplay()
+    graph = problem.candidate_graph()
     plain = problem.plain()
     best = max(plain.table, key=plain.table.get)
     for scattered in (False, True):
-        how = Annealing(60, chains=3, seed=seed, scattered=scattered)
-        found = interplay.candidates.labelled(anneal(interplay, how, problem.workers))
+        how = Annealing(60, chains=3, seed=seed, random_start=scattered)
+        found = graph.candidates.assemble_labels(anneal(graph, how, problem.workers))
         assert plain.joint(found) >= plain.joint(best) - 1e-9
 
 
@@ -713,45 +733,43 @@ def test_annealing_finds_the_best_labelling(encoding, seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_optimum_is_proven(factors, seed):
     problem = Problem(seed, factors=factors, documents=((3, 2), (1, 1)))
-    interplay = problem.interplay(0.0, 12)
-    picks = interplay.tops(interplay.alone)
-    for document, own in enumerate(interplay.groups):
-        picks[own] = optimum(interplay, document)
-    best = max(all_picks(interplay), key=interplay.score)
-    assert interplay.score(picks) == pytest.approx(interplay.score(best))
-    assert optimum(interplay, 0, most=0) is None
+    graph = problem.candidate_graph(0.0, 12)
+    picks = graph.argmax(graph.isolated_log_probs)
+    for document, own in enumerate(graph.document_segments):
+        picks[own] = solve_ilp(graph, document)
+    best = max(all_picks(graph), key=graph.score)
+    assert graph.score(picks) == pytest.approx(graph.score(best))
+    assert solve_ilp(graph, 0, most=0) is None
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_climbing_never_falls_and_ends_where_no_single_step_helps(seed):
     problem = Problem(seed, factors="all")
-    interplay = problem.interplay()
-    for picks in (None, *some_picks(interplay, seed, 5)):
-        start = interplay.tops(interplay.alone) if picks is None else picks
-        found = climb(interplay, problem.workers, picks)
-        here = interplay.score(found)
-        assert here >= interplay.score(start) - 1e-9
-        first = interplay.lists.first
+    graph = problem.candidate_graph()
+    for picks in (None, *some_picks(graph, seed, 5)):
+        start = graph.argmax(graph.isolated_log_probs) if picks is None else picks
+        found = icm(graph, problem.workers, picks)
+        here = graph.score(found)
+        assert here >= graph.score(start) - 1e-9
+        first = graph.arrays.first
         for v in range(len(found)):
             for q in range(first[v], first[v + 1]):
-                assert (
-                    interplay.score(np.where(np.arange(len(found)) == v, q, found)) <= here + 1e-9
-                )
+                assert graph.score(np.where(np.arange(len(found)) == v, q, found)) <= here + 1e-9
         if picks is not None:
-            assert climb(interplay, problem.workers, found).tolist() == found.tolist()
+            assert icm(graph, problem.workers, found).tolist() == found.tolist()
 
 
 @pytest.mark.parametrize("encoding", LABELS)
 def test_mean_field_rests(encoding):
     problem = Problem(12, encoding, factors="consistency")
-    interplay = problem.interplay()
-    chances = mean_field(interplay, problem.workers)
-    first = interplay.lists.first
+    graph = problem.candidate_graph()
+    chances = mean_field(graph, problem.workers)
+    first = graph.arrays.first
     np.testing.assert_allclose(np.add.reduceat(chances, first[:-1]), 1.0)
     plain = problem.plain()
     for v in range(len(first) - 1):
-        others = [u for u in range(len(first) - 1) if u != v and interplay.documents[u] == 0]
-        if interplay.documents[v] != 0:
+        others = [u for u in range(len(first) - 1) if u != v and graph.documents[u] == 0]
+        if graph.documents[v] != 0:
             continue
         values = []
         for q in range(first[v], first[v + 1]):
@@ -761,40 +779,40 @@ def test_mean_field_rests(encoding):
                 picks[[v, *others]] = [q, *own]
                 chance = np.prod(chances[list(own)])
                 if chance > 1e-6:
-                    total += chance * plain.interplay(interplay.candidates.labelled(picks))
-            values.append(interplay.lists.local[q] + total)
+                    total += chance * plain.candidate_graph(graph.candidates.assemble_labels(picks))
+            values.append(graph.arrays.unary[q] + total)
         wanted = np.exp(values - np.logaddexp.reduce(values))
         np.testing.assert_allclose(chances[first[v] : first[v + 1]], wanted, atol=2e-3)
 
 
 def test_mean_field_is_exact_where_nothing_is_linked():
     problem = Problem(13, "bioes", factors="none")
-    interplay = problem.interplay()
+    graph = problem.candidate_graph()
     marginals = chains.marginals(problem.scores, problem.workers)
-    found = token_chances(interplay, mean_field(interplay, problem.workers), marginals.shape)
+    found = token_chances(graph, mean_field(graph, problem.workers), marginals.shape)
     np.testing.assert_allclose(found, marginals, atol=1e-12)
     alone = Problem(13, factors="all", documents=((3,),))  # its own spans mind each other
-    interplay = alone.interplay()
-    assert not interplay.live.any()
-    found = token_chances(interplay, mean_field(interplay, alone.workers), (3, 5))
+    graph = alone.candidate_graph()
+    assert not graph.interacting.any()
+    found = token_chances(graph, mean_field(graph, alone.workers), (3, 5))
     np.testing.assert_allclose(found, alone.plain().marginals(), atol=1e-12)
 
 
 def test_seeds_decide_and_threads_do_not():
     problem = Problem(14, documents=((3, 3),) * 6)
-    interplay = problem.interplay()
+    graph = problem.candidate_graph()
     how = Annealing(20, chains=2, seed=1)
     with Workers(2) as two:
         for run in (
-            lambda workers: sampled(interplay, how, 5, workers),
-            lambda workers: anneal(interplay, how, workers),
-            lambda workers: climb(interplay, workers),
-            lambda workers: mean_field(interplay, workers),
+            lambda workers: sample_probabilities(graph, how, 5, workers),
+            lambda workers: anneal(graph, how, workers),
+            lambda workers: icm(graph, workers),
+            lambda workers: mean_field(graph, workers),
         ):
             np.testing.assert_array_equal(run(problem.workers), run(two))
-    again = sampled(interplay, how, 5, problem.workers)
-    np.testing.assert_array_equal(again, sampled(interplay, how, 5, problem.workers))
-    other = sampled(interplay, Annealing(20, chains=2, seed=2), 5, problem.workers)
+    again = sample_probabilities(graph, how, 5, problem.workers)
+    np.testing.assert_array_equal(again, sample_probabilities(graph, how, 5, problem.workers))
+    other = sample_probabilities(graph, Annealing(20, chains=2, seed=2), 5, problem.workers)
     assert (again != other).any()
 
 
@@ -803,22 +821,22 @@ def test_seeds_decide_and_threads_do_not():
 
 def lesson(problem, seed, tolerance=0.0, most=6):
     """Candidates with right ones drawn at random, and none for some stretches."""
-    interplay = problem.interplay(tolerance, most)
+    graph = problem.candidate_graph(tolerance, most)
     rng = np.random.default_rng(seed)
-    first = interplay.lists.first
+    first = graph.arrays.first
     gold = rng.integers(first[:-1], first[1:])
     gold[rng.random(len(gold)) < 0.2] = -1
-    return Lesson(interplay, gold)
+    return TrainingInstance(graph, gold)
 
 
 def pseudo_loss(problem, own, factors, scale):
     """Every right candidate given all choices of the others, weighed by their own chances."""
-    interplay, gold = own.interplay, own.gold
-    chances, first = np.exp(interplay.alone), interplay.lists.first
-    picks = all_picks(interplay)
-    plain = problem.plain([interplay.candidates.labelled(one) for one in picks], factors)
+    graph, gold = own.candidate_graph, own.gold
+    chances, first = np.exp(graph.isolated_log_probs), graph.arrays.first
+    picks = all_picks(graph)
+    plain = problem.plain([graph.candidates.assemble_labels(one) for one in picks], factors)
     table = {
-        tuple(one): plain.interplay(interplay.candidates.labelled(one)) for one in picks
+        tuple(one): plain.candidate_graph(graph.candidates.assemble_labels(one)) for one in picks
     }  # fmt: skip
     loss = 0.0
     for v in np.flatnonzero(gold >= 0):
@@ -828,7 +846,7 @@ def pseudo_loss(problem, own, factors, scale):
                 np.prod(np.delete(chances[list(one)], v)) * value
                 for one, value in table.items() if one[v] == q
             )  # fmt: skip
-            values.append(scale * (interplay.lists.local[q] + expected))
+            values.append(scale * (graph.arrays.unary[q] + expected))
         loss += np.logaddexp.reduce(values) - values[gold[v] - first[v]]
     return loss
 
@@ -845,10 +863,10 @@ def test_the_loss_is_that_of_the_definition(factors, encoding):
     objective = PseudoLikelihood([own], problem.workers, l2=0.3)
     vector = np.random.default_rng(0).normal(0, 1, 1 + objective.size)
     vector[0] = 1.7
-    tables, types = iter(objective.tables(vector)), problem.labelling.types
-    counts = own.interplay.counts
+    tables, types = iter(objective.tables(vector)), problem.label_types.types
+    counts = own.candidate_graph.potentials_per_factor
     told = [
-        factor.weighed([next(tables) for _ in range(count)], types)
+        factor.with_tables([next(tables) for _ in range(count)], types)
         for factor, count in zip(problem.factors, counts, strict=True)
     ]
     wanted = pseudo_loss(problem, own, told, 1.7)
@@ -891,7 +909,7 @@ def test_what_is_forbidden_is_not_learnt():
     problem = Problem(17, factors="forbidden")
     objective = PseudoLikelihood([lesson(problem, 0)], problem.workers, l2=1.0)
     assert objective.size == 0
-    assert problem.factors[0].weighed(objective.tables(np.ones(1)), ("A", "B")) == Forbidden(
+    assert problem.factors[0].with_tables(objective.tables(np.ones(1)), ("A", "B")) == Forbidden(
         "B", "A"
     )
 
@@ -906,7 +924,7 @@ def test_what_words_are_elsewhere_by_hand():
         [0.3, 0.3, 0.4, 0.0], [0.0, 0.0, 0.0, 1.0],
     ])  # fmt: skip
     kinds = np.array([-1, 0, 0, 1], np.int32)
-    np.testing.assert_allclose(elsewhere(marginals, corpus, kinds), [
+    np.testing.assert_allclose(other_occurrence_marginals(marginals, corpus, kinds), [
         [0.35, 0.15, 0.5], [0.0, 0.0, 0.0], [0.25, 0.05, 0.7], [0.5, 0.2, 0.3],
         [0.0, 0.0, 0.0], [0.0, 0.0, 0.0],
     ])  # fmt: skip
@@ -915,9 +933,9 @@ def test_what_words_are_elsewhere_by_hand():
 @pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
 def test_the_second_pass_is_the_best_labelling_with_what_the_first_told(encoding, order, local):
     problem = Problem(18, encoding, order, local, documents=((3, 3),), spread=0.3)
-    kinds = problem.labelling.kinds
+    kinds = problem.label_types.type_ids
     marginals = chains.marginals(problem.scores, problem.workers)
-    told = elsewhere(marginals, problem.corpus, kinds)[:, kinds]
+    told = other_occurrence_marginals(marginals, problem.corpus, kinds)[:, kinds]
     found = two_pass(problem.scores, problem.corpus, kinds, problem.workers, 3.0)
     plain = problem.plain(factors=())
     for first, every in zip((0, 3), plain.sentences, strict=True):
@@ -944,9 +962,9 @@ REFUSED = [
     (lambda: Agreement("A", penalty=np.inf), "finite number, got inf"),
     (lambda: LastWord("A", penalty=np.nan), "finite number, got nan"),
     (lambda: Forbidden("A", "A"), "'A' twice"),
-    (lambda: Doubts(-0.1), "tolerance must be from 0 to 1"),
-    (lambda: Doubts(np.nan), "tolerance must be from 0 to 1"),
-    (lambda: Doubts(0.1, 0), "most must be at least 1"),
+    (lambda: CandidateLimits(-0.1), "tolerance must be from 0 to 1"),
+    (lambda: CandidateLimits(np.nan), "tolerance must be from 0 to 1"),
+    (lambda: CandidateLimits(0.1, 0), "most must be at least 1"),
     (lambda: Annealing(0), "samples must be a whole number of at least 1, got 0"),
     (lambda: Annealing(2.5), "samples must be a whole number"),
     (lambda: Annealing(2, chains=0), "chains must be"),
@@ -996,17 +1014,19 @@ def test_strength_multiplies_what_can_be_weaker():
     rng = np.random.default_rng(0)
     for factors in ("consistency", "words", "last word", "forbidden"):
         problem = Problem(19, factors=factors)
-        picks = problem.interplay().lists.first[:-1]
-        weaker = [factor.times(0.5) for factor in problem.factors]
-        found = problem.interplay(factors=weaker).score(picks)
+        picks = problem.candidate_graph().arrays.first[:-1]
+        weaker = [factor.scaled(0.5) for factor in problem.factors]
+        found = problem.candidate_graph(factors=weaker).score(picks)
         plain = problem.plain()
-        codes = problem.interplay().candidates.labelled(picks)
+        codes = problem.candidate_graph().candidates.assemble_labels(picks)
         share = 1.0 if factors == "forbidden" else 0.5
-        wanted = problem.interplay(factors=()).score(picks) + share * plain.interplay(codes)
+        wanted = problem.candidate_graph(factors=()).score(picks) + share * plain.candidate_graph(
+            codes
+        )
         assert found == pytest.approx(wanted)
-    assert consistency(rng, strength=0.5).times(0.5).strength == 0.25
+    assert consistency(rng, strength=0.5).scaled(0.5).strength == 0.25
 
 
 def test_cooling_of_ones_own():
-    np.testing.assert_array_equal(Annealing(3, (2.0, 1.0, 0.5)).heats, [2.0, 1.0, 0.5])
-    assert Annealing(1).heats.tolist() == [1.0]
+    np.testing.assert_array_equal(Annealing(3, (2.0, 1.0, 0.5)).temperatures, [2.0, 1.0, 0.5])
+    assert Annealing(1).temperatures.tolist() == [1.0]

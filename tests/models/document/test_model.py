@@ -21,8 +21,8 @@ from skipchain.learn.step import INTERRUPTED
 from skipchain.metrics.consistency import label_consistency
 from skipchain.modelfile import load_model, save
 from skipchain.models.document.annealing import Annealing, anneal
-from skipchain.models.document.candidates import Doubts
-from skipchain.models.document.estimator import CHAINS, Factored
+from skipchain.models.document.candidates import CandidateLimits
+from skipchain.models.document.estimator import CHAIN_KINDS, Factored
 from skipchain.models.document.factors import (
     Agreement,
     Consistency,
@@ -134,7 +134,7 @@ def rare():
 @pytest.mark.parametrize("factors", [None, "last_word(ODD)", "forbidden(ODD, PER); consistency"])
 def test_a_type_of_one_document_only_is_no_hindrance(factors):
     found = Factored(CRF("word"), factors=factors, folds=3).fit(rare())
-    assert found.model_.labelling.types == ("LOC", "ODD", "PER")
+    assert found.model_.label_types.types == ("LOC", "ODD", "PER")
     assert found.score(rare()) > 0.9
 
 
@@ -158,7 +158,7 @@ def test_any_chain_with_probabilities_will_do(estimator):
 def test_a_kind_of_model_is_enough():
     corpus = rare()
     assert Factored("hmm", folds=2).fit(corpus).model_.base.kind == "hmm"
-    assert CHAINS == ("crf", "memm", "maxent", "hmm")
+    assert CHAIN_KINDS == ("crf", "memm", "maxent", "hmm")
 
 
 def test_held_out_data_are_scored_with_factors(fitted):
@@ -186,13 +186,13 @@ class Impatient:
     """A display that stops the training when a part of it begins."""
 
     def __init__(self, part):
-        self.part, self.begun = part, []
+        self.stage, self.begun = part, []
 
     def begin(self, problem):
-        self.begun.append(problem.part)
+        self.begun.append(problem.stage)
 
     def step(self, step, dev):
-        if self.begun[-1] == self.part:
+        if self.begun[-1] == self.stage:
             raise KeyboardInterrupt
 
     def end(self, minimum):
@@ -205,7 +205,7 @@ def test_what_is_interrupted_is_told_and_has_penalties_by_counts(part):
     display = Impatient(part)
     found.fit(TRAIN, progress=display)
     assert display.begun[-1] == part
-    assert found.minimum_.reason == INTERRUPTED
+    assert found.result_.reason == INTERRUPTED
     (factor,) = found.model_.factors
     np.testing.assert_array_equal(factor.same, Consistency.of(count_pairs(TRAIN)).same)
     assert found.predict(TEST)
@@ -302,7 +302,7 @@ def test_labels_that_are_not_known():
 
 def test_mistakes_of_keys_are_told_with_the_words(base):
     for key, told in ((lambda text: 1 / 0, "ZeroDivisionError"), (lambda text: [], "unhashable")):
-        model = FactoredModel.around(base, [Agreement("LOC", key)])
+        model = FactoredModel.from_chain(base, [Agreement("LOC", key)])
         with pytest.raises(SkipchainError, match=f"the key <lambda> failed for '.+': .*{told}"):
             predicted(model)
 
@@ -310,22 +310,22 @@ def test_mistakes_of_keys_are_told_with_the_words(base):
 def test_models_without_spans_have_no_factors():
     speech = CRF("word").fit(Corpus.of([["a", "b"]], [["x", "y"]])).model_
     with pytest.raises(SkipchainError, match="labels mark none"):
-        FactoredModel.around(speech, ())
+        FactoredModel.from_chain(speech, ())
     tight = CRF("word", scheme="iob2").fit(Corpus.of([["a", "b"]], [["B-A", "I-A"]])).model_
     with pytest.raises(SkipchainError, match="spans among other words"):
-        FactoredModel.around(tight, ())
+        FactoredModel.from_chain(tight, ())
     margins = Perceptron("word").fit(TRAIN[:30]).model_
     with pytest.raises(SkipchainError, match="perceptron is none"):
-        FactoredModel.around(margins, ())
+        FactoredModel.from_chain(margins, ())
 
 
 def test_factors_and_doubts_of_a_model_are_checked(base):
     with pytest.raises(SkipchainError, match="LastWord is about DOG"):
-        FactoredModel.around(base, [LastWord("DOG")])
+        FactoredModel.from_chain(base, [LastWord("DOG")])
     with pytest.raises(ParameterError, match="samples must be"):
-        FactoredModel.around(base, []).sampling(0)
-    own = FactoredModel.around(base, [], annealing=Annealing(3, (1.0, 0.5, 0.0), seed=4))
-    assert own.sampling(7).annealing == Annealing(7, seed=4)
+        FactoredModel.from_chain(base, []).with_samples(0)
+    own = FactoredModel.from_chain(base, [], annealing=Annealing(3, (1.0, 0.5, 0.0), seed=4))
+    assert own.with_samples(7).annealing == Annealing(7, seed=4)
 
 
 def test_input_must_be_a_corpus(fitted):
@@ -366,22 +366,24 @@ def test_what_is_chosen_scores_more_than_viterbi(fitted):
     model = fitted.model_
     with Workers(1) as workers:
         scores = model.scores(SHORT, workers)
-        interplay = model.interplay(scores, workers)
+        graph = model.candidate_graph(scores, workers)
         found = {name: model.decode(scores, workers, name).codes for name in DECODERS[:3]}
-        own = interplay.candidates
-        before = interplay.score(interplay.tops(own.scores))
+        own = graph.candidates
+        before = graph.score(graph.argmax(own.scores))
         values = {}
         for name, codes in found.items():
             picks = [
                 next(
                     q
                     for q in range(own.first[v], own.first[v + 1])
-                    if (own.labels[own.places[q] : own.offsets[q + 1]] == codes[start:stop]).all()
+                    if (
+                        own.labels[own.label_starts[q] : own.offsets[q + 1]] == codes[start:stop]
+                    ).all()
                 )
                 for v, (start, stop) in enumerate(zip(own.starts, own.stops, strict=True))
             ]
-            values[name] = interplay.score(np.array(picks))
-            np.testing.assert_array_equal(own.labelled(np.array(picks)), codes)
+            values[name] = graph.score(np.array(picks))
+            np.testing.assert_array_equal(own.assemble_labels(np.array(picks)), codes)
     assert values["gibbs"] >= values["icm"] - 1e-9
     assert values["icm"] > before
     assert values["mean-field"] > before
@@ -393,7 +395,7 @@ def test_decoders_that_a_model_does_not_have(fitted):
 
 
 def test_probabilities(fitted, base):
-    model = replace(fitted.model_, doubts=Doubts(0.2))
+    model = replace(fitted.model_, candidate_limits=CandidateLimits(0.2))
     found = predicted(model, probabilities=True, confidences=True)
     np.testing.assert_allclose(found.marginals.sum(axis=1), 1.0)
     assert found.marginals.min() >= 0.0
@@ -401,7 +403,7 @@ def test_probabilities(fitted, base):
     assert found.confidences.min() >= 0.0
     assert found.confidences.max() <= 1.0
     with Workers(1) as workers:
-        candidates = model.interplay(model.scores(SHORT, workers), workers).candidates
+        candidates = model.candidate_graph(model.scores(SHORT, workers), workers).candidates
     certain = np.ones(SHORT.n_tokens, bool)
     for start, stop in zip(candidates.starts, candidates.stops, strict=True):
         certain[start:stop] = False
@@ -415,7 +417,9 @@ def test_probabilities(fitted, base):
 @pytest.mark.parametrize("order", [1, 2])
 def test_without_factors_everything_is_that_of_the_chain(order):
     chain = CRF("word", encoding="io", order=order).fit(rare()).model_
-    model = FactoredModel.around(chain, (), Doubts(0.0, 64))  # all labellings of three words
+    model = FactoredModel.from_chain(
+        chain, (), CandidateLimits(0.0, 64)
+    )  # all labellings of three words
     found = predicted(model, rare(), probabilities=True, confidences=True)
     wanted = predicted(chain, rare(), probabilities=True, confidences=True)
     assert found.corpus.labels.tolist() == wanted.corpus.labels.tolist()
@@ -425,10 +429,10 @@ def test_without_factors_everything_is_that_of_the_chain(order):
 
 def test_confidences_of_any_spans(fitted):
     """Also of those that no candidate has, and those of a type that the model does not have."""
-    model = replace(fitted.model_, doubts=Doubts(0.2))
+    model = replace(fitted.model_, candidate_limits=CandidateLimits(0.2))
     with Workers(1) as workers:
         scores = model.scores(SHORT, workers)
-        own = model.interplay(scores, workers).candidates
+        own = model.candidate_graph(scores, workers).candidates
         doubtful = int(own.starts[0])
         certain = next(t for t in range(SHORT.n_tokens) if not (
             (own.starts <= t) & (t < own.stops)).any())  # fmt: skip
@@ -438,7 +442,7 @@ def test_confidences_of_any_spans(fitted):
         marginals = model.marginals(scores, workers)
     assert found[0] == 0.0
     assert found[1] == before[1]
-    kinds = model.labelling.kinds == model.labelling.types.index("LOC")
+    kinds = model.label_types.type_ids == model.label_types.types.index("LOC")
     assert 0.0 <= found[2] <= marginals[doubtful, kinds].sum() + 1e-9
 
 
@@ -476,17 +480,17 @@ def test_explanations_add_up(fitted):
     """What the two readings of a stretch differ by is what the whole labelling gains."""
     model = fitted.model_
     with Workers(1) as workers:
-        interplay = model.interplay(model.scores(SHORT, workers), workers)
-        picks = anneal(interplay, model.annealing, workers)
-    own = interplay.candidates
-    changed = np.flatnonzero(own.labelled(picks) != own.fixed)
+        graph = model.candidate_graph(model.scores(SHORT, workers), workers)
+        picks = anneal(graph, model.annealing, workers)
+    own = graph.candidates
+    changed = np.flatnonzero(own.assemble_labels(picks) != own.fixed)
     assert len(changed)
     for token in changed[:10].tolist():
         found = Tagger(model).explain(SHORT, token)
         stretch = int(np.searchsorted(own.starts, token, side="right")) - 1
         before = picks.copy()
         before[stretch] = own.first[stretch]
-        gain = interplay.score(picks) - interplay.score(before)
+        gain = graph.score(picks) - graph.score(before)
         assert found.factored.total - found.chain.total == pytest.approx(gain)
         assert found.changed
         assert found.chain.label == model.labels[own.fixed[token]]
@@ -514,7 +518,7 @@ class Few:
 
 
 def test_a_factor_in_python_has_its_say(base):
-    few = FactoredModel.around(base, [Few("PER", 0)], Doubts(0.3, 8), Annealing(6))
+    few = FactoredModel.from_chain(base, [Few("PER", 0)], CandidateLimits(0.3, 8), Annealing(6))
     document = TEST[:6]
     labels = predicted(few, document).corpus.labels.tolist()
     before = predicted(base, document).corpus.labels.tolist()
@@ -544,7 +548,7 @@ def test_mistakes_of_a_factor_in_python_are_told_with_their_place(method, answer
     factor = Few("PER", 0)
     setattr(factor, method, answer)
     with pytest.raises(SkipchainError, match=message):
-        predicted(FactoredModel.around(base, [factor]))
+        predicted(FactoredModel.from_chain(base, [factor]))
 
 
 # Model files -------------------------------------------------------------------------------------
@@ -569,14 +573,14 @@ KINDS = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_models_with_factors_round_trip(name, base, tmp_path):
-    model = FactoredModel.around(
-        base, KINDS[name], Doubts(0.02, 5), Annealing(4, (2.0, 1.0, 0.5, 0.0), 2, 3, True),
+    model = FactoredModel.from_chain(
+        base, KINDS[name], CandidateLimits(0.02, 5), Annealing(4, (2.0, 1.0, 0.5, 0.0), 2, 3, True),
         {"longest_document": 300, "dev": None}, ["ODD"] if name == "further" else (),
     )  # fmt: skip
     save(model, tmp_path / "m.skip")
     found = load_model(tmp_path / "m.skip", {"first_letter": first_letter})
     assert [repr(own) for own in found.factors] == [repr(own) for own in model.factors]
-    assert (found.doubts, found.annealing) == (model.doubts, model.annealing)
+    assert (found.candidate_limits, found.annealing) == (model.candidate_limits, model.annealing)
     assert (found.kind, found.base.kind) == ("factored", "crf")
     assert found.summary == model.summary
     assert found.base.summary == base.summary
@@ -596,7 +600,7 @@ def test_learnt_models_round_trip(fitted, tmp_path):
 
 
 def test_functions_that_compare_must_be_given_again(base, tmp_path):
-    save(FactoredModel.around(base, KINDS["own key"]), tmp_path / "m.skip")
+    save(FactoredModel.from_chain(base, KINDS["own key"]), tmp_path / "m.skip")
     with pytest.raises(ModelFileError, match=r"m.skip: .* 'first_letter'.*functions=\{"):
         load_model(tmp_path / "m.skip")
 
@@ -605,10 +609,12 @@ def lower(text):
     return text
 
 
-@pytest.mark.parametrize("key", [lambda text: text, lower, partial(first_letter)], ids=["lambda", "shadowing", "partial"])
+@pytest.mark.parametrize(
+    "key", [lambda text: text, lower, partial(first_letter)], ids=["lambda", "shadowing", "partial"]
+)
 def test_functions_that_compare_need_names_of_their_own(key, base, tmp_path):
     with pytest.raises(ModelFileError, match="needs a name of its own"):
-        save(FactoredModel.around(base, [Agreement("LOC", key)]), tmp_path / "m.skip")
+        save(FactoredModel.from_chain(base, [Agreement("LOC", key)]), tmp_path / "m.skip")
     assert not (tmp_path / "m.skip").exists()
 
 
@@ -621,7 +627,7 @@ def whole(base, tmp_path_factory):
         for name in ("consistency", "agreement", "last word", "forbidden")
         for own in KINDS[name]
     ]
-    save(FactoredModel.around(base, factors), path)
+    save(FactoredModel.from_chain(base, factors), path)
     return path.read_bytes()
 
 
@@ -645,7 +651,7 @@ DAMAGE = [
     (lambda h: h["doubts"].update(tolerance=2.0), None, "tolerance must be"),
     (lambda h: h["doubts"].update(most=0), None, "most must be"),
     (lambda h: h["annealing"].update(samples=0), None, "samples must be"),
-    (lambda h: h["annealing"].update(cooling=[1.0, -1.0]), None, "cooling"),
+    (lambda h: h["annealing"].update(cooling=[1.0, -1.0]), None, "schedule"),
     (lambda h: h["annealing"].update(cooling="slowly"), None, "slowly"),
     (lambda h: h.update(encoding=None), None, "labels mark none"),
     (None, lambda a: a.pop("factors.0.same"), "factors.0.same"),
@@ -738,7 +744,7 @@ def test_tagging_with_samples(model, run, folder):
     )  # fmt: skip
     assert code == 0
     found = read(folder / "out.conll", scheme="iob2")
-    wanted = predicted(load_model(folder / model).sampling(5), TEST)
+    wanted = predicted(load_model(folder / model).with_samples(5), TEST)
     assert found.labels.tolist() == wanted.corpus.labels.tolist()
     for decoder in ("icm", "mean-field", "two-pass", "viterbi"):
         code, out, _ = run("tag", model, "test.conll", "--decoder", decoder)

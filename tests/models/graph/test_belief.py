@@ -259,13 +259,13 @@ def test_log_space_says_the_same(damping, monkeypatch):
 
 def in_log_space(problem, monkeypatch, **settings):
     """The beliefs of a problem whose fast sums are made to fail: ψ is nothing."""
-    compiled = belief._documents
+    compiled = belief._propagate_documents
 
     def failing(node, psi, *others):
         compiled(node, np.zeros_like(psi), *others)
 
     with monkeypatch.context() as patch:
-        patch.setattr(belief, "_documents", failing)
+        patch.setattr(belief, "_propagate_documents", failing)
         return problem.propagate(**settings)
 
 

@@ -74,10 +74,10 @@ def test_a_certain_parent_of_a_plain_chain():
     """One ordering and one parent each: the share is the sum over the parent's labels."""
     model = MoPMEMM(TEMPLATES, edges="previous", orderings="forward", optimiser="lbfgs")
     model = model.fit(CORPUS).model_
-    weights = model.conditionals["previous"].weights
+    weights = model.edge_models["previous"].weights
     with Workers(1) as workers:
         beliefs = model.scores(CORPUS[:1], workers)
-    rows = beliefs.linked.tokens.flat()
+    rows = beliefs.dataset.tokens.expanded()
     active = rows.indices[rows.indptr[1] : rows.indptr[2]]
     scores = weights.state[active].sum(axis=0) + weights.transitions  # [prev, cur]
     table = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
@@ -159,15 +159,15 @@ def test_a_summary_tells_rules_kinds_and_label_pairs(model):
     assert summary["orderings"] == [str(ordering) for ordering in model.orderings]
     assert summary["size"]["weights"] == sum(own["weights"] for own in summary["kinds"].values())
     for kind, own in summary["kinds"].items():
-        learnt = model.conditionals[kind]
+        learnt = model.edge_models[kind]
         assert list(own["labels"]) == ["PER"]
         assert len(own["labels"]["PER"]["features"]) == 2
         at = [model.labels.index(label) for label in ("PER", "LOC")]
         assert own["transitions"]["PER"]["LOC"] == learnt.weights.transitions[at[0], at[1]]
         assert ("<start>" in own["transitions"]) == (kind in ("previous", "next"))
         ends = {feature["end"] for feature in own["labels"]["PER"]["features"]}
-        assert ends <= ({"child"} if learnt.ends is None else {"child", "parent"})
+        assert ends <= ({"child"} if learnt.edge_features is None else {"child", "parent"})
     if {"previous", "next"} <= set(summary["kinds"]):
-        after = model.conditionals["next"].weights
+        after = model.edge_models["next"].weights
         shown = summary["kinds"]["next"]["transitions"]["<start>"]["PER"]
         assert shown == after.end[model.labels.index("PER")]  # the chain ends where sentences begin

@@ -8,8 +8,8 @@ import pytest
 from skipchain import Corpus, MoPMEMM
 from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.models.graph import mixture
-from skipchain.models.graph.gate import FEATURES, EdgeFacts, Gate
-from skipchain.models.graph.gate_likelihood import GateObjective
+from skipchain.models.graph.gate import FEATURES, Gate, GateInputs
+from skipchain.models.graph.gate_likelihood import GateLikelihood
 from skipchain.parallel import Workers
 
 DOCUMENT = [["Ms", "Lee", "of", "York"], ["Lee", "met", "York"], ["York", "and", "Lee", "won"]]
@@ -30,7 +30,7 @@ def model(corpus):
 
 def random_gate(model, seed=0):
     rng = np.random.default_rng(seed)
-    return Gate({kind: rng.normal(size=len(FEATURES)) for kind in model.conditionals})
+    return Gate({kind: rng.normal(size=len(FEATURES)) for kind in model.edge_models})
 
 
 def test_weights_sum_to_one_at_every_token(model, corpus):
@@ -39,7 +39,7 @@ def test_weights_sum_to_one_at_every_token(model, corpus):
         scores, dags = model.edge_scores(linked, workers), linked.dags(model.orderings)
         for sweep in mixture.sweeps(scores, dags, workers, random_gate(model)):
             sweep.dag.check_weights(sweep.mixing)
-            assert not np.allclose(sweep.mixing, sweep.dag.uniform())
+            assert not np.allclose(sweep.mixing, sweep.dag.uniform_weights())
             np.testing.assert_allclose(sweep.marginals.sum(axis=1), 1.0)
 
 
@@ -48,7 +48,7 @@ def test_a_gate_of_zeros_counts_parents_alike(model, corpus):
         linked = model.dataset(corpus, workers)
         scores, dags = model.edge_scores(linked, workers), linked.dags(model.orderings)
         plain = mixture.marginals(scores, dags, workers)
-        gated = mixture.marginals(scores, dags, workers, Gate.zeros(model.conditionals))
+        gated = mixture.marginals(scores, dags, workers, Gate.zeros(model.edge_models))
     np.testing.assert_allclose(plain, gated, atol=1e-12)
 
 
@@ -56,10 +56,10 @@ def test_facts_of_edges(model, corpus):
     with Workers(1) as workers:
         linked = model.dataset(corpus, workers)
     dag = linked.dags(model.orderings)[0]
-    facts = dict(zip(FEATURES, EdgeFacts.of(dag, corpus).values.T, strict=True))
+    facts = dict(zip(FEATURES, GateInputs.of(dag, corpus).values.T, strict=True))
     edge = next(
         e for e in range(dag.n_edges)
-        if (dag.children[e], dag.parents[e]) == (4, 1) and dag.kinds[e] == 2
+        if (dag.children[e], dag.parents[e]) == (4, 1) and dag.edge_types[e] == 2
     )  # fmt: skip
     assert facts["parents"][edge] == pytest.approx(np.log(2))
     assert facts["distance"][edge] == pytest.approx(np.log(3))
@@ -70,8 +70,8 @@ def test_gradient(model, corpus):
     labels = np.array([model.labels.index(name) for name in corpus.labels.tolist()], np.int32)
     with Workers(1) as workers:
         scores = model.edge_scores(model.dataset(corpus, workers), workers)
-        objective = GateObjective(
-            [(scores, labels)], model.orderings, list(model.conditionals), workers, l2=0.1
+        objective = GateLikelihood(
+            [(scores, labels)], model.orderings, list(model.edge_models), workers, l2=0.1
         )
         vector = np.random.default_rng(1).normal(size=objective.size)
         _, gradient = objective(vector)
@@ -103,7 +103,7 @@ def test_a_gate_learns_not_to_trust_edges_that_mislead():
     }  # fmt: skip
     with_gate = MoPMEMM(**settings, mixing="learned").fit(train)
     dag_kinds = with_gate.model_.gate.weights
-    assert set(dag_kinds) == set(with_gate.model_.conditionals)
+    assert set(dag_kinds) == set(with_gate.model_.edge_models)
     assert with_gate.score(test) >= MoPMEMM(**settings).fit(train).score(test)
     assert with_gate.score(test) == 1.0
 

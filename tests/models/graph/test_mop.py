@@ -10,7 +10,12 @@ from skipchain.edges import parse_orderings
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.graph.mixture import sweeps
-from skipchain.models.graph.mixture_likelihood import MARGINAL, MIXED, SEPARATE, MixtureObjective
+from skipchain.models.graph.mixture_likelihood import (
+    CONDITIONAL,
+    MARGINAL,
+    MIXTURE,
+    MixtureLikelihood,
+)
 from skipchain.parallel import Workers
 
 TEMPLATES = "word[-1..1]\nsuffix(2)"
@@ -54,7 +59,7 @@ def test_one_parent_is_a_memm(settings):
     """Posterior marginals of a chain, and the same weights, whatever the optimiser."""
     memm = MEMM(TEMPLATES, **settings).fit(TRAIN)
     mop = MoPMEMM(TEMPLATES, edges="previous", orderings="forward", **settings).fit(TRAIN)
-    (own,) = mop.model_.conditionals.values()
+    (own,) = mop.model_.edge_models.values()
     np.testing.assert_array_equal(own.weights.vector, memm.model_.weights.vector)
     for found, wanted in zip(
         mop.predict_marginals(TEST), memm.predict_marginals(TEST), strict=True
@@ -78,9 +83,9 @@ def test_backwards_one_parent_is_a_memm_of_the_reversed_sentences():
 def test_kinds_of_edges_do_not_change_each_other_when_trained_apart():
     memm = exactly(MEMM).fit(TRAIN)
     mop = exactly(MoPMEMM, edges="previous, same_word", orderings="forward").fit(TRAIN)
-    shown = mop.model_.conditionals["previous"].weights
+    shown = mop.model_.edge_models["previous"].weights
     np.testing.assert_allclose(shown.transitions, memm.model_.weights.transitions, atol=1e-6)
-    assert set(mop.model_.conditionals) == {"previous", "same_word"}
+    assert set(mop.model_.edge_models) == {"previous", "same_word"}
 
 
 def test_tokens_alone_are_a_classifier():
@@ -96,8 +101,8 @@ def test_orderings_are_averaged():
     both = exactly(MoPMEMM).fit(TRAIN).model_
     with Workers(1) as workers:
         beliefs = both.scores(TEST, workers)
-        scores = both.edge_scores(beliefs.linked, workers)
-        each = sweeps(scores, beliefs.linked.dags(both.orderings), workers)
+        scores = both.edge_scores(beliefs.dataset, workers)
+        each = sweeps(scores, beliefs.dataset.dags(both.orderings), workers)
     np.testing.assert_allclose(
         beliefs.marginals, np.mean([own.marginals for own in each], axis=0), atol=1e-15
     )
@@ -117,10 +122,10 @@ def linked(fitted, given):
 def objective(fitted, given, workers, orderings, **settings):
     data, labels = linked(fitted, given)
     dags = data.dags(parse_orderings(orderings))
-    return MixtureObjective(data, labels, len(fitted.model_.labels), dags, workers, **settings)
+    return MixtureLikelihood(data, labels, len(fitted.model_.labels), dags, workers, **settings)
 
 
-@pytest.mark.parametrize("loss", [MARGINAL, MIXED, SEPARATE])
+@pytest.mark.parametrize("loss", [MARGINAL, MIXTURE, CONDITIONAL])
 @pytest.mark.parametrize("orderings", ["forward", "forward, backward, random(2)"])
 def test_gradients(loss, orderings):
     fitted = MoPMEMM(
@@ -148,11 +153,11 @@ def test_training_apart_ends_where_the_sum_of_all_edges_is_smallest(orderings):
         pairs="all",
     ).fit(TRAIN)  # fmt: skip
     with Workers(1) as workers:
-        own = objective(fitted, TRAIN, workers, orderings, loss=SEPARATE, l2=0.1, observed=False)
-        weights = {kind: c.weights for kind, c in fitted.model_.conditionals.items()}
+        own = objective(fitted, TRAIN, workers, orderings, loss=CONDITIONAL, l2=0.1, observed=False)
+        weights = {kind: c.weights for kind, c in fitted.model_.edge_models.items()}
         loss, gradient = own(own.pack(weights))
         assert np.abs(gradient).max() < 1e-3
-        assert loss == pytest.approx(fitted.minimum_.loss, rel=1e-6)
+        assert loss == pytest.approx(fitted.result_.loss, rel=1e-6)
         assert np.abs(own(1.1 * own.pack(weights))[1]).max() > 1e-2
 
 
@@ -163,25 +168,25 @@ def test_the_marginal_loss_is_that_of_the_predictions():
     wanted = -np.log(found[np.arange(len(labels)), labels]).sum()
     with Workers(1) as workers:
         own = objective(fitted, TEST, workers, "forward")
-        weights = {kind: c.weights for kind, c in fitted.model_.conditionals.items()}
+        weights = {kind: c.weights for kind, c in fitted.model_.edge_models.items()}
         assert own(own.pack(weights))[0] == pytest.approx(wanted)
 
 
-@pytest.mark.parametrize("loss", [MARGINAL, MIXED])
+@pytest.mark.parametrize("loss", [MARGINAL, MIXTURE])
 def test_joint_training_lowers_its_loss(loss):
     apart = exactly(MoPMEMM, orderings="forward").fit(TRAIN)
     joint = exactly(MoPMEMM, orderings="forward", objective=loss).fit(TRAIN)
     with Workers(1) as workers:
         own = objective(apart, TRAIN, workers, "forward", loss=loss, l2=0.1)
         before, after = (
-            own(own.pack({kind: c.weights for kind, c in fitted.model_.conditionals.items()}))[0]
+            own(own.pack({kind: c.weights for kind, c in fitted.model_.edge_models.items()}))[0]
             for fitted in (apart, joint)
         )
     assert after < before - 0.01
-    assert after == pytest.approx(joint.minimum_.loss, rel=1e-6)
+    assert after == pytest.approx(joint.result_.loss, rel=1e-6)
 
 
-@pytest.mark.parametrize("loss", [MARGINAL, MIXED, SEPARATE])
+@pytest.mark.parametrize("loss", [MARGINAL, MIXTURE, CONDITIONAL])
 def test_threads_change_no_bits(loss):
     many = corpus(400, seed=2)
     fitted = MoPMEMM(TEMPLATES, max_iterations=2, optimiser="lbfgs").fit(many)
@@ -243,7 +248,7 @@ def test_held_out_data_are_watched_while_edges_are_trained_together():
             self.parts, self.scores, self.ends = [], [], 0
 
         def begin(self, problem):
-            self.parts.append(problem.part)
+            self.parts.append(problem.stage)
 
         def step(self, step, dev):
             self.scores.append(dev)
@@ -266,13 +271,13 @@ class Impatient:
     """A display that stops a part of the training, and whatever would come after it."""
 
     def __init__(self, part):
-        self.part, self.begun = part, 0
+        self.stage, self.begun = part, 0
 
     def begin(self, problem):
         self.begun += 1
 
     def step(self, step, dev):
-        if self.begun >= self.part:
+        if self.begun >= self.stage:
             raise KeyboardInterrupt
 
     def end(self, minimum):
@@ -283,17 +288,17 @@ def test_an_interrupt_while_the_gate_is_learnt_keeps_the_edges():
     shown = Impatient(5)  # after four kinds of edges
     fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs", mixing="learned").fit(TRAIN, progress=shown)
     assert shown.begun == 5
-    assert fitted.minimum_.reason == INTERRUPTED
+    assert fitted.result_.reason == INTERRUPTED
     assert fitted.model_.gate is None
-    assert len(fitted.model_.conditionals) == 4
+    assert len(fitted.model_.edge_models) == 4
 
 
 @pytest.mark.parametrize("after", [1, 2])
 def test_an_interrupt_keeps_the_kinds_that_are_learnt(after):
     fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs").fit(TRAIN, progress=Impatient(after))
-    assert fitted.minimum_.reason == INTERRUPTED
+    assert fitted.result_.reason == INTERRUPTED
     kinds = ["previous", "next"][:after]
-    assert list(fitted.model_.conditionals) == kinds
+    assert list(fitted.model_.edge_models) == kinds
     np.testing.assert_allclose(np.concatenate(fitted.predict_marginals(TEST)).sum(axis=1), 1.0)
 
 

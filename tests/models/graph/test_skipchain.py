@@ -11,19 +11,19 @@ from skipchain import CRF, Corpus, MaxEnt, SkipChainCRF, Tagger, load, save
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
 from skipchain.chains.scorer import LinearScorer
-from skipchain.edges import Relations, parse_rules
+from skipchain.edges import EdgeSet, parse_rules
 from skipchain.errors import ModelFileError, ParameterError, SkipchainError, SkipchainWarning
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.graph.belief import PairwiseGraph, Sending, propagate
-from skipchain.models.graph.dataset import Linked
-from skipchain.models.graph.edge_features import Ends
+from skipchain.models.graph.belief import PairwiseGraph, PropagationSettings, propagate
+from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
 from skipchain.parallel import Workers
 
 LABELS = 3
-EXACTLY = Sending(tolerance=1e-13, max_sweeps=500)
+EXACTLY = PropagationSettings(tolerance=1e-13, max_sweeps=500)
 
 
 def random_corpus(rng, documents=3, sentences=3):
@@ -37,34 +37,34 @@ def random_corpus(rng, documents=3, sentences=3):
 def linked_of(corpus, edges, agreement=True):
     """The rows of a corpus with word features, and of each kind of edge along its pairs."""
     _, rows = Vocabulary.fit(corpus, Templates.parse("word\nword[-1]"))
-    relations = Relations.of(corpus, parse_rules(edges))
+    relations = EdgeSet.of(corpus, parse_rules(edges))
     ends = {}
-    for relation in relations.relations:
-        kind, own = relation.rule.kinds[0], None
-        if not relation.rule.chain:
-            own = Ends.fit(rows, *relation.ends(along=True))
+    for relation in relations.by_rule:
+        kind, own = relation.rule.edge_types[0], None
+        if not relation.rule.is_chain:
+            own = EdgeFeatures.fit(rows, *relation.endpoints(first_is_parent=True))
             if not agreement:
                 own = own.keep(np.zeros(own.n_features, np.bool_))
         ends[kind] = own
-    return Linked.of(rows, relations, ends)
+    return GraphDataset.of(rows, relations, ends)
 
 
 def plain_score(linked, weights, labels):
     """The score of one labelling, by the formula."""
-    corpus, total = linked.relations.corpus, 0.0
+    corpus, total = linked.edge_set.corpus, 0.0
     for kind, own in weights.items():
-        relation, _ = linked.of_kind(kind)
-        flat = linked.edges[kind].flat()
+        relation, _ = linked.edges_of_type(kind)
+        flat = linked.edges[kind].expanded()
         rows = [flat.indices[a:b] for a, b in itertools.pairwise(flat.indptr)]
-        if relation.rule.chain:
+        if relation.rule.is_chain:
             total += sum(own.state[row, labels[t]].sum() for t, row in enumerate(rows))
-        if relation.rule.bounded:
+        if relation.rule.has_boundaries:
             for a, b in itertools.pairwise(corpus.sentences.tolist()):
                 if b > a:
                     total += own.start[labels[a]] + own.end[labels[b - 1]]
         for e, (u, v) in enumerate(relation.pairs.tolist()):
             total += own.transitions[labels[u], labels[v]]
-            if not relation.rule.chain and labels[u] == labels[v]:
+            if not relation.rule.is_chain and labels[u] == labels[v]:
                 total += own.state[rows[e], labels[u]].sum()
     return total
 
@@ -90,7 +90,7 @@ def differences(function, vector, step=1e-5):
 
 def objective_of(linked, rng, workers, **settings):
     labels = rng.integers(0, LABELS, linked.tokens.tokens.n_rows).astype(np.int32)
-    own = {"sending": EXACTLY, **settings}
+    own = {"propagation": EXACTLY, **settings}
     return labels, PairwiseLikelihood(linked, labels, LABELS, workers, **own)
 
 
@@ -110,7 +110,7 @@ def test_trees_against_enumeration(agreement, observed):
         plain = plain_loss(linked, objective.unpack(vector), labels) + 0.3 * vector @ vector
         loss, gradient = objective(vector)
         assert loss == pytest.approx(plain, rel=1e-10)
-        assert objective.unsettled == 0
+        assert objective.unconverged == 0
         found = differences(lambda point: objective(point)[0], vector)
     np.testing.assert_allclose(gradient, found, atol=1e-7)
 
@@ -124,7 +124,7 @@ def test_gradient_with_loops(seed):
         _, objective = objective_of(linked, rng, workers, l2=0.1)
         vector = rng.normal(size=objective.size) * 0.5
         _, gradient = objective(vector)
-        assert objective.unsettled == 0
+        assert objective.unconverged == 0
         found = differences(lambda point: objective(point)[0], vector)
     np.testing.assert_allclose(gradient, found, atol=1e-6)
 
@@ -132,14 +132,14 @@ def test_gradient_with_loops(seed):
 def test_pairs_by_themselves_against_enumeration():
     rng = np.random.default_rng(1)
     linked = linked_of(random_corpus(rng), "same(word)")
-    apart = Linked(linked.tokens, linked.relations, {"same(word)": linked.edges["same(word)"]})
+    apart = GraphDataset(linked.tokens, linked.edge_set, {"same(word)": linked.edges["same(word)"]})
     with Workers(1) as workers:
         given = rng.normal(size=(linked.tokens.tokens.n_rows, LABELS))
-        labels, objective = objective_of(apart, rng, workers, apart=given, observed=False)
+        labels, objective = objective_of(apart, rng, workers, piecewise=given, observed=False)
         vector = rng.normal(size=objective.size)
         weights = objective.unpack(vector)["same(word)"]
-        flat, plain = linked.edges["same(word)"].flat(), 0.0
-        pairs = linked.relations.relations[0].pairs.tolist()
+        flat, plain = linked.edges["same(word)"].expanded(), 0.0
+        pairs = linked.edge_set.by_rule[0].pairs.tolist()
         assert len(pairs) > 5
         for e, (u, v) in enumerate(pairs):
             row = flat.indices[flat.indptr[e] : flat.indptr[e + 1]]
@@ -174,7 +174,10 @@ def test_threads_change_nothing():
     for threads in (1, 3):
         with Workers(threads) as workers:
             _, objective = objective_of(
-                linked, np.random.default_rng(0), workers, sending=Sending(max_sweeps=3)
+                linked,
+                np.random.default_rng(0),
+                workers,
+                propagation=PropagationSettings(max_sweeps=3),
             )
             vector = np.random.default_rng(1).normal(size=objective.size)
             found.append((*objective(vector), objective.curvature()))
@@ -258,7 +261,7 @@ def test_labels_reach_across_sentences(objective):
     assert chain.score(test) < 0.95
     assert skips.score(test) == 1.0
     assert skips.model_.summary["unsettled"] == 0
-    table = skips.model_.conditionals["same_word"].weights.transitions
+    table = skips.model_.edge_models["same_word"].weights.transitions
     person, place = (skips.classes_.index(name) for name in ("PER", "LOC"))
     assert min(table[person, person], table[place, place]) > table[person, place]
 
@@ -266,7 +269,7 @@ def test_labels_reach_across_sentences(objective):
 def test_pairs_learn_what_the_chains_do_not_know():
     """Chains that are sure leave little to learn, however often the labels agree."""
     fitted = SkipChainCRF("word\nword[-1]", optimiser="lbfgs", l2=0.01).fit(labelled(40))
-    table = fitted.model_.conditionals["same_word"].weights.transitions
+    table = fitted.model_.edge_models["same_word"].weights.transitions
     assert 0.0 < np.abs(table).max() < 2.0  # pairs that knew nothing of the chains would have 7
 
 
@@ -288,7 +291,7 @@ def test_without_chains_and_pairs_it_is_a_classifier():
     same = SkipChainCRF(**settings, edges="alone").fit(train)
     found, known = (np.concatenate(own.predict_marginals(train)) for own in (same, single))
     np.testing.assert_allclose(found, known, atol=1e-8)
-    assert list(same.model_.conditionals) == ["alone"]
+    assert list(same.model_.edge_models) == ["alone"]
 
 
 @pytest.mark.parametrize("direction", ["", "(incoming)", "(outgoing)"])
@@ -304,17 +307,17 @@ def test_pages_hear_from_those_they_are_linked_to(direction):
     links_model = SkipChainCRF(
         "word", edges=f"links{direction}", encoding=None, objective="joint"
     ).fit(pages)
-    assert list(links_model.model_.conditionals) == ["alone", "incoming"]
+    assert list(links_model.model_.edge_models) == ["alone", "incoming"]
     assert links_model.predict(pages) == labels
 
 
 def test_agreement_has_the_features_of_both_ends():
     train = labelled()
     found = SkipChainCRF("word\nword[-1]", objective="joint", agreement=True).fit(train)
-    own = found.model_.conditionals["same_word"]
+    own = found.model_.edge_models["same_word"]
     names = found.model_.features.names()
-    assert "word[-1]=Ms" in [names[k] for k in own.ends.parent]
-    assert "word[-1]=<s>" in [names[k] for k in own.ends.child]
+    assert "word[-1]=Ms" in [names[k] for k in own.edge_features.parent]
+    assert "word[-1]=<s>" in [names[k] for k in own.edge_features.child]
     assert found.predict(train) == LABELLED * 6
 
 
@@ -340,7 +343,7 @@ def test_a_model_file_keeps_how_messages_are_sent(tmp_path):
     fitted = SkipChainCRF("word", damping=0.25, precision=1e-5, max_sweeps=7).fit(labelled())
     save(fitted, tmp_path / "m.skip")
     model = load(tmp_path / "m.skip").model
-    assert model.sending == fitted.model_.sending == Sending(0.25, 1e-5, 7)
+    assert model.propagation == fitted.model_.propagation == PropagationSettings(0.25, 1e-5, 7)
 
 
 def test_a_file_of_an_unknown_kind_is_refused(tmp_path):
@@ -356,21 +359,21 @@ def test_held_out_data_are_watched_in_joint_training():
     train = labelled()
     found = SkipChainCRF("word", objective="joint", patience=2).fit(train, dev=train)
     assert found.model_.summary["dev"] == 100.0
-    assert found.minimum_.reason == "stopped early"
+    assert found.result_.reason == "stopped early"
 
 
 class Interrupting:
     """A display that interrupts in the first step of a part."""
 
     def __init__(self, part):
-        self.part = part
+        self.stage = part
         self.parts = []
 
     def begin(self, problem):
-        self.parts.append(problem.part)
+        self.parts.append(problem.stage)
 
     def step(self, step, dev):
-        if self.parts[-1] == self.part:
+        if self.parts[-1] == self.stage:
             raise KeyboardInterrupt
 
     def end(self, minimum):
@@ -389,8 +392,8 @@ def test_an_interrupt_keeps_what_has_been_learnt(part, kinds):
     display = Interrupting(part)
     found = SkipChainCRF("word", objective="joint").fit(labelled(), progress=display)
     assert display.parts[-1] == part
-    assert found.minimum_.reason == INTERRUPTED
-    assert list(found.model_.conditionals) == kinds
+    assert found.result_.reason == INTERRUPTED
+    assert list(found.model_.edge_models) == kinds
     assert len(found.predict(labelled())) == 18
 
 

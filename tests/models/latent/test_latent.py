@@ -11,16 +11,20 @@ import pytest
 
 from skipchain import HRF, IOHMM, Corpus, MaxEnt, SkipchainError, Tagger, load, save
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.span_events import Windows
+from skipchain.chains.span_events import SpanEvents
 from skipchain.cli import main
 from skipchain.errors import CorpusError, ModelFileError, ParameterError
 from skipchain.features.direct import NumberedFeatures
 from skipchain.kernels import latent
 from skipchain.modelfile import HEADER, checksum, read_arrays
 from skipchain.models.latent.inference import StateScores, marginals, window_sums
-from skipchain.models.latent.likelihood import ExpectedLikelihood, StateLikelihood, StateMarginals
-from skipchain.models.latent.scorer import StateScorer, state_potentials, state_units
-from skipchain.models.latent.selection import _Stop, choose_states
+from skipchain.models.latent.likelihood import (
+    ExpectedLikelihood,
+    StateLikelihood,
+    StateMarginalLikelihood,
+)
+from skipchain.models.latent.scorer import StateScorer, state_bundle_sums, state_potentials
+from skipchain.models.latent.selection import _StopSignal, choose_states
 from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 
@@ -48,7 +52,7 @@ def problem(seed=0, known="all", bias=True, scale=1.0):
 
 def potentials(data, scorer, vector, local):
     weights = scorer.weights(vector)
-    units = state_units(data.rows, weights, Workers(1))
+    units = state_bundle_sums(data.rows, weights, Workers(1))
     block = (0, len(data.offsets) - 1)
     return state_potentials(data.rows, weights, units, data.offsets, block, local=local)
 
@@ -134,18 +138,20 @@ def test_losses_equal_enumeration(local, known):
     allowed = data.allowed
     if allowed is None:
         allowed = data.labels[:, None] == np.arange(LABELS)
-    loss, _ = StateMarginals(data, scorer, Workers(1), local=local)(vector)
+    loss, _ = StateMarginalLikelihood(data, scorer, Workers(1), local=local)(vector)
     assert loss == pytest.approx(-np.log((marginals * allowed).sum(axis=1)).sum(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("local", "known"), CASES)
-@pytest.mark.parametrize("objective", [StateLikelihood, StateMarginals, ExpectedLikelihood])
+@pytest.mark.parametrize(
+    "objective", [StateLikelihood, StateMarginalLikelihood, ExpectedLikelihood]
+)
 @pytest.mark.parametrize("bias", [True, False])
 def test_gradients_equal_differences(objective, local, known, bias):
     data, scorer, vector = problem(2, known, bias)
     function = objective(data, scorer, Workers(1), l2=0.3, local=local)
     if objective is ExpectedLikelihood:
-        function.expect(np.random.default_rng(0).normal(size=scorer.size), 0.5)
+        function.e_step(np.random.default_rng(0).normal(size=scorer.size), 0.5)
     _, gradient = function(vector)
     step = 1e-6
     differences = [
@@ -161,7 +167,7 @@ def test_an_m_step_raises_the_likelihood(local):
     data, scorer, vector = problem(3, "some")
     likelihood = StateLikelihood(data, scorer, Workers(1), local=local)
     bound = ExpectedLikelihood(data, scorer, Workers(1), local=local)
-    bound.expect(vector)
+    bound.e_step(vector)
     loss, gradient = likelihood(vector)
     expected, own = bound(vector)
     np.testing.assert_allclose(own, gradient, atol=1e-12)
@@ -174,7 +180,7 @@ def test_an_m_step_raises_the_likelihood(local):
 def test_expected_counts_equal_enumeration(local):
     data, scorer, vector = problem(4, "some")
     bound = ExpectedLikelihood(data, scorer, Workers(1), local=local)
-    bound.expect(vector)
+    bound.e_step(vector)
     pairs, emitted = np.zeros((STATES + 1, STATES)), np.zeros((STATES, LABELS))
     for _, paths in Enumeration(data, scorer, vector, local).agreeing(data):
         total = sum(p for *_, p in paths)
@@ -188,7 +194,7 @@ def test_expected_counts_equal_enumeration(local):
 
 
 @pytest.mark.parametrize("local", [True, False])
-@pytest.mark.parametrize("objective", [StateLikelihood, StateMarginals])
+@pytest.mark.parametrize("objective", [StateLikelihood, StateMarginalLikelihood])
 def test_huge_weights_do_not_break_the_sums(objective, local):
     """Where plain products of probabilities would vanish."""
     data, scorer, vector = problem(5, scale=400.0)
@@ -209,7 +215,7 @@ def test_best_paths_equal_enumeration(local, constrained):
     labels, score = np.empty(data.n_tokens, np.int32), np.empty(len(data.offsets) - 1)
     latent.best_paths(
         p.transitions,
-        p.emissions + p.norms[:, :, None],
+        p.emissions + p.log_norms[:, :, None],
         pairs,
         start,
         end,
@@ -237,7 +243,7 @@ def test_window_probabilities_equal_enumeration():
         sets = rng.random((3, LABELS)) < 0.7
         sets[~sets.any(axis=1)] = True
         number = np.zeros(1, np.int64)
-        windows = Windows(number, number + 3, number, number, sets)
+        windows = SpanEvents(number, number + 3, number, number, sets)
         _, paths = Enumeration(data, scorer, vector, local).chains[0]
         wanted = sum(p for _, y, p in paths if all(sets[t, y[t]] for t in range(3)))
         assert window_sums(scores, windows, Workers(1)) == pytest.approx([wanted])
@@ -266,7 +272,7 @@ def test_m_steps_on_distinct_tokens_are_those_on_all():
     scorer = StateScorer(rows, 3, 2, bias=True)
     bound = ExpectedLikelihood(data, scorer, Workers(1), l2=0.1, local=True)
     rng = np.random.default_rng(0)
-    bound.expect(rng.normal(size=scorer.size))
+    bound.e_step(rng.normal(size=scorer.size))
     together = bound.m_step()
     assert together is not bound
     vector = rng.normal(size=scorer.size)
@@ -311,13 +317,13 @@ def test_restarts_are_told_and_the_best_is_kept():
     told = fitted.model_.summary["restarts"]
     assert len(told) == 5
     assert sum(own["finished"] for own in told) == 3
-    assert fitted.minimum_.loss == min(own["loss"] for own in told)
-    assert fitted.model_.summary["loss"] == fitted.minimum_.loss
+    assert fitted.result_.loss == min(own["loss"] for own in told)
+    assert fitted.model_.summary["loss"] == fitted.result_.loss
 
 
 def test_another_seed_is_another_start():
     losses = [
-        IOHMM(**QUICK, seed=seed, max_iterations=2).fit(*parity()).minimum_.loss
+        IOHMM(**QUICK, seed=seed, max_iterations=2).fit(*parity()).result_.loss
         for seed in (0, 0, 1)
     ]
     assert losses[0] == losses[1] != losses[2]
@@ -419,7 +425,7 @@ def test_an_interrupt_keeps_the_best(model, threads):
     display = Impatient(5)
     fitted = model(**QUICK, threads=threads).fit(*parity(), progress=display)
     assert display.ends == 1
-    assert fitted.minimum_.reason == "interrupted"
+    assert fitted.result_.reason == "interrupted"
     assert len(fitted.predict(parity()[0])) == 30
 
 
@@ -485,9 +491,9 @@ def test_the_number_of_states_is_found():
     quick = IOHMM(restarts=2, em=8)
     found = choose_states(quick, *parity(40), states=[3, 1, 2], folds=2)
     assert found[0].states == 2  # three are as good, and more
-    assert found[0].score == found[0].wholes[0] == 100.0
+    assert found[0].score == found[0].sequence_accuracies[0] == 100.0
     assert found[-1].states == 1
-    assert found[-1].spread > 0.0
+    assert found[-1].std > 0.0
     again = choose_states(quick, *parity(40), states=[3, 1, 2], folds=2, threads=1)
     assert [own.scores for own in again] == [own.scores for own in found]
 
@@ -502,7 +508,7 @@ def test_senseless_choices_are_refused():
 
 
 def test_an_interrupt_ends_the_choice():
-    stop = _Stop()
+    stop = _StopSignal()
     stop.check()
     stop.set()
     for call in (lambda: stop.begin(None), lambda: stop.step(None, None)):

@@ -12,22 +12,22 @@ from sklearn.base import clone
 from skipchain import CRF, HRF, IOHMM, RBMCRF, Corpus, load, save
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import TableScorer
-from skipchain.datasets.synthetic import recall, toy3
+from skipchain.datasets.synthetic import long_memory, toy3
 from skipchain.errors import FeatureError, ModelFileError, ParameterError, SkipchainError
 from skipchain.features.direct import NumberedFeatures
 from skipchain.kernels import experts, rbm
-from skipchain.kernels.experts import count_states
+from skipchain.kernels.experts import add_state_statistics
 from skipchain.kernels.random import seeded
 from skipchain.modelfile import load_model
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.likelihood import StateLikelihood
 from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.models.rbm import gibbs
-from skipchain.models.rbm.contrastive import Batch
-from skipchain.models.rbm.expert_gradient import Expert
+from skipchain.models.rbm.contrastive import ContrastiveBatch
+from skipchain.models.rbm.expert_gradient import ExpertBatch
 from skipchain.models.rbm.expert_tables import expert_tables
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.units import LabelFeatures, parse_groups
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.units import LabelFilters, parse_unit_groups
 from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 
@@ -50,13 +50,13 @@ class Oracle:
         rng = np.random.default_rng(seed)
         self.x = rng.normal(size=(length, FEATURES))
         self.node = rng.normal(size=(length, labels))
-        self.groups, self.states, self.local = parse_groups(groups), states, local
-        blank = LabelFeatures.zeros(self.groups, labels, 0)
-        self.units = blank.filled(rng.normal(size=blank.size) * blank.free)
+        self.groups, self.states, self.local = parse_unit_groups(groups), states, local
+        blank = LabelFilters.zeros(self.groups, labels, 0)
+        self.units = blank.with_weights(rng.normal(size=blank.size) * blank.learnable)
         self.weights = []
         for count in states:
             own = StateWeights.zeros(FEATURES, count, labels)
-            self.weights.append(own.like(scale * rng.normal(size=own.size)))
+            self.weights.append(own.from_vector(scale * rng.normal(size=own.size)))
         self.paths = list(product(range(labels), repeat=length))
         self.own = [self.parts(weights) for weights in self.weights]
 
@@ -194,7 +194,7 @@ class Oracle:
                 ends = []
                 for sign in (1, -1):
                     moved = [None] * len(self.weights)
-                    moved[e] = own.like(own.vector + sign * change)
+                    moved[e] = own.from_vector(own.vector + sign * change)
                     scores = self.log_scores(moved)
                     ends.append(scores[gold] - np.logaddexp.reduce(scores))
                 found.append((ends[0] - ends[1]) / 2e-5)
@@ -226,15 +226,17 @@ def test_states_given_labels(case, scale):
     tables = expert_tables(potentials)
     length, labels = oracle.node.shape
     for path in oracle.paths:
-        moved, emitted = np.zeros_like(tables.moves), np.zeros_like(tables.emits)
+        moved, emitted = np.zeros_like(tables.exp_transitions), np.zeros_like(tables.exp_emissions)
         tiled = np.tile(np.array(path, np.int32), 3)
         # the second chain of a block that stands behind another chain
-        count_states(tables, tiled, 2 * length, length, length, labels, -2.0, moved, emitted)
+        add_state_statistics(
+            tables, tiled, 2 * length, length, length, labels, -2.0, moved, emitted
+        )
         for e, count in enumerate(oracle.states):
             first, second = oracle.statistics(e, path)
             for found, start, wanted in (
-                (moved, tables.moves_at[e], first),
-                (emitted, tables.emits_at[e], second),
+                (moved, tables.transition_starts[e], first),
+                (emitted, tables.emission_starts[e], second),
             ):
                 own = found[start : start + 2 * wanted.size].reshape(2, *wanted.shape)
                 assert not own[0].any()
@@ -258,27 +260,27 @@ def test_logarithms_say_the_same(case, summed):
     labels = np.array(oracle.paths[1], np.int32)
     fast, slow = np.empty((2, len(labels), size))
     if summed:
-        experts._summed(own.emits, oracle.node, fast)
-        experts._log_summed(own.emissions, oracle.node, slow)
+        experts._summed_evidence(own.exp_emissions, oracle.node, fast)
+        experts._log_summed_evidence(own.emissions, oracle.node, slow)
     else:
-        experts._given(own.emits, labels, 0, fast)
-        experts._given(own.emissions, labels, 0, slow)
-    assert experts._filter(own.moves, fast)
+        experts._label_evidence(own.exp_emissions, labels, 0, fast)
+        experts._label_evidence(own.emissions, labels, 0, slow)
+    assert experts._filter(own.exp_transitions, fast)
     experts._log_filter(own.transitions, slow)
     np.testing.assert_allclose(np.exp(log_normal(slow)), fast)
     one, two = np.empty((2, size))
     for t in range(1, len(labels)):
         for j in range(size):
-            experts._came_from(own, fast, False, t, j, one)
-            experts._came_from(own, slow, True, t, j, two)
+            experts._previous_state_probs(own, fast, False, t, j, one)
+            experts._previous_state_probs(own, slow, True, t, j, two)
             np.testing.assert_allclose(one, two)
 
 
 def test_sums_that_vanish_are_noticed():
     own = chain(Oracle(**CASES[0], scale=2000.0))
     alpha = np.empty((3, 2))
-    experts._given(own.emits, np.zeros(3, np.int32), 0, alpha)
-    assert not experts._filter(own.moves, alpha)
+    experts._label_evidence(own.exp_emissions, np.zeros(3, np.int32), 0, alpha)
+    assert not experts._filter(own.exp_transitions, alpha)
 
 
 @pytest.mark.parametrize("steps", [1, 2])
@@ -295,17 +297,18 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
         scores = oracle.scores(count, workers)
         tables = expert_tables([own.potentials((0, count)) for own in scores])
     units, current = oracle.units, labels.copy()
-    moved, emitted = np.zeros_like(tables.moves), np.zeros_like(tables.emits)
+    moved, emitted = np.zeros_like(tables.exp_transitions), np.zeros_like(tables.exp_emissions)
     residuals = np.empty_like(node)
-    rbm.contrast(
+    rbm.contrastive_divergence(
         node, inputs, scores[0].offsets, (0, count), units.layout, units.tables, tables, labels,
-        steps, seeded(0, 1, count), current, np.zeros_like(units.up), np.zeros_like(units.bias),
+        steps, seeded(0, 1, count), current, np.zeros_like(units.label_to_unit),
+        np.zeros_like(units.bias),
         residuals, np.zeros((0, units.n_units)), moved, emitted,
     )  # fmt: skip
     known = [[oracle.statistics(e, path) for path in oracle.paths] for e in range(len(scores))]
     for e, own in enumerate(known):
         for k, (found, start) in enumerate(
-            ((moved, tables.moves_at[e]), (emitted, tables.emits_at[e]))
+            ((moved, tables.transition_starts[e]), (emitted, tables.emission_starts[e]))
         ):
             exact = own[gold][k] - sum(
                 chance * each[k] for chance, each in zip(arrived, own, strict=True)
@@ -325,7 +328,7 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
 def test_sampled_marginals_are_right_on_average(case, annealed):
     oracle, count = Oracle(**case), 2_000
     inputs, node = oracle.nothing(count)
-    heats = Sampling(burn_in=10, samples=40, annealed=annealed).heats
+    heats = GibbsSettings(burn_in=10, samples=40, annealed=annealed).inverse_temperatures
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     with Workers(1) as workers:
         scores = oracle.scores(count, workers)
@@ -344,7 +347,7 @@ def test_scores_that_vanish_are_sampled_by_logarithms():
     with Workers(1) as workers:
         scores = oracle.scores(1, workers)
         found = gibbs.marginals(
-            node, inputs, scores[0].offsets, oracle.units, Sampling(5, 50), workers, scores
+            node, inputs, scores[0].offsets, oracle.units, GibbsSettings(5, 50), workers, scores
         )
     np.testing.assert_allclose(found, oracle.marginals(), atol=1e-6)
 
@@ -354,10 +357,10 @@ def gradient(oracle, gold, steps, count):
     inputs, node = oracle.nothing(count)
     data = oracle.data(count)
     labels = np.tile(np.array(oracle.paths[gold], np.int32), count)
-    beside = [Expert(data, n, oracle.node.shape[1], local=oracle.local) for n in oracle.states]
-    batch = Batch(TableScorer(data.rows), node, data.offsets, labels, False, beside)
+    beside = [ExpertBatch(data, n, oracle.node.shape[1], local=oracle.local) for n in oracle.states]
+    batch = ContrastiveBatch(TableScorer(data.rows), node, data.offsets, labels, False, beside)
     with Workers(2) as workers:
-        _, found = batch.contrast(
+        _, found = batch.contrastive_divergence(
             np.zeros((0, oracle.node.shape[1])), oracle.units, steps, seeded(0, 1, count),
             labels.copy(), workers, oracle.weights,
         )  # fmt: skip
@@ -387,7 +390,7 @@ def test_without_groups_one_step_is_enough(local):
 
 # The estimator -----------------------------------------------------------------------------------
 
-PROBLEM = recall(0, train=60, test=40)
+PROBLEM = long_memory(0, train=60, test=40)
 QUICK = {"encoding": None, "threads": 1}
 STATES = {"states": 2, "restarts": 2, "em": 10, "max_iterations": 100, **QUICK}
 LEARN = {
@@ -440,18 +443,18 @@ def test_an_unfitted_expert_is_fitted_first(hrf):
     one = RBMCRF(**settings, experts=[given]).fit(PROBLEM.train_x, PROBLEM.train_y)
     assert not hasattr(given, "model_")  # it was a copy
     two = RBMCRF(**settings, experts=[hrf.model_]).fit(PROBLEM.train_x, PROBLEM.train_y)
-    np.testing.assert_array_equal(one.minimum_.vector, two.minimum_.vector)
+    np.testing.assert_array_equal(one.result_.vector, two.result_.vector)
     assert (two.model_.experts[0].weights.vector != hrf.model_.weights.vector).any()
     assert clone(one).get_params()["experts"][0].states == 2
 
 
 def test_experts_by_their_names():
-    model = RBMCRF(**BRIEF, experts="hrf:2; iohmm:3").shortened()
+    model = RBMCRF(**BRIEF, experts="hrf:2; iohmm:3").for_warmup()
     model.fit(PROBLEM.train_x[:10], PROBLEM.train_y[:10])
     assert [(own.kind, own.n_states) for own in model.model_.experts] == [("hrf", 2), ("iohmm", 3)]
     assert model.model_.summary["settings"]["experts"] == "hrf:2; iohmm:3"
     # neither what lies outside windows is learnt, nor weights that go with every token
-    assert model.model_.summary["parameters"] == len(model.minimum_.vector) - 8 - 10 - 18
+    assert model.model_.summary["parameters"] == len(model.result_.vector) - 8 - 10 - 18
 
 
 def test_experts_beside_a_logistic_regression_or_a_model(hrf):
@@ -468,8 +471,8 @@ def test_the_same_seed_gives_the_same_whatever_the_threads(hrf):
         return RBMCRF(**settings, experts=[hrf]).fit(PROBLEM.train_x, PROBLEM.train_y)
 
     one, two, other = run(), run(threads=2), run(seed=1)
-    np.testing.assert_array_equal(one.minimum_.vector, two.minimum_.vector)
-    assert (one.minimum_.vector != other.minimum_.vector).any()
+    np.testing.assert_array_equal(one.result_.vector, two.result_.vector)
+    assert (one.result_.vector != other.result_.vector).any()
     for a, b in zip(
         one.predict_marginals(PROBLEM.test_x), two.predict_marginals(PROBLEM.test_x), strict=True
     ):
@@ -517,7 +520,7 @@ def test_a_model_file_keeps_experts(fitted, tmp_path):
         again.model.experts[0].weights.vector, fitted.model_.experts[0].weights.vector
     )
     assert again.label(PROBLEM.test_x) == fitted.predict(PROBLEM.test_x)
-    assert again.model.active == fitted.model_.active
+    assert again.model.n_nonzero == fitted.model_.n_nonzero
 
 
 def test_damaged_experts_are_named(fitted, tmp_path):

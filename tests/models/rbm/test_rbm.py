@@ -18,10 +18,16 @@ from skipchain.modelfile import load_model
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.estimator import parse_steps
 from skipchain.models.rbm.expert_tables import expert_tables
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.model import tempered
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.model import tempered_log_marginals
 from skipchain.models.rbm.plots import _hinton, trace_picture, weight_pictures
-from skipchain.models.rbm.units import BORDERS, Group, LabelFeatures, groups_text, parse_groups
+from skipchain.models.rbm.units import (
+    BORDERS,
+    HiddenUnitGroup,
+    LabelFilters,
+    format_unit_groups,
+    parse_unit_groups,
+)
 from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 from skipchain.report.pictures import png
@@ -110,7 +116,7 @@ class Oracle:
 
     def statistics(self, path):
         """(5.10) and (5.11): the gradient of log p̃ in weights and biases, and at places."""
-        weights = LabelFeatures.zeros(
+        weights = LabelFilters.zeros(
             self.features.groups, self.features.n_labels, 0, self.features.borders
         )
         hidden = np.zeros((len(path), self.features.n_units))
@@ -123,14 +129,14 @@ class Oracle:
                 weights.table(number)[k, label] += on
             if 0 <= place < len(path):
                 hidden[place, self.units(number)] += on
-        return weights.up, weights.bias, hidden
+        return weights.label_to_unit, weights.bias, hidden
 
 
 def tiny(text="1:0..1", *, borders="partial", length=3, labels=2, seed=0):
     rng = np.random.default_rng(seed)
-    groups = parse_groups(text)
-    blank = LabelFeatures.zeros(groups, labels, 1, borders)
-    features = blank.filled(rng.normal(0, 1.0, blank.size) * blank.free)
+    groups = parse_unit_groups(text)
+    blank = LabelFilters.zeros(groups, labels, 1, borders)
+    features = blank.with_weights(rng.normal(0, 1.0, blank.size) * blank.learnable)
     inputs = features.inputs
     if len(inputs):  # one feature, whose value differs from place to place
         inputs = rng.normal(0, 1.0, (length, 1)) @ inputs
@@ -167,7 +173,9 @@ def test_the_oracle_agrees_with_itself():
         change = np.zeros(features.size)
         change[k] = 1e-6
         ends = [
-            Oracle(oracle.node, oracle.inputs, features.filled(features.vector + sign * change))
+            Oracle(
+                oracle.node, oracle.inputs, features.with_weights(features.vector + sign * change)
+            )
             for sign in (1, -1)
         ]
         slope = (ends[0].log_score(path) - ends[1].log_score(path)) / 2e-6
@@ -185,14 +193,14 @@ def test_units_given_labels(case):
                 for g, place in oracle.replicas()
                 if g == number
             }
-            count = len(oracle.node) - layout.last[number] - layout.first[number]
+            count = len(oracle.node) - layout.replica_margin[number] - layout.replica_start[number]
             found = np.empty((count, group.units))
             size = oracle.node.shape[1]
-            rbm.activities(
+            rbm.unit_probabilities(
                 np.array(path, np.int32), oracle.inputs, layout, tables, size, number, found
             )
             for r, own in enumerate(found):
-                place = r + layout.first[number]
+                place = r + layout.replica_start[number]
                 if place in wanted:
                     np.testing.assert_allclose(own, wanted[place])
                 else:
@@ -214,9 +222,9 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     labels = np.tile(np.array(gold, np.int32), count)
     features = oracle.features
     current, residuals = labels.copy(), np.empty_like(node)
-    found = [np.zeros_like(features.up), np.zeros_like(features.bias)]
+    found = [np.zeros_like(features.label_to_unit), np.zeros_like(features.bias)]
     hidden = np.zeros((len(inputs), features.n_units))
-    lost = rbm.contrast(
+    lost = rbm.contrastive_divergence(
         node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
         labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
     )  # fmt: skip
@@ -240,7 +248,7 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
 def test_sampled_marginals_are_right_on_average(case, annealed):
     oracle, count = tiny(**case), 2_000
     node, inputs, offsets = copies(oracle, count)
-    heats = Sampling(burn_in=10, samples=40, annealed=annealed).heats
+    heats = GibbsSettings(burn_in=10, samples=40, annealed=annealed).inverse_temperatures
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
         node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables,
@@ -265,16 +273,16 @@ def test_random_numbers_are_uniform_and_of_one_stream_each():
 @pytest.mark.parametrize("a", [-45.0, -3.3, -0.01, 0.0, 1.0, 2.71, 45.0])
 def test_units_are_on_as_often_as_they_should(a):
     states = seeded(3, 0, 1)
-    share = np.mean([rbm._is_on(a, states, 0) for _ in range(20_000)])
+    share = np.mean([rbm._draw_unit(a, states, 0) for _ in range(20_000)])
     assert share == pytest.approx(1 / (1 + np.exp(-a)), abs=0.012)
 
 
 def test_without_groups_marginals_are_those_of_the_input():
     node = np.random.default_rng(0).normal(size=(5, 3))
-    features = LabelFeatures.zeros((), 3, 0)
+    features = LabelFilters.zeros((), 3, 0)
     with Workers(1) as workers:
         found = gibbs.marginals(
-            node, features.inputs, np.array([0, 2, 5]), features, Sampling(), workers
+            node, features.inputs, np.array([0, 2, 5]), features, GibbsSettings(), workers
         )
     wanted = np.exp(node) / np.exp(node).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found, wanted)
@@ -282,7 +290,7 @@ def test_without_groups_marginals_are_those_of_the_input():
 
 def test_a_trace_tells_how_units_fire():
     oracle = tiny("1:0..1; 2:0", borders="inside")
-    found = gibbs.trace(oracle.node, oracle.inputs, oracle.features, Sampling(2, 4000))
+    found = gibbs.trace(oracle.node, oracle.inputs, oracle.features, GibbsSettings(2, 4000))
     assert [own.shape for own in found] == [(4000, 2, 1), (4000, 3, 2)]
     wanted = sum(
         chance / (1 + np.exp(-oracle.activation(path, 0, 1)))
@@ -298,9 +306,9 @@ def test_a_trace_tells_how_units_fire():
     "text", ["4:0..9", "2:-1..0|x", "1:0; 2:0,2; 3:-2..1,4", "9:0..1; 3:0..7", ""]
 )
 def test_groups_are_read_as_they_are_written(text):
-    groups = parse_groups(text)
-    assert groups_text(groups) == text
-    assert parse_groups(groups) == groups == parse_groups([str(own) for own in groups])
+    groups = parse_unit_groups(text)
+    assert format_unit_groups(groups) == text
+    assert parse_unit_groups(groups) == groups == parse_unit_groups([str(own) for own in groups])
 
 
 @pytest.mark.parametrize(
@@ -320,14 +328,14 @@ def test_groups_are_read_as_they_are_written(text):
 )
 def test_groups_that_cannot_be_are_named(given, told):
     with pytest.raises(ParameterError, match=told):
-        parse_groups(given)
+        parse_unit_groups(given)
 
 
 def test_what_is_not_learnt_stays_out():
-    groups = (Group(1, (0, 1)), Group(2, (0,), conditioned=True))
+    groups = (HiddenUnitGroup(1, (0, 1)), HiddenUnitGroup(2, (0,), conditioned=True))
     for borders in BORDERS:
-        features = LabelFeatures.zeros(groups, 3, 4, borders)
-        free = features.filled(features.free.astype(float))
+        features = LabelFilters.zeros(groups, 3, 4, borders)
+        free = features.with_weights(features.learnable.astype(float))
         assert free.table(0)[:, :3].all()
         assert free.table(0)[:, 3].all() == (borders == "marked")
         assert free.inputs.tolist() == [[0.0, 1.0, 1.0]] * 4
@@ -358,7 +366,7 @@ def test_structures_that_pairs_do_not_show_are_learnt(fitted):
 
 def test_restarts_are_compared_by_the_training_data():
     losses = [
-        RBMCRF(**QUICK, epochs=5, restarts=k).fit(PROBLEM.train_x, PROBLEM.train_y).minimum_.loss
+        RBMCRF(**QUICK, epochs=5, restarts=k).fit(PROBLEM.train_x, PROBLEM.train_y).result_.loss
         for k in (1, 2, 3)
     ]
     assert losses[0] >= losses[1] >= losses[2]
@@ -382,9 +390,9 @@ def test_the_same_seed_gives_the_same_whatever_the_threads(own):
         return model.fit(PROBLEM.train_x, PROBLEM.train_y)
 
     one, two, other = run(), run(threads=2), run(seed=1)
-    np.testing.assert_array_equal(one.minimum_.vector, two.minimum_.vector)
-    assert one.minimum_.loss == two.minimum_.loss
-    assert (one.minimum_.vector != other.minimum_.vector).any()
+    np.testing.assert_array_equal(one.result_.vector, two.result_.vector)
+    assert one.result_.loss == two.result_.loss
+    assert (one.result_.vector != other.result_.vector).any()
     for a, b in zip(
         one.predict_marginals(PROBLEM.test_x), two.predict_marginals(PROBLEM.test_x), strict=True
     ):
@@ -394,7 +402,7 @@ def test_the_same_seed_gives_the_same_whatever_the_threads(own):
 def test_settings_matter():
     def vector(**own):
         model = RBMCRF(**{**QUICK, "epochs": 4, **own})
-        return model.fit(PROBLEM.train_x, PROBLEM.train_y).minimum_.vector
+        return model.fit(PROBLEM.train_x, PROBLEM.train_y).result_.vector
 
     plain = vector()
     for own in (
@@ -471,7 +479,7 @@ def test_an_estimator_is_fitted_first():
         model.model_.base.weights.vector, alone.model_.weights.vector, atol=1e-6
     )
     taken = RBMCRF(**{**settings, "observation": alone}).fit(PROBLEM.train_x, PROBLEM.train_y)
-    assert (taken.minimum_.vector != model.minimum_.vector).any()
+    assert (taken.result_.vector != model.result_.vector).any()
     assert clone(model).get_params()["folds"] == 3
 
 
@@ -499,7 +507,7 @@ def test_parts_of_a_corpus_are_documents_where_there_are_enough():
 
 
 def test_tempered_marginals_stay_finite():
-    assert np.isfinite(tempered(np.array([[0.0, 1.0]]), 2.0)).all()
+    assert np.isfinite(tempered_log_marginals(np.array([[0.0, 1.0]]), 2.0)).all()
 
 
 # Files -------------------------------------------------------------------------------------------
@@ -529,13 +537,16 @@ def test_a_damaged_file_is_named(fitted, tmp_path):
     model = fitted.model_
     units = model.units
     wrong = units.vector.copy()
-    wrong[~units.free] = 1.0
+    wrong[~units.learnable] = 1.0
     for number, (bad, told) in enumerate(
         [
-            (replace(model, units=units.filled(wrong)), "look at nothing"),
-            (replace(model, sampling=Sampling(5, 0)), "cannot be sampled"),
+            (replace(model, units=units.with_weights(wrong)), "look at nothing"),
+            (replace(model, sampling=GibbsSettings(5, 0)), "cannot be sampled"),
             (replace(model, gamma=-1.0), "gamma is -1"),
-            (replace(model, units=units.filled(np.full(units.size, np.inf))), "not all finite"),
+            (
+                replace(model, units=units.with_weights(np.full(units.size, np.inf))),
+                "not all finite",
+            ),
             (replace(model, units=replace(units, borders="open")), "unknown borders 'open'"),
             (
                 replace(model, base=replace(base().fit(*_two()).model_)),
@@ -676,14 +687,14 @@ def test_an_interrupt_keeps_what_has_been_learnt():
     model = RBMCRF(**QUICK, epochs=50).fit(PROBLEM.train_x, PROBLEM.train_y, progress=display)
     assert display.minimum.reason == "interrupted"
     assert display.problem.parameters == len(display.minimum.vector)
-    assert model.minimum_.iterations == 2
+    assert model.result_.iterations == 2
     assert len(model.predict(PROBLEM.test_x)) == 10
 
 
 def test_batches_hold_every_sequence_once():
     model = RBMCRF(**QUICK)
     with Workers(1) as workers:
-        task = model._begin(PROBLEM.train_x, PROBLEM.train_y, workers)
+        task = model._encode_training_data(PROBLEM.train_x, PROBLEM.train_y, workers)
     batches = task.batches(8, 0)
     assert [len(own.offsets) - 1 for own in batches] == [8, 8, 8, 6]
     found = sorted(

@@ -1,8 +1,8 @@
 """Label schemes: how spans are written as one label per token, and read back."""
 
-from skipchain.corpus.schemes.codec import convert, decode, encode, merges
-from skipchain.corpus.schemes.inference import Inference, infer
-from skipchain.corpus.schemes.labels import UNKNOWN, rewritten, types
+from skipchain.corpus.schemes.codec import convert, count_merged, decode, encode
+from skipchain.corpus.schemes.inference import SchemeInference, infer_scheme
+from skipchain.corpus.schemes.labels import UNKNOWN, labels_in_scheme, types
 from skipchain.corpus.schemes.scheme import SCHEMES, check_scheme
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.corpus.schemes.transitions import transitions
@@ -11,17 +11,17 @@ from skipchain.corpus.schemes.violations import Violation, repair, validate
 __all__ = [
     "SCHEMES",
     "UNKNOWN",
-    "Inference",
+    "SchemeInference",
     "Spans",
     "Violation",
     "check_scheme",
     "convert",
+    "count_merged",
     "decode",
     "encode",
-    "infer",
-    "merges",
+    "infer_scheme",
+    "labels_in_scheme",
     "repair",
-    "rewritten",
     "transitions",
     "types",
     "validate",

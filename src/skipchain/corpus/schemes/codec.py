@@ -6,7 +6,7 @@ import numpy as np
 
 from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
-from skipchain.corpus.schemes.layout import Layout, lay, marks_of, read, write
+from skipchain.corpus.schemes.layout import Layout, layout_of, marks_of, read, write
 from skipchain.corpus.schemes.scheme import TABLE, check_scheme
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.corpus.schemes.violations import describe_first, violations_of
@@ -48,7 +48,7 @@ def encode(spans: Spans, offsets: Ints, scheme: str, *, lossy: bool = False) -> 
     ['I-PER', 'I-PER', 'B-PER', 'O']
     """
     table = TABLE[check_scheme(scheme)]
-    layout = lay(spans, offsets)
+    layout = layout_of(spans, offsets)
     check_loss(layout, table.name, lossy)
     return write(layout, table)
 
@@ -67,7 +67,7 @@ def convert(
     """
     given, wanted = TABLE[check_scheme(source)], TABLE[check_scheme(target)]
     marks, layout = read(column, offsets, given)
-    if not given.sparing and (marks != marks_of(layout, given)).any():
+    if not given.only_if_needed and (marks != marks_of(layout, given)).any():
         found = violations_of(column, offsets, given, marks, layout)
         raise SchemeError(
             f"the labels are not valid {given.name}, so they are not converted: "
@@ -77,20 +77,20 @@ def convert(
     return write(layout, wanted)
 
 
-def merges(spans: Spans, offsets: Ints) -> int:
+def count_merged(spans: Spans, offsets: Ints) -> int:
     """How many spans ``io`` would merge with the one before: they touch and have the same type.
 
-    >>> merges(Spans.of([(0, 2, "PER"), (2, 3, "PER"), (3, 4, "LOC")]), np.array([0, 4]))
+    >>> count_merged(Spans.of([(0, 2, "PER"), (2, 3, "PER"), (3, 4, "LOC")]), np.array([0, 4]))
     1
     """
-    return int(lay(spans, offsets).joints.sum())
+    return int(layout_of(spans, offsets).touches.sum())
 
 
 def check_loss(layout: Layout, target: str, lossy: bool) -> None:
     """Refuse to merge spans unless the caller said that it is meant."""
-    lost = int(layout.joints.sum())
+    lost = int(layout.touches.sum())
     if target == "io" and lost and not lossy:
-        token = int(layout.joints.argmax())
+        token = int(layout.touches.argmax())
         raise SchemeError(
             f"io would merge {lost} {'span' if lost == 1 else 'spans'} with a neighbour of the "
             f"same type, first the {layout.names[layout.types[token]]} at token {token}; choose "

@@ -20,11 +20,11 @@ PREFERENCE = ("iob2", "bioes", "bilou", "ioe2", "iob1", "ioe1", "io")
 
 # A redundant mark is forgiven to iob1 and ioe1 if at least so many spans do without one; the
 # CoNLL-2003 training data have 2 redundant B- against 23,427 spans that I- opens.
-PLAIN_PER_REDUNDANT = 20
+MIN_REGULAR_PER_REDUNDANT = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Inference:
+class SchemeInference:
     """The scheme that fits (None where none does), all that fit, and why."""
 
     scheme: str | None
@@ -34,16 +34,16 @@ class Inference:
     """Whether every label is ``O`` or ``PREFIX-TYPE``, as labels of spans are."""
 
 
-def infer(column: Column, offsets: Ints) -> Inference:
+def infer_scheme(column: Column, offsets: Ints) -> SchemeInference:
     """The scheme that labels are written in, as far as they tell.
 
     None where they are not of the form ``O`` or ``PREFIX-TYPE`` (parts of speech, say), or where
     they fit no scheme; the reason then names the first label that does not fit.
 
-    >>> infer(Column.encode(["O", "I-PER", "B-PER"]), np.array([0, 3]))
-    Inference(scheme='iob1', candidates=('iob1',),
-              reason='I- opens spans and B- splits neighbours: iob1', spanlike=True)
-    >>> infer(Column.encode(["DT", "NN"]), np.array([0, 2])).reason
+    >>> infer_scheme(Column.encode(["O", "I-PER", "B-PER"]), np.array([0, 3]))
+    SchemeInference(scheme='iob1', candidates=('iob1',),
+                    reason='I- opens spans and B- splits neighbours: iob1', spanlike=True)
+    >>> infer_scheme(Column.encode(["DT", "NN"]), np.array([0, 2])).reason
     "label 'DT' is neither O nor PREFIX-TYPE: the labels mark no spans"
     """
     used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
@@ -51,35 +51,35 @@ def infer(column: Column, offsets: Ints) -> Inference:
     for label in labels:
         if not split(label)[0]:
             reason = f"label {label!r} is neither O nor PREFIX-TYPE: the labels mark no spans"
-            return Inference(None, (), reason, spanlike=False)
+            return SchemeInference(None, (), reason, spanlike=False)
     if not labels:
-        return Inference(PREFERENCE[0], SCHEMES, "there is no label but O: every scheme fits")
+        return SchemeInference(PREFERENCE[0], SCHEMES, "there is no label but O: every scheme fits")
     letters = {split(label)[0] for label in labels}
     possible = [TABLE[name] for name in PREFERENCE if letters <= TABLE[name].prefixes.keys()]
     if not possible:
         together = " and ".join(f"{letter}-" for letter in sorted(letters))
-        return Inference(None, (), f"no scheme has the prefixes {together} together")
+        return SchemeInference(None, (), f"no scheme has the prefixes {together} together")
     marks, layout = read(column, offsets, None)
-    fitting = [scheme for scheme in possible if fits(marks, layout, scheme)]
+    fitting = [scheme for scheme in possible if fits_scheme(marks, layout, scheme)]
     if fitting:
         reason = f"{describe(marks, layout, fitting[0])}: {fitting[0].name}"
-        return Inference(fitting[0].name, tuple(scheme.name for scheme in fitting), reason)
-    nearest = min(possible, key=lambda scheme: misfits(marks, layout, scheme))
+        return SchemeInference(fitting[0].name, tuple(scheme.name for scheme in fitting), reason)
+    nearest = min(possible, key=lambda scheme: count_misfits(marks, layout, scheme))
     clash = describe_first(violations_of(column, offsets, nearest, marks, layout))
-    return Inference(None, (), f"no scheme fits; {nearest.name} is nearest, but {clash}")
+    return SchemeInference(None, (), f"no scheme fits; {nearest.name} is nearest, but {clash}")
 
 
-def fits(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> bool:
+def fits_scheme(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> bool:
     """Whether the scheme would write these marks, a few redundant ones of iob1 and ioe1 aside."""
-    wrong = misfits(marks, layout, scheme)
-    if not scheme.sparing:
+    wrong = count_misfits(marks, layout, scheme)
+    if not scheme.only_if_needed:
         return wrong == 0
     edges = layout.opens if scheme.bits == OPENS else layout.closes
     plain = int((edges & (marks == 0)).sum())
-    return wrong * PLAIN_PER_REDUNDANT <= plain
+    return wrong * MIN_REGULAR_PER_REDUNDANT <= plain
 
 
-def misfits(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> int:
+def count_misfits(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> int:
     """How many tokens the scheme would mark otherwise."""
     return int((marks != marks_of(layout, scheme)).sum())
 
@@ -88,13 +88,13 @@ def describe(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> str:
     """What speaks for the scheme."""
     if not (marks > 0).any():
         return "I- is the only prefix, so every span is read alike"
-    if not scheme.sparing:
+    if not scheme.only_if_needed:
         opening = f"{scheme.letters[OPENS]}- opens every span"
         closing = f"{scheme.letters[CLOSES]}- closes every span"
         single = f"{scheme.letters[OPENS | CLOSES]}- is a span of one token"
         return {OPENS: opening, CLOSES: closing}.get(scheme.bits, f"{opening}, {closing}, {single}")
     letter, verb = ("B", "opens") if scheme.bits == OPENS else ("E", "closes")
-    redundant = misfits(marks, layout, scheme)
+    redundant = count_misfits(marks, layout, scheme)
     total = int(((marks != OUTSIDE) & (marks & scheme.bits > 0)).sum())
     aside = f" ({redundant} of {total} {letter}- are redundant)" if redundant else ""
     return f"I- {verb} spans and {letter}- splits neighbours{aside}"

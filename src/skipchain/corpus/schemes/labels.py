@@ -26,10 +26,10 @@ def types(labels: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(parse(labels, PREFIXES, "any scheme")[2]))
 
 
-def rewritten(labels: Sequence[str], scheme: str) -> tuple[str, ...]:
+def labels_in_scheme(labels: Sequence[str], scheme: str) -> tuple[str, ...]:
     """All labels that a scheme has for what some labels of any scheme name.
 
-    >>> rewritten(["O", "B-PER", "I-PER"], "bioes")
+    >>> labels_in_scheme(["O", "B-PER", "I-PER"], "bioes")
     ('O', 'I-PER', 'B-PER', 'E-PER', 'S-PER')
     """
     outside = ("O",) if "O" in labels else ()

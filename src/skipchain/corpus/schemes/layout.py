@@ -23,14 +23,14 @@ from skipchain.errors import SchemeError
 class Layout:
     """The type of each token and which tokens open and close a span.
 
-    ``types`` is ``int32 [N]``, -1 outside; ``opens`` and ``closes`` are ``bool [N]``; ``joints`` is
-    ``bool [N]``, the tokens that open a span which touches one of the same type before it.
+    ``types`` is ``int32 [N]``, -1 outside; ``opens`` and ``closes`` are ``bool [N]``; ``touches``
+    is ``bool [N]``, the tokens that open a span which touches one of the same type before it.
     """
 
     types: NDArray[np.int32]
     opens: Bools
     closes: Bools
-    joints: Bools
+    touches: Bools
     names: tuple[str, ...]
 
     @property
@@ -75,7 +75,7 @@ def read(column: Column, offsets: Ints, scheme: Scheme | None) -> tuple[NDArray[
     return marks, Layout(types, inside & ~joined, closes, same & ~joined, names)
 
 
-def lay(spans: Spans, offsets: Ints) -> Layout:
+def layout_of(spans: Spans, offsets: Ints) -> Layout:
     """The layout of spans that neither overlap nor cross a sentence boundary."""
     check_spans(spans, offsets)
     n = int(offsets[-1])
@@ -93,8 +93,8 @@ def lay(spans: Spans, offsets: Ints) -> Layout:
 def marks_of(layout: Layout, scheme: Scheme) -> NDArray[np.int8]:
     """The mark ``int8 [N]`` that the scheme gives each token."""
     opens, closes = layout.opens, layout.closes
-    if scheme.sparing:
-        opens = layout.joints
+    if scheme.only_if_needed:
+        opens = layout.touches
         closes = np.append(opens[1:], False) if len(opens) else opens
     marks = (opens * np.int8(OPENS) | closes * np.int8(CLOSES)) & np.int8(scheme.bits)
     return np.where(layout.inside, marks, np.int8(OUTSIDE))

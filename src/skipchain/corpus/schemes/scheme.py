@@ -31,13 +31,13 @@ class Scheme:
 
     A mark has two bits: 1, the token opens its span; 2, the token closes it. ``letters`` spells the
     four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. A
-    ``sparing`` scheme writes its bit only where two spans of the same type touch.
+    ``only_if_needed`` scheme writes its bit only where two spans of the same type touch.
     """
 
     name: str
     letters: str
     bits: int
-    sparing: bool = False
+    only_if_needed: bool = False
 
     @property
     def prefixes(self) -> dict[str, int]:
@@ -52,9 +52,9 @@ TABLE = {
     scheme.name: scheme
     for scheme in (
         Scheme("io", "IBES", 0),
-        Scheme("iob1", "IBES", OPENS, sparing=True),
+        Scheme("iob1", "IBES", OPENS, only_if_needed=True),
         Scheme("iob2", "IBES", OPENS),
-        Scheme("ioe1", "IBES", CLOSES, sparing=True),
+        Scheme("ioe1", "IBES", CLOSES, only_if_needed=True),
         Scheme("ioe2", "IBES", CLOSES),
         Scheme("bioes", "IBES", OPENS | CLOSES),
         Scheme("bilou", "IBLU", OPENS | CLOSES),

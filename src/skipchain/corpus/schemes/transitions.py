@@ -33,25 +33,25 @@ def transitions(
     table = TABLE[check_scheme(scheme)]
     marks, kinds, _ = parse(labels, table.prefixes, table.name)
     size = len(labels)
-    if table.sparing and not strict:
+    if table.only_if_needed and not strict:
         return np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool)
     inside = kinds != OUTSIDE
     same = (kinds[:, None] == kinds) & inside
-    joined = same & ~says(marks, OPENS) & ~says(marks, CLOSES)[:, None]
+    joined = same & ~has_bit(marks, OPENS) & ~has_bit(marks, CLOSES)[:, None]
     # What the scheme would write on either side of the bigram, compared with what stands there.
-    border = same & ~joined if table.sparing else ~joined
+    border = same & ~joined if table.only_if_needed else ~joined
     allowed = np.ones((size, size), bool)
     first, last = np.ones(size, bool), np.ones(size, bool)
     if table.bits & OPENS:
-        allowed &= ~inside | (says(marks, OPENS) == border)
-        first = ~inside | (says(marks, OPENS) != table.sparing)
+        allowed &= ~inside | (has_bit(marks, OPENS) == border)
+        first = ~inside | (has_bit(marks, OPENS) != table.only_if_needed)
     if table.bits & CLOSES:
-        allowed &= ~inside[:, None] | (says(marks, CLOSES)[:, None] == border)
-        last = ~inside | (says(marks, CLOSES) != table.sparing)
+        allowed &= ~inside[:, None] | (has_bit(marks, CLOSES)[:, None] == border)
+        last = ~inside | (has_bit(marks, CLOSES) != table.only_if_needed)
     return allowed, first, last
 
 
-def says(marks: NDArray[np.int8], bit: int) -> Bools:
+def has_bit(marks: NDArray[np.int8], bit: int) -> Bools:
     """Which marks have the bit, ``bool [L]``."""
     said: Bools = (marks != OUTSIDE) & ((marks & bit) > 0)
     return said

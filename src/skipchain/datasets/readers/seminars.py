@@ -22,17 +22,19 @@ from skipchain.datasets.readers.archive import read_texts
 from skipchain.errors import ReadError
 from skipchain.io.files import check_text
 from skipchain.io.inline import strip_tags
-from skipchain.io.standoff import Laid, Passage, assemble, check_spans
+from skipchain.io.standoff import Passage, TokenizedPassage, build_corpus, check_spans
 from skipchain.io.tokenizer import Tokens, after_blank_lines, tokenize
 
 FIELDS = ("stime", "etime", "speaker", "location")
 IGNORED = ("sentence", "paragraph")
 CUT = re.compile(r"[-/]+|(?<=\d)(?=[ap]\.?m\b)|(?<=\b[ap]\.m)\.", re.IGNORECASE)
 JOINT = re.compile(r"(?<=\w)[-/](?=\w)")
-APART = "|"  # the tokeniser lets it stand alone wherever it is
+SEPARATOR = "|"  # the tokeniser lets it stand alone wherever it is
 HEADING = re.compile(r"[ \t|*>]*([A-Za-z][A-Za-z/ &]{0,20}?)[ \t]*:")
 NO_HEADING = "-"
-DEEP = 8  # columns of white space from which on a line goes on with what the line above is about
+CONTINUATION_INDENT = (
+    8  # columns of white space from which on a line goes on with what the line above is about
+)
 FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # where positions, lengths and steps of DEEP end
 
 
@@ -63,26 +65,26 @@ def parse_seminars(texts: Mapping[str, str], path: object = None) -> Corpus:
     ['who', 'time']
     """
     passages: list[Passage] = []
-    laid: list[Laid] = []
+    laid: list[TokenizedPassage] = []
     columns: dict[str, list[str]] = {}
     for name, text in texts.items():
         where = f"{path}({name})"
         plain, spans = strip_tags(check_text(text, where), set(FIELDS), set(IGNORED), where, 1)
         passages.append(Passage(plain, spans, Path(name).stem))
-        laid.append(_lay(passages[-1], where))
+        laid.append(_tokenize_message(passages[-1], where))
         for column, values in _line_columns(plain, laid[-1][0].starts).items():
             columns.setdefault(column, []).extend(values)
-    corpus = assemble(passages, laid, "iob2", path)
+    corpus = build_corpus(passages, laid, "iob2", path)
     for column, values in columns.items():
         corpus = corpus.with_column(column, Column.encode(values))
     return corpus
 
 
-def _lay(passage: Passage, path: object) -> Laid:
+def _tokenize_message(passage: Passage, path: object) -> TokenizedPassage:
     """The tokens of a message, in sentences between blank lines, and its fields as tokens."""
     text = passage.text
     places = [place for match in CUT.finditer(text) for place in match.span()]
-    cut = tokenize(JOINT.sub(APART, text), places)  # of the same length, so that places agree
+    cut = tokenize(JOINT.sub(SEPARATOR, text), places)  # of the same length, so that places agree
     firsts = sorted({0, *after_blank_lines(text, cut.starts.tolist())})
     sentences = np.array([*firsts, len(cut.starts)], np.int64)
     tokens = Tokens(cut.starts, cut.ends, frozen(sentences))
@@ -123,7 +125,11 @@ def _line_columns(text: str, starts: NDArray[np.int32]) -> dict[str, list[str]]:
     heading = NO_HEADING
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
         wide = line.expandtabs()
-        steps = -(-(len(wide) - len(wide.lstrip()) + 1) // DEEP) if wide[:1].isspace() else 0
+        steps = (
+            -(-(len(wide) - len(wide.lstrip()) + 1) // CONTINUATION_INDENT)
+            if wide[:1].isspace()
+            else 0
+        )
         heading = _heading(line, heading if steps > 1 else NO_HEADING)
         gap = {(True, True): "none", (False, True): "above", (True, False): "below"}.get(
             (filled[number], filled[number + 2]), "both"

@@ -31,10 +31,10 @@ from skipchain.io.files import check_text, read_text
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 OTHER = "other"
 CLASSES = ("course", "faculty", OTHER, "project", "student")
-STUB = 315  # bytes; what is no longer leads elsewhere or says nothing
-LEAST_LINKS = 3
+MIN_PAGE_BYTES = 315  # bytes; what is no longer leads elsewhere or says nothing
+MIN_LINKS = 3
 # columns of what links say of a page, by the part of an anchor that they hold
-SAID = {"text": "anchors", "section": "sections", "around": "around"}
+ANCHOR_COLUMNS = {"text": "anchors", "section": "sections", "around": "around"}
 MARK = re.compile(r"<!WA\d+>")  # put before every link by those who collected the pages
 
 
@@ -59,14 +59,14 @@ def read_webkb(folder: str | Path) -> Corpus:
     ]
     rows.sort(key=lambda row: (row["university"], row["url"]))
     bodies = _bodies(folder / "webkb-four-universities.tar.xz", [row["path"] for row in rows])
-    long = [k for k, body in enumerate(bodies) if len(body) > STUB]
+    long = [k for k, body in enumerate(bodies) if len(body) > MIN_PAGE_BYTES]
     rows = [rows[k] for k in long]
     pages = [parse_webpage(MARK.sub("", decode_page(bodies[k]))) for k in long]
-    leads = _leads(pages, [row["url"] for row in rows])
+    leads = _page_links(pages, [row["url"] for row in rows])
     chosen = [
         k
         for k, row in enumerate(rows)
-        if row["class"] != OTHER or len({end for end, _ in leads[k]}) >= LEAST_LINKS
+        if row["class"] != OTHER or len({end for end, _ in leads[k]}) >= MIN_LINKS
     ]
     if not chosen:
         raise ReadError("no page is chosen", path=folder / "pages.tsv.gz")
@@ -78,8 +78,8 @@ def read_webkb(folder: str | Path) -> Corpus:
         LABEL: [rows[k]["class"] for k in chosen],
     }
     schools = [rows[k]["university"] for k in chosen]
-    said, links = _said(chosen, leads, schools)
-    for part, name in SAID.items():
+    said, links = _anchor_texts(chosen, leads, schools)
+    for part, name in ANCHOR_COLUMNS.items():
         texts = [[getattr(anchor, part) for anchor in own] for own in said]
         columns[name] = [" | ".join(filter(None, own)) for own in texts]
     return _corpus(columns, schools, links)
@@ -140,7 +140,7 @@ def _bodies(path: Path, names: Sequence[str]) -> list[bytes]:
     return [strip_header(found[name]) for name in names]
 
 
-def _leads(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int, Anchor]]]:
+def _page_links(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int, Anchor]]]:
     """For each page its links to others of them: the number of the other, and the link."""
     number: dict[str, int] = {}
     for k, url in enumerate(urls):
@@ -152,7 +152,7 @@ def _leads(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int
     return found
 
 
-def _said(
+def _anchor_texts(
     chosen: Sequence[int], leads: Sequence[Sequence[tuple[int, Anchor]]], schools: Sequence[str]
 ) -> tuple[list[list[Anchor]], list[tuple[int, int]]]:
     """Of the chosen pages the links that lead to each within its school, and all of them."""

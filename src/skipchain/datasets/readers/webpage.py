@@ -58,9 +58,9 @@ def parse_webpage(html: str) -> WebPage:
     except AssertionError:  # html.parser gives up on a broken "<![": what was read stays
         pass
     return WebPage(
-        _spaced(reader.title),
-        _spaced(reader.headings),
-        _spaced(reader.text),
+        _normalize_space(reader.title),
+        _normalize_space(reader.headings),
+        _normalize_space(reader.text),
         _anchors(reader),
     )
 
@@ -104,7 +104,7 @@ def address(target: str, base: str = "") -> str:
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 ENDS_HEADING = HEADINGS | {"p", "hr", "ul", "ol", "dl", "table", "pre", "blockquote", "address"}
-SILENT = frozenset({"script", "style"})
+INVISIBLE_TAGS = frozenset({"script", "style"})
 # Tags inside a word; all others part words.
 INLINE = frozenset(
     {
@@ -151,8 +151,8 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         self.in_title = tag == "title"  # no tag stands in a title
-        self.part(tag)
-        if tag in SILENT:
+        self._separate_words(tag)
+        if tag in INVISIBLE_TAGS:
             self.silent = True
         elif tag == "img":
             self.handle_data(dict(attrs).get("alt") or "")
@@ -168,8 +168,8 @@ class _Reader(HTMLParser):
             self.heading = self.last_heading = []
 
     def handle_endtag(self, tag: str) -> None:
-        self.part(tag)
-        if tag in SILENT:
+        self._separate_words(tag)
+        if tag in INVISIBLE_TAGS:
             self.silent = False
         elif tag == "title":
             self.in_title = False
@@ -191,7 +191,7 @@ class _Reader(HTMLParser):
         if self.anchor is not None:
             self.anchor.append(data)
 
-    def part(self, tag: str) -> None:
+    def _separate_words(self, tag: str) -> None:
         """A space where a tag parts words."""
         if tag not in INLINE:
             self.handle_data(" ")
@@ -210,10 +210,10 @@ def _anchors(reader: _Reader) -> tuple[Anchor, ...]:
         after = bisect_left(starts, places[place + len(own)])
         sides = words[max(before - WINDOW, 0) : before], words[after : after + WINDOW]
         around = " ".join([*sides[0], "|", *sides[1]])
-        found.append(Anchor(target, _spaced(own), _spaced(heading), around))
+        found.append(Anchor(target, _normalize_space(own), _normalize_space(heading), around))
     return tuple(found)
 
 
-def _spaced(pieces: Sequence[str]) -> str:
+def _normalize_space(pieces: Sequence[str]) -> str:
     """The pieces as one string, runs of white space as one space."""
     return " ".join("".join(pieces).split())

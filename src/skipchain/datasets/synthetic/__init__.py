@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from skipchain.datasets.synthetic.ambiguity import toy1
 from skipchain.datasets.synthetic.blocks import toy2
-from skipchain.datasets.synthetic.long_memory import recall
+from skipchain.datasets.synthetic.long_memory import long_memory
 from skipchain.datasets.synthetic.memory import toy3
 from skipchain.datasets.synthetic.problem import Problem
 
-__all__ = ["Problem", "recall", "toy1", "toy2", "toy3"]
+__all__ = ["Problem", "long_memory", "toy1", "toy2", "toy3"]

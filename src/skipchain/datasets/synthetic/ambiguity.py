@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.datasets.synthetic.machine import Machine
+from skipchain.datasets.synthetic.machine import StateMachine
 from skipchain.datasets.synthetic.problem import Problem, one_hot
 
 INPUTS = "12345"
 LENGTH = 50
 
 # Runs of Q, and between them ABCD or BCE, as often the one as the other.
-MACHINE = Machine(
+MACHINE = StateMachine(
     {
         "Q": {"Q": 0.93, "A": 0.035, "B2": 0.035},
         "A": {"B1": 1.0},

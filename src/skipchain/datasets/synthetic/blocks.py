@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.datasets.synthetic.machine import Machine
+from skipchain.datasets.synthetic.machine import StateMachine
 from skipchain.datasets.synthetic.problem import Problem
 
 WIDTH = 80
@@ -15,7 +15,7 @@ STOP = "s4"
 # The published picture of the machine is lost to the text. This one has the states that the text
 # names, and was chosen so that simple models do about as well as was published: from filler (o)
 # to a long block of six a's or b's, or to a short one that mixes both.
-MACHINE = Machine(
+MACHINE = StateMachine(
     {
         "o1": {"o1": 0.93, "s2": 0.07},
         "s2": {"a1": 0.3, "b1": 0.3, "s3": 0.4},

@@ -11,10 +11,10 @@ Steps = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class StateMachine:
     """From each state to the next ones with their probabilities; ``silent`` states emit nothing.
 
-    >>> machine = Machine({"a": {"s": 1.0}, "s": {"b": 1.0}, "b": {"a": 1.0}}, silent={"s"})
+    >>> machine = StateMachine({"a": {"s": 1.0}, "s": {"b": 1.0}, "b": {"a": 1.0}}, silent={"s"})
     >>> machine.next("a", np.random.default_rng(0))
     'b'
     """

@@ -7,7 +7,7 @@ import numpy as np
 from skipchain.datasets.synthetic.problem import Problem, one_hot
 
 INPUTS = "ABRI"
-SHARES = (0.25, 0.25, 0.40, 0.10)
+INPUT_PROBABILITIES = (0.25, 0.25, 0.40, 0.10)
 LENGTH = 50
 
 
@@ -20,15 +20,17 @@ def toy3(seed: int, *, train: int = 100, test: int = 100, length: int = LENGTH) 
     >>> problem = toy3(0)
     >>> len(problem.train_x), len(problem.test_x), problem.train_x[0].shape
     (100, 100, (50, 4))
-    >>> remembered("IRBRIRAIR")
+    >>> memory_labels("IRBRIRAIR")
     ['0', '0', '1', '1', '1', '1', '0', '0', '0']
     """
     rng = np.random.default_rng(seed)
-    drawn = rng.choice(list(INPUTS), p=SHARES, size=(train + test, length)).tolist()
-    return Problem.of([one_hot(own, INPUTS) for own in drawn], list(map(remembered, drawn)), train)
+    drawn = rng.choice(list(INPUTS), p=INPUT_PROBABILITIES, size=(train + test, length)).tolist()
+    return Problem.of(
+        [one_hot(own, INPUTS) for own in drawn], list(map(memory_labels, drawn)), train
+    )
 
 
-def remembered(inputs: str | list[str]) -> list[str]:
+def memory_labels(inputs: str | list[str]) -> list[str]:
     """The labels of a sequence of inputs."""
     last, interrupt, found = "0", "1", []
     for one in inputs:

@@ -35,7 +35,7 @@ class Problem:
         [array([[1., 0., 1.],
                [0., 1., 1.]])]
         """
-        return replace(self, train_x=_widened(self.train_x), test_x=_widened(self.test_x))
+        return replace(self, train_x=_with_ones(self.train_x), test_x=_with_ones(self.test_x))
 
 
 def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
@@ -48,5 +48,5 @@ def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
     return np.eye(len(known))[[known.index(name) for name in names]]
 
 
-def _widened(inputs: Inputs) -> Inputs:
+def _with_ones(inputs: Inputs) -> Inputs:
     return [np.hstack([own, np.ones((len(own), 1))]) for own in inputs]

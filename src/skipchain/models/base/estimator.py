@@ -12,30 +12,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.chains.scores import Ranked
+from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.corpus.schemes import check_scheme, convert, decode
 from skipchain.errors import CorpusError, NotFittedError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.step import INTERRUPTED, Minimum
-from skipchain.models.base.inputs import Known, as_input, known_labels
+from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.inputs import KnownLabels, as_input, known_labels
 from skipchain.models.base.model import BEAM, Model
-from skipchain.models.base.parameters import Estimator
+from skipchain.models.base.parameters import ParameterMixin
 from skipchain.models.chain.fitting import HeldOut, Progress
 from skipchain.parallel import Workers
 
 CONSTRAINTS = ("decoding", "training", "none")
 
 
-class Labeller(Estimator, ABC):
+class BaseEstimator(ParameterMixin, ABC):
     """Learns labels in ``encoding``, and predicts with the ``model_`` that fitting leaves."""
 
     kind: ClassVar[str]
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
-    recalls: ClassVar[bool] = False
+    supports_label_history: ClassVar[bool] = False
     """Whether a label can depend on those given earlier in the document."""
 
     features: str | Path | Templates
@@ -48,7 +48,7 @@ class Labeller(Estimator, ABC):
     functions: Mapping[str, UserView] | None
     threads: int | None
     model_: Model
-    minimum_: Minimum
+    result_: OptimisationResult
 
     @abstractmethod
     def fit(
@@ -64,10 +64,10 @@ class Labeller(Estimator, ABC):
         """Learn from a labelled corpus, or from sequences X with labels y."""
 
     @abstractmethod
-    def shortened(self) -> Self:
+    def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
 
-    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+    def fit_annotators(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
         """The estimator, and what it is to learn from with all that its sources of columns give.
 
         Sources are asked when fitting in any case; where an estimator is fitted to several parts of
@@ -75,9 +75,9 @@ class Labeller(Estimator, ABC):
         """
         corpus = as_input(given)
         templates = self._templates(corpus)
-        if not isinstance(corpus, Corpus) or templates is None or not templates.sources:
+        if not isinstance(corpus, Corpus) or templates is None or not templates.annotators:
             return self, given
-        features, corpus = templates.learnt(corpus, progress)
+        features, corpus = templates.fit_annotators(corpus, progress)
         return type(self)(**{**self.get_params(), "features": features}), corpus
 
     # Settings ----------------------------------------------------------------------------------
@@ -119,9 +119,9 @@ class Labeller(Estimator, ABC):
             return None
         columns = tuple(name for name in given.columns if name != LABEL)
         found = Templates.of(self.features, self.functions, columns)
-        if found.recall is not None and not self.recalls:
+        if found.label_history is not None and not self.supports_label_history:
             raise ParameterError(
-                f"{found.recall} looks at labels given earlier in the document, and "
+                f"{found.label_history} looks at labels given earlier in the document, and "
                 f"{type(self).__name__} looks for the best labels all at once; only models that "
                 "label from left to right can use it: MEMM and MaxEnt"
             )
@@ -129,17 +129,19 @@ class Labeller(Estimator, ABC):
 
     def _labels(
         self, given: Corpus | Sequence[Any], y: Any
-    ) -> tuple[Known, str | None, str | None]:
+    ) -> tuple[KnownLabels, str | None, str | None]:
         """The labels to learn, the scheme they came in and the one they are learnt in."""
-        known, scheme = self._known(given, y)
+        known, scheme = self._known_labels(given, y)
         wanted = None if self.encoding is None else check_scheme(self.encoding)
         if scheme is None:
             return known, None, None
         # what is not known cannot be written in another scheme
         encoding = scheme if known.partial else wanted or scheme
-        return written(known, scheme, encoding), scheme, encoding
+        return convert_labels(known, scheme, encoding), scheme, encoding
 
-    def _known(self, given: Corpus | Sequence[Any], y: Any) -> tuple[Known, str | None]:
+    def _known_labels(
+        self, given: Corpus | Sequence[Any], y: Any
+    ) -> tuple[KnownLabels, str | None]:
         """The labels as they are given, and their scheme."""
         known = known_labels(given, y)
         if known.partial and not self.partial:
@@ -154,7 +156,7 @@ class Labeller(Estimator, ABC):
 
     def _summary(
         self,
-        minimum: Minimum,
+        result: OptimisationResult,
         *,
         tokens: int,
         sequences: int,
@@ -166,19 +168,19 @@ class Labeller(Estimator, ABC):
         return {
             "tokens": tokens,
             "sequences": sequences,
-            "loss": minimum.loss if np.isfinite(minimum.loss) else None,
-            "iterations": minimum.iterations,
-            "evaluations": minimum.evaluations,
-            "stopped": minimum.reason,
+            "loss": result.loss if np.isfinite(result.loss) else None,
+            "iterations": result.iterations,
+            "evaluations": result.evaluations,
+            "stopped": result.reason,
             "parameters": parameters,
             "dev": dev,
-            "settings": plain(self.get_params()),
+            "settings": plain_settings(self.get_params()),
             **facts,
         }
 
     def _raise_interrupt(self) -> None:
         """Where nobody watches, nobody would know; the model is kept."""
-        if self.minimum_.reason == INTERRUPTED:
+        if self.result_.reason == INTERRUPTED:
             raise KeyboardInterrupt
 
     # Predicting --------------------------------------------------------------------------------
@@ -215,7 +217,7 @@ class Labeller(Estimator, ABC):
             found = self.fitted.marginals(scores, workers)
         return [found[a:b] for a, b in pairwise(scores.offsets.tolist())]
 
-    def predict_nbest(self, X: Any, k: int) -> list[Ranked]:
+    def predict_nbest(self, X: Any, k: int) -> list[NBestPaths]:
         """The k best label sequences of each sequence, as numbers of `classes_`."""
         with Workers(self.threads) as workers:
             model = self.fitted
@@ -227,7 +229,7 @@ class Labeller(Estimator, ABC):
             return HeldOut(self.fitted, X, y).score(self.fitted, workers) / 100.0
 
 
-def written(known: Known, scheme: str, encoding: str) -> Known:
+def convert_labels(known: KnownLabels, scheme: str, encoding: str) -> KnownLabels:
     """Labels of one scheme in another; those of another form are refused."""
     if known.partial:
         return known
@@ -237,7 +239,7 @@ def written(known: Known, scheme: str, encoding: str) -> Known:
     return known
 
 
-def plain(settings: dict[str, Any]) -> dict[str, Any]:
+def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Settings as they can be written into a file."""
     return {
         name: value

@@ -14,7 +14,7 @@ from skipchain.corpus import Column, Corpus, Sentence
 from skipchain.corpus.schemes import UNKNOWN
 from skipchain.errors import CorpusError, FeatureError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures, is_matrix, lengths_of
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
@@ -35,7 +35,7 @@ def as_input(given: Any) -> Corpus | Sequence[Any]:
     return sequences
 
 
-def chosen(
+def take_sequences(
     given: Corpus | Sequence[Any], labels: Any, sequences: Ints
 ) -> tuple[Corpus | list[Any], list[Any] | None]:
     """Some of the sequences, and their labels where they are given apart."""
@@ -47,7 +47,7 @@ def chosen(
 
 def fit_features(
     given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
-) -> tuple[Features, Rows, Ints]:
+) -> tuple[Features, FeatureMatrix, Ints]:
     """Learn the features of the input, and encode it: features, rows, chain offsets."""
     if isinstance(given, Corpus):
         if templates is None:
@@ -62,7 +62,7 @@ def fit_features(
 
 def encode(
     features: Features, given: Corpus | Sequence[Any], workers: Workers | None = None
-) -> tuple[Rows, Ints]:
+) -> tuple[FeatureMatrix, Ints]:
     """Encode input of the kind the model was fitted on."""
     if isinstance(features, Vocabulary):
         if not isinstance(given, Corpus):
@@ -104,7 +104,7 @@ def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownLabels:
     """What is known of the tokens' labels.
 
     ``partial`` names the tokens without one label of their own (`UNKNOWN` in ``column``), and the
@@ -123,7 +123,7 @@ class Known:
             sure.discard(UNKNOWN)
         return tuple(sorted(sure.union(*self.partial.values())))
 
-    def numbers(self, names: Sequence[str]) -> tuple[NDArray[np.int32], Bools | None]:
+    def to_codes(self, names: Sequence[str]) -> tuple[NDArray[np.int32], Bools | None]:
         """Labels as numbers (−1 where there is not one), and which each token may have. [N, L]"""
         number = {name: k for k, name in enumerate(names)}
         codes = np.array([number.get(value, -1) for value in self.column.values], np.int32)
@@ -139,7 +139,7 @@ class Known:
         return labels, allowed
 
 
-def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
+def known_labels(given: Corpus | Sequence[Any], labels: Any) -> KnownLabels:
     """Labels of which some may be missing (None, ``_``) or sets of labels."""
     offsets = chain_offsets(given)
     if labels is None:
@@ -148,7 +148,7 @@ def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
         if UNKNOWN in column.values:
             where = column.codes == column.values.index(UNKNOWN)
             partial = {int(token): frozenset() for token in np.flatnonzero(where)}
-        return Known(column, offsets, partial)
+        return KnownLabels(column, offsets, partial)
     sequences = [list(own) for own in labels]
     partial = {}
     token = 0
@@ -166,7 +166,7 @@ def known_labels(given: Corpus | Sequence[Any], labels: Any) -> Known:
                 partial[token] = frozenset(label)
                 own[place] = UNKNOWN
             token += 1
-    return Known(label_column(given, sequences), offsets, partial)
+    return KnownLabels(label_column(given, sequences), offsets, partial)
 
 
 def chain_offsets(given: Corpus | Sequence[Any]) -> Ints:

@@ -12,7 +12,7 @@ from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import allowed_labels, require_agreement
 from skipchain.chains.potentials import Constraints
-from skipchain.chains.scores import Ranked
+from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
@@ -25,9 +25,9 @@ BEAM = 10  # the width of a beam unless told
 class Model(ABC):
     """The artefact of fitting: what a model file holds, and what a tagger puts to work.
 
-    Input goes through `dataset` (encoded) and `scored` (ready to be decoded), or through both at
-    once by `scores`. Labels are written in ``encoding``, and given back in ``scheme``, that of the
-    training data; both are None for labels that mark no spans.
+    Input goes through `dataset` (encoded) and `score_dataset` (ready to be decoded), or through
+    both at once by `scores`. Labels are written in ``encoding``, and given back in ``scheme``, that
+    of the training data; both are None for labels that mark no spans.
     """
 
     form: ClassVar[str]
@@ -45,7 +45,7 @@ class Model(ABC):
         """The input encoded."""
 
     @abstractmethod
-    def scored(self, data: Any, workers: Workers) -> Any:
+    def score_dataset(self, data: Any, workers: Workers) -> Any:
         """Encoded input, ready to be decoded."""
 
     @abstractmethod
@@ -70,7 +70,7 @@ class Model(ABC):
             f"the model ({self.kind}) knows how probable single labels are, not whole spans"
         )
 
-    def nbest(self, scores: Any, k: int, workers: Workers) -> list[Ranked]:
+    def nbest(self, scores: Any, k: int, workers: Workers) -> list[NBestPaths]:
         """The k best label sequences of each sentence, where the model knows them."""
         raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
@@ -89,13 +89,13 @@ class Model(ABC):
         """Whether all labellings can be gone through, as n-best lists need it."""
 
     @property
-    def weighs_spans(self) -> bool:
+    def has_span_probabilities(self) -> bool:
         """Whether the probability of a span as a whole is known."""
         return self.exact
 
     @property
     @abstractmethod
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
 
     @cached_property
@@ -150,10 +150,10 @@ class Model(ABC):
         self.check_decoder(decoder, beam)
         scores = self.scores(given, workers)
         offsets = scores.offsets
-        flat = self.outward(self.decode(scores, workers, decoder, beam), offsets).tolist()
+        flat = self.to_scheme(self.decode(scores, workers, decoder, beam), offsets).tolist()
         return [flat[a:b] for a, b in pairwise(offsets.tolist())]
 
-    def outward(self, labels: Column, sentences: Ints) -> Column:
+    def to_scheme(self, labels: Column, sentences: Ints) -> Column:
         """Labels of the model's encoding, written in the scheme of the training data."""
         if self.scheme is None or self.encoding is None or self.scheme == self.encoding:
             return labels

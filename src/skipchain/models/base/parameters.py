@@ -8,7 +8,7 @@ from typing import Any, Self
 from skipchain.errors import ParameterError
 
 
-class Estimator:
+class ParameterMixin:
     """Parameters are the keyword arguments of ``__init__``, kept under their own names."""
 
     @classmethod

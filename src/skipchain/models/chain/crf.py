@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from skipchain.models.chain.loglinear import LogLinear
+from skipchain.models.chain.loglinear import LogLinearChain
 
 
-class CRF(LogLinear):
+class CRF(LogLinearChain):
     """A conditional random field: p(y | x) ∝ exp Σ_t (Σ_f w[f, y_t] + T[y_{t−1}, y_t]).
 
     Parameters

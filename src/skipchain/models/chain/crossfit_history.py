@@ -15,20 +15,20 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import ParameterError
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.chain.fitting import Part, Progress
+from skipchain.models.chain.fitting import Progress, StageProgress
 from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
-    from skipchain.models.chain.estimator import SequenceEstimator
+    from skipchain.models.chain.estimator import ChainEstimator
     from skipchain.models.chain.model import ChainModel
 
 FOLDS = 3
 
 
-def held_out_labels(
-    estimator: SequenceEstimator,
+def cross_fit_labels(
+    estimator: ChainEstimator,
     data: Dataset,
-    blank: ChainModel,
+    untrained: ChainModel,
     corpus: Corpus,
     progress: Progress | None,
 ) -> NDArray[np.int32]:
@@ -40,33 +40,37 @@ def held_out_labels(
     what was learnt from the others. With one part, and where documents cannot be dealt, the labels
     are the gold ones.
     """
-    from skipchain.models.chain.estimator import Task
+    from skipchain.models.chain.estimator import ChainTask
 
     assert data.labels is not None
     folds = FOLDS if estimator.folds is None else estimator.folds
     try:
-        deal = document_folds(corpus, folds, seed=estimator.seed)
+        fold = document_folds(corpus, folds, seed=estimator.seed)
     except ParameterError:  # one part; or too few documents, or copies of one
         return data.labels
-    chain = np.repeat(deal, np.diff(corpus.documents))  # the part of each chain
+    chain = np.repeat(fold, np.diff(corpus.documents))  # the part of each chain
     found = data.labels.copy()
     with Workers(estimator.threads) as workers:
         for number in range(folds):
             note = f"without part {number + 1} of {folds}, for the history"
-            told = None if progress is None else Part(progress, note)
-            rest, _ = _taken(data, chain != number)
-            learnt = estimator._learn(Task(rest, blank, None, None, None, workers, told, None))
+            told = None if progress is None else StageProgress(progress, note)
+            rest, _ = _take_chains(data, chain != number)
+            learnt = estimator._learn(
+                ChainTask(rest, untrained, None, None, None, workers, told, None)
+            )
             if told is not None:
-                told.end(learnt.minimum)
-            if learnt.minimum.reason == INTERRUPTED:
+                told.end(learnt.result)
+            if learnt.result.reason == INTERRUPTED:
                 raise KeyboardInterrupt
-            held, tokens = _taken(data, chain == number)
-            scores = blank.filled(learnt.weights).scored(replace(held, labels=None), workers)
+            held, tokens = _take_chains(data, chain == number)
+            scores = untrained.with_weights(learnt.weights).score_dataset(
+                replace(held, labels=None), workers
+            )
             found[tokens] = chains.greedy(scores, workers)
     return found
 
 
-def _taken(data: Dataset, chosen: Bools) -> tuple[Dataset, Ints]:
+def _take_chains(data: Dataset, chosen: Bools) -> tuple[Dataset, Ints]:
     """The chosen chains, and which tokens they are."""
     lengths = np.diff(data.offsets)
     tokens = np.flatnonzero(np.repeat(chosen, lengths))

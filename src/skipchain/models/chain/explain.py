@@ -14,7 +14,7 @@ from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.label_ngrams import SHORTEST
-from skipchain.features.matrix import Sparse
+from skipchain.features.matrix import CSRMatrix
 from skipchain.models.base.inputs import chain_offsets
 from skipchain.models.base.model import Model
 from skipchain.models.chain.model import ChainModel
@@ -109,13 +109,13 @@ def explain(
     >>> found.labels, sorted(part.name for part in found.contributions)
     (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
     """
-    if not model.exact and model.histories is None:
+    if not model.exact and model.label_ngrams is None:
         raise SkipchainError(
             "labels that depend on earlier ones of the document (history) cannot be explained by "
             "their sentence; explain a model without history"
         )
     offsets = chain_offsets(given)
-    position = position_of(given, token, int(offsets[-1]))
+    position = token_index(given, token, int(offsets[-1]))
     chain = int(np.searchsorted(offsets, position, side="right")) - 1
     at = position - int(offsets[chain])
     own = given[chain : chain + 1]
@@ -125,9 +125,9 @@ def explain(
         sure = (
             marginals(scores, workers)[at]
             if model.exact
-            else _classified(model, scores.data, at, path)
+            else _local_probabilities(model, scores.data, at, path)
         )
-    pair = pair_of(model, path[at], sure, labels)
+    pair = labels_to_compare(model, path[at], sure, labels)
     name = model.labels
     return Explanation(
         position,
@@ -137,13 +137,13 @@ def explain(
         name[path[at + 1]] if at + 1 < len(path) else None,
         (name[pair[0]], name[pair[1]]),
         (float(sure[pair[0]]), float(sure[pair[1]])),
-        strongest(_contributions(model, scores.data, at, path, pair)),
+        sort_contributions(_contributions(model, scores.data, at, path, pair)),
         model.local,
         tuple(name[k] for k in pair if forbidden(model, k, at, path)),
     )
 
 
-def position_of(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+def token_index(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
     """The number of a token that is named by its number or, where it occurs once, its word."""
     if isinstance(token, str):
         if not isinstance(given, Corpus):
@@ -169,7 +169,7 @@ def position_of(given: Corpus | Sequence[Any], token: int | str, size: int) -> i
     return int(token)
 
 
-def pair_of(
+def labels_to_compare(
     model: Model, predicted: int, sure: Floats, labels: Sequence[str] | None
 ) -> tuple[int, int]:
     """The numbers of the labels to compare: those named, or the predicted one and the next best."""
@@ -190,7 +190,7 @@ def pair_of(
     return predicted, next(k for k in order if k != predicted)
 
 
-def _classified(model: ChainModel, data: Dataset, at: int, path: list[int]) -> Floats:
+def _local_probabilities(model: ChainModel, data: Dataset, at: int, path: list[int]) -> Floats:
     """The probabilities of a local model's labels given those before; 0 for what may not follow."""
     labels = range(len(model.labels))
     totals = np.array(
@@ -213,12 +213,12 @@ def _contributions(
     before = path[at - 1] if at else size
 
     names = model.features.names()
-    for number, value in active(data.rows.flat(), at):
+    for number, value in row_entries(data.rows.expanded(), at):
         yield contribution(names[number], FEATURE, value * weights.state[number, own], value)
     pairs = weights.edges.reshape(-1, size + 1, size)
     paired = model.features.names(transition=True)
     told = [*model.labels, "<start>"]
-    for number, value in active(data.rows.edges, at):
+    for number, value in row_entries(data.rows.edges, at):
         scores = value * pairs[number, before, own]
         yield contribution(f"{told[before]} → · & {paired[number]}", FEATURE, scores, value)
 
@@ -232,52 +232,54 @@ def _contributions(
     if weights.order == 2 and at:
         earlier = path[at - 2] if at > 1 else size
         yield contribution(
-            f"{told[earlier]} → {told[before]} → ·", LABELS, weights.second[earlier, before, own]
+            f"{told[earlier]} → {told[before]} → ·", LABELS, weights.triples[earlier, before, own]
         )
-    yield from _long_histories(model, at, path, own)
+    yield from _ngram_contributions(model, at, path, own)
     if model.local or at + 1 == len(path):
         return
     # Whole sequences are scored: the label also has its part in what comes after it.
     after = path[at + 1]
     yield contribution(f"· → {told[after]}", LABELS, weights.transitions[own, after])
-    for number, value in active(data.rows.edges, at + 1):
+    for number, value in row_entries(data.rows.edges, at + 1):
         scores = value * pairs[number, own, after]
         yield contribution(
             f"· → {told[after]} & {paired[number]} (next token)", FEATURE, scores, value
         )
     if weights.order == 2:
         yield contribution(
-            f"{told[before]} → · → {told[after]}", LABELS, weights.second[before, own, after]
+            f"{told[before]} → · → {told[after]}", LABELS, weights.triples[before, own, after]
         )
         if at + 2 < len(path):
             last = path[at + 2]
             yield contribution(
-                f"· → {told[after]} → {told[last]}", LABELS, weights.second[own, after, last]
+                f"· → {told[after]} → {told[last]}", LABELS, weights.triples[own, after, last]
             )
 
 
-def _long_histories(
+def _ngram_contributions(
     model: ChainModel, at: int, path: list[int], own: list[int]
 ) -> Iterator[Contribution]:
     """What three and more labels before the position add, where the model looks so far back."""
-    if model.histories is None:
+    if model.label_ngrams is None:
         return
     told = [*model.labels, "<start>"]
-    numbers = model.histories.numbers(np.array(path, np.int32), np.array([0, len(path)]))[at]
+    numbers = model.label_ngrams.context_indices(
+        np.array(path, np.int32), np.array([0, len(path)])
+    )[at]
     for back, number in enumerate(numbers.tolist(), SHORTEST):
         if number >= 0:
             seen = " → ".join(told[path[k] if k >= 0 else -1] for k in range(at - back, at))
-            yield contribution(f"{seen} → ·", LABELS, model.histories.weights[number, own])
+            yield contribution(f"{seen} → ·", LABELS, model.label_ngrams.weights[number, own])
 
 
-def strongest(parts: Iterable[Contribution]) -> tuple[Contribution, ...]:
+def sort_contributions(parts: Iterable[Contribution]) -> tuple[Contribution, ...]:
     """Those that are not zero for both labels, by the size of their difference."""
     return tuple(
         sorted((p for p in parts if any(p.scores)), key=lambda part: -abs(part.difference))
     )
 
 
-def active(index: Sparse, row: int) -> Iterator[tuple[int, float]]:
+def row_entries(index: CSRMatrix, row: int) -> Iterator[tuple[int, float]]:
     """The entries of one row and their values."""
     where = slice(*index.indptr[row : row + 2].tolist())
     numbers = index.indices[where].tolist()

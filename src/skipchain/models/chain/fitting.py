@@ -16,7 +16,7 @@ from skipchain.chains.scorer import Weights
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import decode
 from skipchain.errors import SchemeError, SkipchainError
-from skipchain.learn.step import Minimum, Step
+from skipchain.learn.step import OptimisationResult, Step
 from skipchain.metrics import entity_scores, token_scores
 from skipchain.metrics.token import require_known
 from skipchain.models.base.inputs import as_input, label_column
@@ -28,10 +28,10 @@ DEV_PERIOD = 10  # iterations between two scores on held-out data that is only w
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class TrainingSize:
     """The size of a training problem, known before it begins.
 
-    ``part`` says what is learnt, where training has several parts.
+    ``stage`` says what is learnt, where training has several parts.
     """
 
     tokens: int
@@ -41,7 +41,7 @@ class Problem:
     active: int
     parameters: int
     bytes: int
-    part: str | None = None
+    stage: str | None = None
 
 
 class Progress(Protocol):
@@ -51,34 +51,34 @@ class Progress(Protocol):
     more end tells of all of them together.
     """
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Before the first iteration."""
 
     def step(self, step: Step, dev: float | None) -> None:
         """After each iteration; ``dev`` is the latest score on held-out data, in percent."""
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """After the last."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class StageProgress:
     """A display that is told which part of the training begins."""
 
     progress: Progress
     name: str
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Before the first iteration."""
-        self.progress.begin(replace(problem, part=self.name))
+        self.progress.begin(replace(problem, stage=self.name))
 
     def step(self, step: Step, dev: float | None) -> None:
         """After each iteration."""
         self.progress.step(step, dev)
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """After the last."""
-        self.progress.end(minimum)
+        self.progress.end(result)
 
 
 class HeldOut:
@@ -101,14 +101,14 @@ class HeldOut:
     def score(self, model: Model, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""
         offsets = self._data.offsets
-        found = model.decode(model.scored(self._data, workers), workers)
+        found = model.decode(model.score_dataset(self._data, workers), workers)
         if model.encoding is None or model.scheme is None:
             return token_scores(self._gold, found, offsets).accuracy
         gold = decode(self._gold, offsets, self._scheme or model.scheme)
         return entity_scores(gold, model.spans(found, offsets)).micro.f1
 
 
-class Watch:
+class EarlyStopping:
     """Called after each iteration: scores held-out data, keeps the best, tells the display."""
 
     def __init__(
@@ -163,31 +163,31 @@ def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -
     )
 
 
-def problem_of(data: Dataset, n_labels: int, parameters: int, held: int) -> Problem:
+def training_size(data: Dataset, n_labels: int, parameters: int, held: int) -> TrainingSize:
     """The size of the problem; ``held`` are the bytes that learning takes beside the features."""
     rows = data.rows
-    return Problem(
+    return TrainingSize(
         data.n_tokens,
         len(data.offsets) - 1,
         n_labels,
         rows.n_features + rows.n_edge_features,
         rows.n_active,
         parameters,
-        rows.tokens.nbytes + rows.units.nbytes + rows.edges.nbytes + held,
+        rows.tokens.nbytes + rows.bundles.nbytes + rows.edges.nbytes + held,
     )
 
 
-def carried(start: ChainModel, blank: ChainModel, order: int = 1) -> Weights:
+def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1) -> Weights:
     """An earlier model's weights for the features and labels that it shares with the new one.
 
     Those of histories, and of what is recalled, begin at zero.
     """
-    features, names = blank.features, blank.labels
+    features, names = untrained.features, untrained.labels
     labels = len(names)
     size = features.n_features
-    if blank.histories is not None:
-        size += len(blank.histories.contexts)
-    if blank.recalled is not None:
+    if untrained.label_ngrams is not None:
+        size += len(untrained.label_ngrams.ngrams)
+    if untrained.history_weights is not None:
         size += labels
     weights = Weights.zeros(size, features.n_edge_features, labels, order)
     old = {name: k for k, name in enumerate(start.labels)}
@@ -206,8 +206,8 @@ def carried(start: ChainModel, blank: ChainModel, order: int = 1) -> Weights:
     size = len(start.labels)
     before, now = np.append(source, size), np.append(target, labels)
     if weights.order == start.weights.order == 2:
-        second = start.weights.second[np.ix_(before, source, source)]
-        weights.second[np.ix_(now, target, target)] = second
+        second = start.weights.triples[np.ix_(before, source, source)]
+        weights.triples[np.ix_(now, target, target)] = second
     known = {name: k for k, name in enumerate(start.features.names(transition=True))}
     rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
     if rows:

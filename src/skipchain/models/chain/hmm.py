@@ -14,14 +14,14 @@ from skipchain.chains.scorer import Weights
 from skipchain.errors import FeatureError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.step import Minimum
-from skipchain.models.chain.estimator import Learnt, SequenceEstimator, Task
-from skipchain.models.chain.fitting import problem_of
+from skipchain.learn.step import OptimisationResult
+from skipchain.models.chain.estimator import ChainEstimator, ChainTask, FittedWeights
+from skipchain.models.chain.fitting import training_size
 
 EMISSIONS = ("token", "features")
 
 
-class HMM(SequenceEstimator):
+class HMM(ChainEstimator):
     """Labels follow one another, and each emits what stands at its position: p(x, y) jointly.
 
     ``emissions`` says what is emitted: ``token`` one value, that of the one template, with a
@@ -80,23 +80,23 @@ class HMM(SequenceEstimator):
                 "give a small number such as 1e-6"
             )
 
-    def _learn(self, task: Task) -> Learnt:
-        if task.first is not None:
+    def _learn(self, task: ChainTask) -> FittedWeights:
+        if task.initial_weights is not None:
             raise ParameterError("an HMM is counted afresh; it cannot start from another model")
-        data, size = task.data, len(task.blank.labels)
+        data, size = task.data, len(task.untrained.labels)
         single = self.emissions == "token"
         emitted = _emission_counts(data, size, single=single)
-        steps = _step_counts(data, size)
+        steps = _transition_counts(data, size)
         parameters = emitted.size + sum(table.size for table in steps)
         if task.progress is not None:
             held = 2 * sum(table.nbytes for table in (emitted, *steps))
-            task.progress.begin(problem_of(data, size, parameters, held))
-        possible = _possible(task.constraints, size)
+            task.progress.begin(training_size(data, size, parameters, held))
+        possible = _allowed_transitions(task.constraints, size)
         start, follow = (
-            _log_shares(counts, self.smoothing, own)
+            _log_relative_frequencies(counts, self.smoothing, own)
             for counts, own in zip(steps, possible, strict=True)
         )
-        emission = _log_shares(emitted, self.smoothing)  # [L, V]
+        emission = _log_relative_frequencies(emitted, self.smoothing)  # [L, V]
         loss = -sum(
             float((counts * logs).sum())
             for counts, logs in zip((emitted, *steps), (emission, start, follow), strict=True)
@@ -114,8 +114,8 @@ class HMM(SequenceEstimator):
             np.zeros((0, (size + 1) * size)),
             np.zeros((0, size, size)),
         )
-        minimum = Minimum(weights.vector, loss, 1, 1, "counted")
-        return Learnt(weights, minimum, parameters, {"unknown": unknown.tolist()})
+        result = OptimisationResult(weights.vector, loss, 1, 1, "counted")
+        return FittedWeights(weights, result, parameters, {"unknown": unknown.tolist()})
 
 
 def _emission_counts(data: Dataset, n_labels: int, *, single: bool) -> Floats:
@@ -129,8 +129,8 @@ def _emission_counts(data: Dataset, n_labels: int, *, single: bool) -> Floats:
         raise FeatureError(
             "an HMM's emissions depend on one label; leave out templates with label[-1]"
         )
-    index = rows.flat()
-    owners, values = index.owners, index.values
+    index = rows.expanded()
+    owners, values = index.row_ids, index.values
     sizes = np.diff(index.indptr)
     if single and (sizes.max(initial=0) > 1 or (values != 1.0).any()):
         token = int(np.append(np.flatnonzero(sizes > 1), owners[: len(values)][values != 1.0])[0])
@@ -155,7 +155,7 @@ def _emission_counts(data: Dataset, n_labels: int, *, single: bool) -> Floats:
     return np.column_stack([table, unknown])
 
 
-def _step_counts(data: Dataset, n_labels: int) -> tuple[Floats, Floats]:
+def _transition_counts(data: Dataset, n_labels: int) -> tuple[Floats, Floats]:
     """How often chains begin with a label [L]; what follows each, the end last. [L, L + 1]"""
     assert data.labels is not None
     labels, offsets = data.labels.astype(np.int64), data.offsets
@@ -169,20 +169,22 @@ def _step_counts(data: Dataset, n_labels: int) -> tuple[Floats, Floats]:
     return start.astype(np.float64), follow.reshape(n_labels, width).astype(np.float64)
 
 
-def _possible(constraints: Constraints | None, n_labels: int) -> tuple[Bools, Bools]:
+def _allowed_transitions(constraints: Constraints | None, n_labels: int) -> tuple[Bools, Bools]:
     """What may begin a chain [L], and what may follow each label [L, L + 1], the end included."""
     if constraints is None:
         return np.ones(n_labels, np.bool_), np.ones((n_labels, n_labels + 1), np.bool_)
     return constraints.start, np.column_stack([constraints.pairs, constraints.end])
 
 
-def _log_shares(counts: Floats, smoothing: float, possible: Bools | None = None) -> Floats:
+def _log_relative_frequencies(
+    counts: Floats, smoothing: float, possible: Bools | None = None
+) -> Floats:
     """log (c + a) / Σ (c + a) along the last axis, the sum over what is possible.
 
     In log space, so that no smoothing is too small or too large. What is not possible keeps a
     finite number, which decoding never looks at.
 
-    >>> np.exp(_log_shares(np.array([[3.0, 1.0], [0.0, 0.0]]), 1.0)).round(3)
+    >>> np.exp(_log_relative_frequencies(np.array([[3.0, 1.0], [0.0, 0.0]]), 1.0)).round(3)
     array([[0.667, 0.333],
            [0.5  , 0.5  ]])
     """

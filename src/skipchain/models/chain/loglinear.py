@@ -12,7 +12,7 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.likelihood import ChainObjective, ConditionalLikelihood, MarginalLikelihood
-from skipchain.chains.online import StochasticLikelihood, falling
+from skipchain.chains.online import StochasticLikelihood, decaying_rate
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.corpus import Corpus
 from skipchain.errors import FeatureError, ParameterError
@@ -20,10 +20,10 @@ from skipchain.features.direct import NumberedFeatures
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
-from skipchain.learn.lbfgs import STUCK, minimize
-from skipchain.learn.step import Minimum
-from skipchain.models.chain.estimator import Learnt, SequenceEstimator, Task
-from skipchain.models.chain.fitting import Watch, problem_of
+from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
+from skipchain.learn.step import OptimisationResult
+from skipchain.models.chain.estimator import ChainEstimator, ChainTask, FittedWeights
+from skipchain.models.chain.fitting import EarlyStopping, training_size
 
 LBFGS, NEWTON, SGD, ADAGRAD = "lbfgs", "newton", "sgd", "adagrad"
 OPTIMISERS = (None, LBFGS, NEWTON, SGD, ADAGRAD)
@@ -37,7 +37,7 @@ PRUNE = 0.01
 TOLERANCE, PERIOD, MAX_ITERATIONS = 1e-4, 10, 1000
 MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
 MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
-USES = {
+OPTIMISERS_OF = {
     "tolerance": (LBFGS,),
     "period": (LBFGS,),
     "max_iterations": (LBFGS, NEWTON),
@@ -48,7 +48,7 @@ USES = {
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
-class LogLinear(SequenceEstimator):
+class LogLinearChain(ChainEstimator):
     """The parameters of all log-linear chains; see `CRF`."""
 
     partial = True
@@ -120,7 +120,9 @@ class LogLinear(SequenceEstimator):
         """
         if self.optimiser in (LBFGS, NEWTON):
             raise ParameterError("partial_fit takes stochastic steps; use optimiser='sgd'")
-        return self._pass(X, y, classes, optimiser=self.optimiser or SGD, prune=self.prune or 0.0)
+        return self._partial_fit(
+            X, y, classes, optimiser=self.optimiser or SGD, prune=self.prune or 0.0
+        )
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
         found = super()._templates(given)
@@ -141,23 +143,23 @@ class LogLinear(SequenceEstimator):
             MAX_ITERATIONS if self.max_iterations is None else self.max_iterations,
         )
 
-    def shortened(self) -> Self:
+    def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
-        limit = "max_iterations" if self._asked in (LBFGS, NEWTON) else "epochs"
+        limit = "max_iterations" if self._requested_optimiser in (LBFGS, NEWTON) else "epochs"
         return type(self)(**{**self.get_params(), limit: 1, "patience": None})
 
     @property
-    def _asked(self) -> str | None:
+    def _requested_optimiser(self) -> str | None:
         """The optimiser that the parameters ask for; None: the data decide."""
         if self.optimiser is not None:
             return self.optimiser
         if self.l1 or self.objective != "conditional":
             return LBFGS
-        given = (own for name, own in USES.items() if getattr(self, name) is not None)
+        given = (own for name, own in OPTIMISERS_OF.items() if getattr(self, name) is not None)
         return next(given, (None,))[0]
 
     @property
-    def _bounded(self) -> bool:
+    def _has_boundaries(self) -> bool:
         """Whether there are scores of first and last labels."""
         return self.boundaries
 
@@ -181,7 +183,7 @@ class LogLinear(SequenceEstimator):
                 f"constraints='training' is for models normalised over whole sequences, which "
                 f"{type(self).__name__} is not; use 'decoding'"
             )
-        if self.folds is not None and not self.recalls:
+        if self.folds is not None and not self.supports_label_history:
             raise ParameterError(
                 f"folds are for a history, and {type(self).__name__} cannot use one; MEMM and "
                 "MaxEnt can"
@@ -203,38 +205,39 @@ class LogLinear(SequenceEstimator):
                 raise ParameterError(
                     f"objective={self.objective!r} needs optimiser='lbfgs', not {self.optimiser!r}"
                 )
-        for name, own in USES.items():
-            if getattr(self, name) is not None and self._asked not in own:
+        for name, own in OPTIMISERS_OF.items():
+            if getattr(self, name) is not None and self._requested_optimiser not in own:
                 raise ParameterError(
-                    f"{name} is for optimiser {' and '.join(own)}, not for {self._asked}, which "
-                    "the other parameters ask for; leave one of them out"
+                    f"{name} is for optimiser {' and '.join(own)}, not for "
+                    f"{self._requested_optimiser}, which the other parameters ask for; leave one "
+                    "of them out"
                 )
 
-    def _learn(self, task: Task) -> Learnt:
+    def _learn(self, task: ChainTask) -> FittedWeights:
         if self.order >= 2 and self.local and task.data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
-        optimiser = self._asked
+        optimiser = self._requested_optimiser
         if optimiser is None:
-            numbers = isinstance(task.blank.features, NumberedFeatures)
+            numbers = isinstance(task.untrained.features, NumberedFeatures)
             local_sets = self.local and task.data.allowed is not None
             optimiser = LBFGS if numbers or local_sets else SGD
         if optimiser == NEWTON and task.data.allowed is not None:
             raise ParameterError("partial labels need optimiser='lbfgs', not 'newton'")
         if optimiser in (LBFGS, NEWTON):
-            return self._by_batch(task, newton=optimiser == NEWTON)
-        return self._by_steps(task, adaptive=optimiser == ADAGRAD)
+            return self._train_batch(task, newton=optimiser == NEWTON)
+        return self._train_online(task, adaptive=optimiser == ADAGRAD)
 
-    def _by_batch(self, task: Task, *, newton: bool) -> Learnt:
+    def _train_batch(self, task: ChainTask, *, newton: bool) -> FittedWeights:
         data, workers = task.data, task.workers
         tolerance, period, max_iterations = self.stopping
         scorer = LinearScorer(
             data,
-            len(task.blank.labels),
+            len(task.untrained.labels),
             observed=self.pairs != "all",
-            boundaries=self._bounded,
+            boundaries=self._has_boundaries,
             workers=workers,
             order=self.order,
-            single=not newton and tolerance >= SINGLE_TOLERANCE,
+            single_precision=not newton and tolerance >= SINGLE_TOLERANCE,
         )
         if newton and scorer.size > MAX_DENSE:
             raise ParameterError(
@@ -248,13 +251,17 @@ class LogLinear(SequenceEstimator):
         vectors = 3 * scorer.size if newton else MEMORY + 8
         if task.progress is not None:
             held = scorer.nbytes + objective.nbytes + vectors * scorer.size * 8
-            task.progress.begin(problem_of(data, len(task.blank.labels), scorer.size, held))
-        watch = task.watch(scorer.unpack)
-        start = np.zeros(scorer.size) if task.first is None else scorer.pack(task.first)
+            task.progress.begin(training_size(data, len(task.untrained.labels), scorer.size, held))
+        early_stopping = task.early_stopping(scorer.unpack)
+        start = (
+            np.zeros(scorer.size)
+            if task.initial_weights is None
+            else scorer.pack(task.initial_weights)
+        )
         if newton:
-            minimum = self._newton(task, scorer, objective, start, watch)
+            result = self._newton(task, scorer, objective, start, early_stopping)
         else:
-            minimum = minimize(
+            result = minimize(
                 objective,
                 start,
                 l1=self.l1,
@@ -263,40 +270,40 @@ class LogLinear(SequenceEstimator):
                 tolerance=tolerance,
                 period=period,
                 curvature=None if self.l1 else objective.curvature,
-                callback=watch,
+                callback=early_stopping,
             )
-        stuck = minimum.reason == STUCK and not minimum.iterations
+        stuck = result.reason == LINE_SEARCH_FAILED and not result.iterations
         # an earlier model may be the minimum already
-        if not np.isfinite(minimum.loss) or (stuck and task.first is None):
+        if not np.isfinite(result.loss) or (stuck and task.initial_weights is None):
             raise FeatureError("no step lowers the loss; scale the features' values down")
-        minimum = best_of(watch, minimum)
-        weights = scorer.weights(minimum.vector)
-        return Learnt(_without_small(weights, self.prune or 0.0), minimum, scorer.size)
+        result = best_on_dev(early_stopping, result)
+        weights = scorer.weights(result.vector)
+        return FittedWeights(_drop_small_weights(weights, self.prune or 0.0), result, scorer.size)
 
     def _newton(
         self,
-        task: Task,
+        task: ChainTask,
         scorer: LinearScorer,
         objective: ChainObjective,
         start: Floats,
-        watch: Watch,
-    ) -> Minimum:
-        from skipchain.chains.curvature import LocalCurvature
+        early_stopping: EarlyStopping,
+    ) -> OptimisationResult:
+        from skipchain.chains.curvature import LocalHessian
         from skipchain.learn import newton
 
-        curvature = LocalCurvature(task.data, scorer, task.workers, l2=self.l2)
+        curvature = LocalHessian(task.data, scorer, task.workers, l2=self.l2)
         return newton.minimize(
-            objective, curvature, start, max_iterations=self.stopping[2], callback=watch
+            objective, curvature, start, max_iterations=self.stopping[2], callback=early_stopping
         )
 
-    def _by_steps(self, task: Task, *, adaptive: bool) -> Learnt:
+    def _train_online(self, task: ChainTask, *, adaptive: bool) -> FittedWeights:
         if self.local and task.data.allowed is not None:
             raise ParameterError("partial labels of a local model need optimiser='lbfgs'")
         learner = StochasticLikelihood(
             task.data,
-            len(task.blank.labels),
+            len(task.untrained.labels),
             observed=self.pairs == "observed" or (adaptive and self.pairs is None),
-            boundaries=self._bounded,
+            boundaries=self._has_boundaries,
             constraints=task.constraints,
             order=self.order,
             local=self.local,
@@ -305,14 +312,14 @@ class LogLinear(SequenceEstimator):
             unit_dropout=self.unit_dropout,
             adaptive=adaptive,
             seed=self.seed,
-            first=task.first,
+            initial_weights=task.initial_weights,
         )
         if task.progress is not None:
             task.progress.begin(
-                problem_of(task.data, len(task.blank.labels), learner.size, learner.nbytes)
+                training_size(task.data, len(task.untrained.labels), learner.size, learner.nbytes)
             )
         rate = RATES[ADAGRAD if adaptive else SGD] if self.rate is None else self.rate
-        falls = falling(rate, DECAY)
+        falls = decaying_rate(rate, DECAY)
 
         def epoch(done: float) -> float:
             loss = learner.epoch(falls(done))
@@ -323,37 +330,37 @@ class LogLinear(SequenceEstimator):
                 )
             return loss
 
-        watch = task.watch(learner.weights)
-        minimum = run_epochs(
+        early_stopping = task.early_stopping(learner.weights)
+        result = run_epochs(
             epoch,
             learner.vector,
-            self.epochs or sensible_epochs(len(task.data.offsets) - 1),
+            self.epochs or default_epochs(len(task.data.offsets) - 1),
             average_from=AVERAGE_FROM,
-            callback=watch,
+            callback=early_stopping,
         )
-        minimum = best_of(watch, minimum)
-        weights = learner.weights(minimum.vector)
+        result = best_on_dev(early_stopping, result)
+        weights = learner.weights(result.vector)
         small = PRUNE if self.prune is None else self.prune
-        return Learnt(_without_small(weights, small), minimum, learner.size)
+        return FittedWeights(_drop_small_weights(weights, small), result, learner.size)
 
 
-def sensible_epochs(sequences: int) -> int:
+def default_epochs(sequences: int) -> int:
     """Passes over the data: 30, and more where few sequences mean few steps.
 
-    >>> sensible_epochs(14_000), sensible_epochs(400), sensible_epochs(5)
+    >>> default_epochs(14_000), default_epochs(400), default_epochs(5)
     (30, 100, 400)
     """
     return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
 
 
-def best_of(watch: Watch, minimum: Minimum) -> Minimum:
+def best_on_dev(early_stopping: EarlyStopping, result: OptimisationResult) -> OptimisationResult:
     """With patience: where the development score was best."""
-    if watch.best is None:
-        return minimum
-    return replace(minimum, vector=watch.best.vector, loss=watch.best.loss)
+    if early_stopping.best is None:
+        return result
+    return replace(result, vector=early_stopping.best.vector, loss=early_stopping.best.loss)
 
 
-def _without_small(weights: Weights, limit: float) -> Weights:
+def _drop_small_weights(weights: Weights, limit: float) -> Weights:
     """Features' weights below the limit become zero."""
     if not limit:
         return weights

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from skipchain.errors import ParameterError
-from skipchain.models.chain.estimator import Learnt, Task
-from skipchain.models.chain.loglinear import LogLinear
+from skipchain.models.chain.estimator import ChainTask, FittedWeights
+from skipchain.models.chain.loglinear import LogLinearChain
 
 
-class MaxEnt(LogLinear):
+class MaxEnt(LogLinearChain):
     """A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].
 
     Multinomial logistic regression; the neighbours' labels play no part in learning. (Decoding
@@ -30,11 +30,11 @@ class MaxEnt(LogLinear):
     """
 
     kind = "maxent"
-    recalls = True
+    supports_label_history = True
     local = True  # for one position the same, and quicker
 
     @property
-    def _bounded(self) -> bool:
+    def _has_boundaries(self) -> bool:
         return False  # every position is the first and the last of its chain
 
     def _check(self) -> None:
@@ -42,6 +42,6 @@ class MaxEnt(LogLinear):
         if self.order != 1 or self.dependent:
             raise ParameterError("MaxEnt looks at no other label: it has no order and no dependent")
 
-    def _learn(self, task: Task) -> Learnt:
+    def _learn(self, task: ChainTask) -> FittedWeights:
         single = np.arange(task.data.n_tokens + 1, dtype=np.int64)
         return super()._learn(replace(task, data=replace(task.data, offsets=single)))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from skipchain.models.chain.estimator import LONGEST
-from skipchain.models.chain.loglinear import LogLinear
+from skipchain.models.chain.estimator import MAX_ORDER
+from skipchain.models.chain.loglinear import LogLinearChain
 
 
-class MEMM(LogLinear):
+class MEMM(LogLinearChain):
     """A chain of classifiers: p(y | x) = Π_t p(y_t | y_{t−1}, x), each a maximum-entropy model.
 
     p(y_t = j | y_{t−1} = i, x) ∝ exp(Σ_f w[f, j] + T[i, j]): features independent of the label
@@ -29,6 +29,6 @@ class MEMM(LogLinear):
     """
 
     kind = "memm"
-    recalls = True
+    supports_label_history = True
     local = True
-    longest = LONGEST
+    max_order = MAX_ORDER

@@ -10,21 +10,21 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats
 from skipchain.chains import decode as chains
-from skipchain.chains.allowed import with_paths
+from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
-from skipchain.chains.scores import Ranked, Recalled, Scores
-from skipchain.chains.span_events import span_windows
+from skipchain.chains.scores import ChainScores, LabelHistoryWeights, NBestPaths
+from skipchain.chains.span_events import span_events
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
-from skipchain.features.annotator import add_columns
-from skipchain.features.label_history import Earlier, Recall
-from skipchain.features.label_ngrams import Histories
+from skipchain.features.annotator import annotate
+from skipchain.features.label_history import LabelHistory, PreviousOccurrences
+from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.documents import check_whole
+from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, encode
 from skipchain.models.base.model import BEAM, Model
 from skipchain.parallel import Workers
@@ -34,13 +34,13 @@ MARGIN_DECODERS = ("viterbi", "greedy", "beam")
 SEARCHES = ("beam", "greedy")
 
 
-def decoders_of(kind: str, order: int = 1, *, recalls: bool = False) -> tuple[str, ...]:
+def decoders_of(kind: str, order: int = 1, *, has_label_history: bool = False) -> tuple[str, ...]:
     """The decoders that a kind of model supports, first the one that it has unless told.
 
     What has no probabilities has no posterior; long histories, and labels that are recalled through
     a document, can only be searched.
     """
-    if order > 2 or recalls:
+    if order > 2 or has_label_history:
         return SEARCHES
     return MARGIN_DECODERS if kind == "perceptron" else DECODERS
 
@@ -52,9 +52,9 @@ class ChainModel(Model):
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
     model is normalised at each position given the label before it. A ``dictionary`` says which
-    labels frequent words may have; ``histories`` are those of a model of order 3 or more.
-    ``recalled`` [L, L] is what the labels of like tokens earlier in the document say for each
-    label, where the templates ask for that history.
+    labels frequent words may have; ``label_ngrams`` are those of a model of order 3 or more.
+    ``history_weights`` [L, L] is what the labels of like tokens earlier in the document say for
+    each label, where the templates ask for that history.
     """
 
     form = "chain"
@@ -69,32 +69,37 @@ class ChainModel(Model):
     local: bool = False
     summary: Mapping[str, Any] = field(default_factory=dict)
     dictionary: TagDictionary | None = None
-    histories: Histories | None = None
-    recalled: Floats | None = None
+    label_ngrams: LabelNgrams | None = None
+    history_weights: Floats | None = None
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
         rows, offsets = encode(self.features, given, workers)
         return Dataset(
-            rows, offsets, candidates=self.candidates(given), earlier=self.earlier(given)
+            rows,
+            offsets,
+            candidates=self.candidates(given),
+            previous_occurrences=self.previous_occurrences(given),
         )
 
     @property
-    def recall(self) -> Recall | None:
+    def label_history(self) -> LabelHistory | None:
         """How labels given earlier in a document are looked at, if they are."""
-        return self.features.templates.recall if isinstance(self.features, Vocabulary) else None
+        return (
+            self.features.templates.label_history if isinstance(self.features, Vocabulary) else None
+        )
 
-    def earlier(self, given: Corpus | Sequence[Any]) -> Earlier | None:
+    def previous_occurrences(self, given: Corpus | Sequence[Any]) -> PreviousOccurrences | None:
         """The tokens of each document that labels are recalled from."""
         if not isinstance(self.features, Vocabulary) or not isinstance(given, Corpus):
             return None
         templates = self.features.templates
-        if templates.recall is None:
+        if templates.label_history is None:
             return None
-        check_whole(given)
-        if not templates.recall.template.columns <= set(given.columns):
-            given = add_columns(templates.sources, given, Workers(1))
-        return templates.recall.earlier(given, templates.functions)
+        check_document_boundaries(given)
+        if not templates.label_history.template.columns <= set(given.columns):
+            given = annotate(templates.annotators, given, Workers(1))
+        return templates.label_history.previous_occurrences(given, templates.functions)
 
     def candidates(self, given: Corpus | Sequence[Any]) -> Bools | None:
         """The labels that each token can have, where there is a dictionary. [N, L]"""
@@ -107,67 +112,69 @@ class ChainModel(Model):
         given: Corpus | Sequence[Any],
         workers: Workers,
         forced: Sequence[str | None] | None = None,
-    ) -> Scores:
+    ) -> ChainScores:
         """The input encoded and ready to be decoded.
 
         ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
         """
         data = self.dataset(given, workers)
         allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.scored(data, workers, allowed)
+        return self.score_dataset(data, workers, allowed)
 
-    def scored(self, data: Dataset, workers: Workers, allowed: Bools | None = None) -> Scores:
+    def score_dataset(
+        self, data: Dataset, workers: Workers, allowed: Bools | None = None
+    ) -> ChainScores:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels.
 
         Where the dictionary leaves no labelling that is allowed, it gives way.
         """
         if data.candidates is not None:
-            candidates = with_paths(data.candidates, allowed, data.offsets, self.constraints)
+            candidates = relax_candidates(data.candidates, allowed, data.offsets, self.constraints)
             data = replace(data, candidates=candidates)
-        recall = None
-        if self.recall is not None and self.recalled is not None:
-            recall = Recalled(self.recall.decay, self.recalled)
-        return Scores.of(
+        label_history = None
+        if self.label_history is not None and self.history_weights is not None:
+            label_history = LabelHistoryWeights(self.label_history.decay, self.history_weights)
+        return ChainScores.of(
             data,
             self.weights,
             workers,
             self.constraints,
             allowed,
             self.local,
-            self.histories,
-            recall,
+            self.label_ngrams,
+            label_history,
         )
 
     @property
     def order(self) -> int:
         """How many labels back a label depends on."""
-        return self.weights.order if self.histories is None else self.histories.order
+        return self.weights.order if self.label_ngrams is None else self.label_ngrams.order
 
     @property
     def exact(self) -> bool:
         """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
-        return self.histories is None and self.recalled is None
+        return self.label_ngrams is None and self.history_weights is None
 
-    def filled(self, weights: Weights) -> ChainModel:
+    def with_weights(self, weights: Weights) -> ChainModel:
         """The model with weights learnt.
 
         Those of histories, or of what is recalled, are the last rows of ``state``.
         """
-        if self.recalled is not None:
+        if self.history_weights is not None:
             cut = len(weights.state) - len(self.labels)
             own = replace(weights, state=weights.state[:cut])
-            return replace(self, weights=own, recalled=weights.state[cut:])
-        if self.histories is None:
+            return replace(self, weights=own, history_weights=weights.state[cut:])
+        if self.label_ngrams is None:
             return replace(self, weights=weights)
-        cut = len(weights.state) - len(self.histories.contexts)
-        histories = replace(self.histories, weights=weights.state[cut:])
+        cut = len(weights.state) - len(self.label_ngrams.ngrams)
+        label_ngrams = replace(self.label_ngrams, weights=weights.state[cut:])
         own = replace(weights, state=weights.state[:cut])
-        return replace(self, weights=own, histories=histories)
+        return replace(self, weights=own, label_ngrams=label_ngrams)
 
     @property
-    def joined(self) -> Weights:
-        """All weights in one set of tables, as `filled` takes them."""
-        further = self.recalled if self.histories is None else self.histories.weights
+    def all_weights(self) -> Weights:
+        """All weights in one set of tables, as `with_weights` takes them."""
+        further = self.history_weights if self.label_ngrams is None else self.label_ngrams.weights
         if further is None:
             return self.weights
         return replace(self.weights, state=np.concatenate([self.weights.state, further]))
@@ -175,22 +182,25 @@ class ChainModel(Model):
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has unless told."""
-        return decoders_of(self.kind, self.order, recalls=self.recalled is not None)
+        return decoders_of(
+            self.kind, self.order, has_label_history=self.history_weights is not None
+        )
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
-        if self.recalled is not None and decoder not in (None, *SEARCHES):
+        if self.history_weights is not None and decoder not in (None, *SEARCHES):
             raise SkipchainError(
-                f"the model's labels depend on those given earlier in the document ({self.recall}) "
-                f"and are found from left to right, so it has no decoder {decoder!r}; it has "
+                "the model's labels depend on those given earlier in the document "
+                f"({self.label_history}) and are found from left to right, so it has no decoder "
+                f"{decoder!r}; it has "
                 f"{', '.join(SEARCHES)}"
             )
         super().check_decoder(decoder, beam)
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
-        return self.weights.active
+        return self.weights.n_nonzero
 
     @property
     def probabilistic(self) -> bool:
@@ -198,7 +208,7 @@ class ChainModel(Model):
         return self.kind != "perceptron"
 
     def decode(
-        self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
+        self, scores: ChainScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
         """The predicted labels, in the model's encoding; ``beam`` is the width of that decoder.
 
@@ -212,27 +222,27 @@ class ChainModel(Model):
             codes = getattr(chains, decoder)(scores, workers)
         return Column(frozen(codes), self.labels)
 
-    def marginals(self, scores: Scores, workers: Workers) -> Floats:
+    def marginals(self, scores: ChainScores, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
         return chains.marginals(scores, workers)
 
-    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> Floats:
+    def confidences(self, scores: ChainScores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span, whole and exact, under the model. [K]"""
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         offsets = scores.data.offsets
-        windows = span_windows(spans, offsets, self.encoding, self.labels)
-        found = chains.window_probabilities(scores, windows, workers)
+        windows = span_events(spans, offsets, self.encoding, self.labels)
+        found = chains.event_probabilities(scores, windows, workers)
         return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
 
-    def nbest(self, scores: Scores, k: int, workers: Workers) -> list[Ranked]:
+    def nbest(self, scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
         """The k best label sequences of each chain, in the model's labels."""
         return chains.nbest(scores, k, workers)
 
     def pruned(self) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
-        if self.histories is not None and not self.histories.weights.any(axis=1).all():
-            return replace(self, histories=self.histories.pruned()).pruned()
+        if self.label_ngrams is not None and not self.label_ngrams.weights.any(axis=1).all():
+            return replace(self, label_ngrams=self.label_ngrams.pruned()).pruned()
         state = np.asarray(self.weights.state.any(axis=1))
         edge = np.asarray(self.weights.edges.any(axis=1))
         if state.all() and edge.all():

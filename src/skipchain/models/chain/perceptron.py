@@ -11,11 +11,11 @@ from skipchain.chains.online import UPDATES, MarginUpdates
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
-from skipchain.models.chain.estimator import Learnt, SequenceEstimator, Task
-from skipchain.models.chain.fitting import problem_of
+from skipchain.models.chain.estimator import ChainEstimator, ChainTask, FittedWeights
+from skipchain.models.chain.fitting import training_size
 
 
-class Perceptron(SequenceEstimator):
+class Perceptron(ChainEstimator):
     """Learns from mistakes: where the best path is wrong, weights move towards the gold one.
 
     ``update`` chooses how far: ``perceptron`` by one, ``pa`` (passive-aggressive) as far as needed
@@ -78,31 +78,35 @@ class Perceptron(SequenceEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        return self._pass(X, y, classes)
+        return self._partial_fit(X, y, classes)
 
     def _check(self) -> None:
         super()._check()
         self._check_numbers(whole=("epochs",), real=("limit",))
         self._check_choices(update=tuple(UPDATES))
 
-    def _learn(self, task: Task) -> Learnt:
+    def _learn(self, task: ChainTask) -> FittedWeights:
         learner = MarginUpdates(
             task.data,
-            len(task.blank.labels),
+            len(task.untrained.labels),
             update=self.update,
             limit=self.limit,
             boundaries=self.boundaries,
             constraints=task.constraints,
             order=self.order,
             seed=self.seed,
-            first=task.first,
+            initial_weights=task.initial_weights,
         )
         if task.progress is not None:
             task.progress.begin(
-                problem_of(task.data, len(task.blank.labels), learner.size, learner.nbytes)
+                training_size(task.data, len(task.untrained.labels), learner.size, learner.nbytes)
             )
-        watch = task.watch(learner.weights)
-        minimum = run_epochs(lambda _: learner.epoch(), learner.vector, self.epochs, callback=watch)
-        if watch.best is not None:
-            minimum = replace(minimum, vector=watch.best.vector, loss=watch.best.loss)
-        return Learnt(learner.weights(minimum.vector), minimum, learner.size)
+        early_stopping = task.early_stopping(learner.weights)
+        result = run_epochs(
+            lambda _: learner.epoch(), learner.vector, self.epochs, callback=early_stopping
+        )
+        if early_stopping.best is not None:
+            result = replace(
+                result, vector=early_stopping.best.vector, loss=early_stopping.best.loss
+            )
+        return FittedWeights(learner.weights(result.vector), result, learner.size)

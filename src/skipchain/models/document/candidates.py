@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.errors import ParameterError
 from skipchain.kernels import chain, paths
 from skipchain.kernels import chain2 as second
@@ -27,13 +27,13 @@ BLOCK_TOKENS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
+class CandidateLimits:
     """What is taken for certain: tokens that leave less than ``tolerance`` to other labels.
 
     A stretch in doubt keeps the ``most`` probable labellings, and beside them the best one in which
     each of its spans has another type.
 
-    >>> Doubts(tolerance=2.0)
+    >>> CandidateLimits(tolerance=2.0)
     Traceback (most recent call last):
     ...
     skipchain.errors.ParameterError: tolerance must be from 0 to 1, got 2.0
@@ -56,44 +56,46 @@ class Candidates:
     Stretch v covers tokens starts[v] … stops[v] − 1. Its candidates are first[v] … first[v + 1] −
     1; the labels of candidate q begin at places[q]. ``scores`` are log-probabilities given the
     labels around, so exp(scores) of a stretch adds up to what its list covers. All other tokens
-    have the labels of ``fixed``. ``doubt`` is the probability that a sentence is labelled in a way
-    that cannot be put together from all this, at most.
+    have the labels of ``fixed``. ``uncovered_mass`` is the probability that a sentence is labelled
+    in a way that cannot be put together from all this, at most.
     """
 
     fixed: Labels  # [N]
     starts: Ints  # [V]
     stops: Ints  # [V]
     first: Ints  # [V + 1]
-    places: Ints  # [Q]
+    label_starts: Ints  # [Q]
     labels: Labels  # [Σ lengths]
     scores: Floats  # [Q]
-    doubt: Floats  # [C]
+    uncovered_mass: Floats  # [C]
 
     @property
-    def stretches(self) -> Ints:
+    def segment_ids(self) -> Ints:
         """The stretch of each candidate. [Q]"""
         return np.repeat(np.arange(len(self.starts)), np.diff(self.first))
 
     @property
     def offsets(self) -> Ints:
         """Where the labels of each candidate begin, and where the last end. [Q + 1]"""
-        return np.append(self.places, len(self.labels))
+        return np.append(self.label_starts, len(self.labels))
 
-    def labelled(self, chosen: Ints) -> Labels:
+    def assemble_labels(self, chosen: Ints) -> Labels:
         """The labels of all tokens where each stretch has a candidate, ``chosen`` [V]. [N]"""
         found = self.fixed.copy()
         lengths = self.stops - self.starts
-        found[runs(self.starts, lengths)] = self.labels[runs(self.places[chosen], lengths)]
+        found[concat_ranges(self.starts, lengths)] = self.labels[
+            concat_ranges(self.label_starts[chosen], lengths)
+        ]
         return found
 
 
 def find_candidates(
-    scores: Scores,
+    scores: ChainScores,
     best: Labels,
     marginals: Floats,
-    kinds: NDArray[np.int32],
+    type_ids: NDArray[np.int32],
     workers: Workers,
-    doubts: Doubts,
+    candidate_limits: CandidateLimits,
     opened: Bools,
 ) -> Candidates:
     """The stretches in doubt of all sentences, and their labellings.
@@ -103,16 +105,18 @@ def find_candidates(
     separate stretches. Tokens ``opened`` [N] count as doubtful however sure they are.
     """
     gaps = 1.0 - marginals[np.arange(len(best)), best]
-    sure = (gaps <= doubts.tolerance) & ~opened
+    sure = (gaps <= candidate_limits.tolerance) & ~opened
     offsets = scores.data.offsets
-    starts, stops = _stretches(sure, kinds[best] < 0, offsets, scores.weights.order)
+    starts, stops = _uncertain_segments(sure, type_ids[best] < 0, offsets, scores.weights.order)
     sentences = np.searchsorted(offsets, starts, side="right") - 1
 
-    def run(block: tuple[int, int]) -> list[_Listed]:
+    def run(block: tuple[int, int]) -> list[_SegmentCandidates]:
         a, b = np.searchsorted(sentences, block).tolist()
         if a == b:
             return []
-        return _listed(scores, block, starts[a:b], stops[a:b], best, sure, kinds, doubts.most)
+        return _segment_candidates(
+            scores, block, starts[a:b], stops[a:b], best, sure, type_ids, candidate_limits.most
+        )
 
     parts = workers.map(run, blocks(offsets, BLOCK_TOKENS))
     listed = [own for part in parts for own in part]
@@ -134,7 +138,7 @@ def find_candidates(
     )
 
 
-def certain(best: Labels, sentences: int) -> Candidates:
+def all_fixed(best: Labels, sentences: int) -> Candidates:
     """All labels fixed, nothing in doubt."""
     none = np.zeros(0, np.int64)
     return Candidates(
@@ -142,14 +146,16 @@ def certain(best: Labels, sentences: int) -> Candidates:
     )
 
 
-class _Listed(NamedTuple):
+class _SegmentCandidates(NamedTuple):
     """The candidates of one stretch: paths [K, T], scores [K]."""
 
     paths: Labels
     scores: Floats
 
 
-def _stretches(sure: Bools, outside: Bools, offsets: Ints, order: int) -> tuple[Ints, Ints]:
+def _uncertain_segments(
+    sure: Bools, outside: Bools, offsets: Ints, order: int
+) -> tuple[Ints, Ints]:
     """Runs of tokens between certain ones outside of spans, with some token in doubt."""
     between = sure & outside
     heads = np.zeros(len(sure) + 1, np.bool_)
@@ -169,16 +175,16 @@ def _stretches(sure: Bools, outside: Bools, offsets: Ints, order: int) -> tuple[
     return starts[some], stops[some]
 
 
-def _listed(
-    scores: Scores,
+def _segment_candidates(
+    scores: ChainScores,
     block: tuple[int, int],
     starts: Ints,
     stops: Ints,
     best: Labels,
     sure: Bools,
-    kinds: NDArray[np.int32],
+    type_ids: NDArray[np.int32],
     most: int,
-) -> list[_Listed]:
+) -> list[_SegmentCandidates]:
     """The candidates of the stretches of one block of sentences."""
     p, raw = scores.potentials(block), scores.raw(block)
     bounds = p.offsets + p.first
@@ -186,10 +192,10 @@ def _listed(
     order = scores.weights.order
     low = np.maximum(starts - order, bounds[owner])
     high = np.minimum(stops + order, bounds[owner + 1])
-    rivals = _rivals(starts, stops, best, kinds)
+    rivals = _other_type_spans(starts, stops, best, type_ids)
     which = np.concatenate([np.arange(len(starts)), [own[0] for own in rivals]]).astype(np.int64)
     lengths = (high - low)[which]
-    tokens = runs(low[which], lengths) - p.first
+    tokens = concat_ranges(low[which], lengths) - p.first
     cuts = offsets_of(lengths)
     fixed = sure[tokens + p.first]
     fixed |= tokens + p.first < np.repeat(starts[which], lengths)
@@ -198,47 +204,49 @@ def _listed(
     kept = np.flatnonzero(fixed)
     own = best[tokens[kept] + p.first]
     node[kept, own] = p.node[tokens[kept], own]
-    for row, (stretch, a, b, kind) in enumerate(rivals, start=len(starts)):
-        at = cuts[row] - low[stretch]
-        node[at + a : at + b] = np.where(kinds == kind, p.node[a - p.first : b - p.first], -np.inf)
+    for row, (segment, a, b, kind) in enumerate(rivals, start=len(starts)):
+        at = cuts[row] - low[segment]
+        node[at + a : at + b] = np.where(
+            type_ids == kind, p.node[a - p.first : b - p.first], -np.inf
+        )
     windows = Potentials(node, p.edge[tokens] if len(p.edge) > 1 else p.edge, cuts)
     opened = Potentials(raw.node[tokens], raw.edge[tokens] if len(raw.edge) > 1 else raw.edge, cuts)
-    sums = _sums(scores, windows, opened)
-    found: list[_Listed] = []
-    for row, stretch in enumerate(which.tolist()):
-        paths, values = _best(scores, windows, opened, row, most if row < len(starts) else 1)
-        at = int(starts[stretch] - low[stretch])
-        size = int(stops[stretch] - starts[stretch])
-        listed = _Listed(paths[:, at : at + size], values - sums[stretch])
+    sums = _log_partition(scores, windows, opened)
+    found: list[_SegmentCandidates] = []
+    for row, segment in enumerate(which.tolist()):
+        paths, values = _nbest(scores, windows, opened, row, most if row < len(starts) else 1)
+        at = int(starts[segment] - low[segment])
+        size = int(stops[segment] - starts[segment])
+        listed = _SegmentCandidates(paths[:, at : at + size], values - sums[segment])
         if row < len(starts):
             found.append(listed)
-        elif len(values) and not (found[stretch].paths == listed.paths).all(axis=1).any():
-            found[stretch] = _Listed(
-                np.concatenate([found[stretch].paths, listed.paths]),
-                np.concatenate([found[stretch].scores, listed.scores]),
+        elif len(values) and not (found[segment].paths == listed.paths).all(axis=1).any():
+            found[segment] = _SegmentCandidates(
+                np.concatenate([found[segment].paths, listed.paths]),
+                np.concatenate([found[segment].scores, listed.scores]),
             )
     return found
 
 
-def _rivals(
-    starts: Ints, stops: Ints, best: Labels, kinds: NDArray[np.int32]
+def _other_type_spans(
+    starts: Ints, stops: Ints, best: Labels, type_ids: NDArray[np.int32]
 ) -> list[tuple[int, int, int, int]]:
     """Spans of the best labelling and the other types they could have: stretch, start, stop, type.
 
     Runs of one type stand for spans.
     """
     found = []
-    types = sorted(set(kinds.tolist()) - {-1})
-    for stretch, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-        own = kinds[best[start:stop]]
+    types = sorted(set(type_ids.tolist()) - {-1})
+    for segment, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
+        own = type_ids[best[start:stop]]
         cuts = [0, *(np.flatnonzero(np.diff(own)) + 1).tolist(), stop - start]
         for a, b in pairwise(cuts):
             if own[a] >= 0:
-                found += [(stretch, start + a, start + b, kind) for kind in types if kind != own[a]]
+                found += [(segment, start + a, start + b, kind) for kind in types if kind != own[a]]
     return found
 
 
-def _sums(scores: Scores, windows: Potentials, opened: Potentials) -> Floats:
+def _log_partition(scores: ChainScores, windows: Potentials, opened: Potentials) -> Floats:
     """log Z of every window."""
     states = windows.node.shape[1]
     log_z = np.empty(len(windows.offsets) - 1)
@@ -253,7 +261,7 @@ def _sums(scores: Scores, windows: Potentials, opened: Potentials) -> Floats:
             windows.edge,
             opened.node,
             opened.edge,
-            scores.weights.second,
+            scores.weights.triples,
             windows.offsets,
             scores.local,
             np.empty_like(windows.node),
@@ -264,8 +272,8 @@ def _sums(scores: Scores, windows: Potentials, opened: Potentials) -> Floats:
     return log_z
 
 
-def _best(
-    scores: Scores, windows: Potentials, opened: Potentials, row: int, most: int
+def _nbest(
+    scores: ChainScores, windows: Potentials, opened: Potentials, row: int, most: int
 ) -> tuple[Labels, Floats]:
     """The best paths of one window and their scores."""
     a, b = windows.offsets[row : row + 2].tolist()
@@ -278,7 +286,7 @@ def _best(
             windows.tables(a, b),
             opened.node[a:b],
             opened.tables(a, b),
-            scores.weights.second,
+            scores.weights.triples,
             scores.local,
             most,
             found,
@@ -288,6 +296,6 @@ def _best(
     return found[real], values[real]
 
 
-def runs(starts: Ints, lengths: Ints) -> Ints:
+def concat_ranges(starts: Ints, lengths: Ints) -> Ints:
     """starts[k], starts[k] + 1 … for lengths[k] numbers each, one after the other."""
     return np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())

@@ -16,29 +16,29 @@ from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.base.documents import longest_document
-from skipchain.models.base.estimator import Labeller, plain
+from skipchain.models.base.estimator import BaseEstimator, plain_settings
 from skipchain.models.base.inputs import as_input, known_labels
-from skipchain.models.chain.fitting import HeldOut, Part, Progress
+from skipchain.models.chain.fitting import HeldOut, Progress, StageProgress
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.candidate_graph import Labelling
-from skipchain.models.document.candidates import Candidates, Doubts
+from skipchain.models.document.candidate_graph import LabelTypes
+from skipchain.models.document.candidates import CandidateLimits, Candidates
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
-from skipchain.models.document.factors.python import OwnFactor
+from skipchain.models.document.factors.python import PythonFactor
 from skipchain.models.document.factors.text import parse_factors
-from skipchain.models.document.model import FactoredModel, no_chain
-from skipchain.models.document.pseudolikelihood import Lesson, PseudoLikelihood
+from skipchain.models.document.model import FactoredModel, not_a_chain_message
+from skipchain.models.document.pseudolikelihood import PseudoLikelihood, TrainingInstance
 from skipchain.models.registry import make_estimator
 from skipchain.parallel import Workers
 
 LEARNED, COUNTED, GIVEN = PENALTIES = "learned", "counted", "given"
-CHAINS = ("crf", "memm", "maxent", "hmm")  # the kinds of models that factors go with
-FIRST = 0.25  # of the penalties by counts; where learning begins
+CHAIN_KINDS = ("crf", "memm", "maxent", "hmm")  # the kinds of models that factors go with
+INITIAL_STRENGTH = 0.25  # of the penalties by counts; where learning begins
 L2 = 1.0  # keeps the few numbers of a table small where pairs are few
 
 
-class Factored(Labeller):
+class Factored(BaseEstimator):
     """A chain model whose labels mind the whole document: names keep their type.
 
     Parameters
@@ -76,9 +76,9 @@ class Factored(Labeller):
 
     def __init__(
         self,
-        base: str | Labeller = "crf",
+        base: str | BaseEstimator = "crf",
         *,
-        factors: str | Sequence[SpanFactor | OwnFactor] | None = None,
+        factors: str | Sequence[SpanFactor | PythonFactor] | None = None,
         penalties: str = LEARNED,
         strength: float = 1.0,
         folds: int = 5,
@@ -101,14 +101,14 @@ class Factored(Labeller):
         self.seed = seed
         self.threads = threads
 
-    def shortened(self) -> Self:
+    def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
-        short = {"base": self._base().shortened(), "folds": 2}
+        short = {"base": self._base().for_warmup(), "folds": 2}
         return type(self)(**{**self.get_params(), **short})
 
-    def prepared(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
+    def fit_annotators(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
         """The estimator, and the corpus with all that the chain model's sources give."""
-        base, corpus = self._base().prepared(given, progress)
+        base, corpus = self._base().fit_annotators(given, progress)
         return type(self)(**{**self.get_params(), "base": base}), corpus
 
     def fit(
@@ -126,34 +126,36 @@ class Factored(Labeller):
         ``dev`` is scored as the chain model learns; ``start`` is a model for it to begin from.
         """
         self._check()
-        corpus = self._documents(as_input(X), y)
+        corpus = self._checked_corpus(as_input(X), y)
         start = start.fitted if isinstance(start, Factored) else start
         start = start.base if isinstance(start, FactoredModel) else start
-        own, corpus = self.prepared(corpus, progress)
+        own, corpus = self.fit_annotators(corpus, progress)
         base = own._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
-        model = self._around(base)
-        minimum = base.minimum_
+        model = self._attach_factors(base)
+        result = base.result_
         if self.penalties == COUNTED:
-            model = replace(model, factors=_counted(model.factors, corpus))
+            model = replace(model, factors=_with_counted_penalties(model.factors, corpus))
         elif self.penalties == LEARNED:
-            model = replace(model, factors=_begun(model.factors, corpus))
+            model = replace(model, factors=_with_initial_penalties(model.factors, corpus))
             learnt = None
-            if minimum.reason != INTERRUPTED:
-                learnt = own._learnt(corpus, model, progress)
+            if result.reason != INTERRUPTED:
+                learnt = own._learn_factors(corpus, model, progress)
             if learnt is None:
-                minimum = replace(minimum, reason=INTERRUPTED)
+                result = replace(result, reason=INTERRUPTED)
             else:
                 model = replace(model, factors=learnt)
         factors = model.factors
         summary = {
             **base.fitted.summary,
             "longest_document": longest_document(corpus),
-            "settings": plain({**self.get_params(), "base": repr(base), "factors": repr(factors)}),
+            "settings": plain_settings(
+                {**self.get_params(), "base": repr(base), "factors": repr(factors)}
+            ),
         }
         self.model_ = replace(
-            model, factors=tuple(own.times(self.strength) for own in factors), summary=summary
+            model, factors=tuple(own.scaled(self.strength) for own in factors), summary=summary
         )
-        self.minimum_ = minimum
+        self.result_ = result
         with Workers(self.threads) as workers:
             if dev is not None:
                 score = HeldOut(self.model_, dev, dev_y).score(self.model_, workers)
@@ -162,17 +164,20 @@ class Factored(Labeller):
             self._raise_interrupt()
         return self
 
-    def _around(self, base: Labeller) -> FactoredModel:
+    def _attach_factors(self, base: BaseEstimator) -> FactoredModel:
         """The factors, without what is learnt, beside a fitted chain model."""
-        types = FactoredModel.around(base.fitted, ()).labelling.types
-        return FactoredModel.around(
+        types = FactoredModel.from_chain(base.fitted, ()).label_types.types
+        return FactoredModel.from_chain(
             base.fitted,
-            [Consistency.blank(types) if _for_all(own) else own for own in self._factors()],
-            Doubts(self.tolerance, self.most),
+            [
+                Consistency.blank(types) if _covers_all_types(own) else own
+                for own in self._factors()
+            ],
+            CandidateLimits(self.tolerance, self.most),
             self._annealing(),
         )
 
-    def _learnt(
+    def _learn_factors(
         self, corpus: Corpus, model: FactoredModel, progress: Progress | None
     ) -> tuple[SpanFactor, ...] | None:
         """The factors with tables that do well on documents which their model has not seen.
@@ -181,37 +186,41 @@ class Factored(Labeller):
         """
         if not model.factors:
             return ()
-        deal = self._dealt(corpus)
+        deal = self._document_folds(corpus)
         folds = int(deal.max()) + 1
-        types = model.labelling.types
-        lessons = []
+        types = model.label_types.types
+        instances = []
         with Workers(self.threads) as workers:
             for number in range(folds):
                 held = corpus.take_documents(np.flatnonzero(deal == number))
                 rest = corpus.take_documents(np.flatnonzero(deal != number))
                 note = f"without part {number + 1} of {folds}, for the factors"
                 base = self._base().fit(
-                    rest, progress=None if progress is None else Part(progress, note)
+                    rest, progress=None if progress is None else StageProgress(progress, note)
                 )
-                if base.minimum_.reason == INTERRUPTED:
+                if base.result_.reason == INTERRUPTED:
                     return None
                 # the documents held out may be the only ones with a type
-                own = FactoredModel.around(
-                    base.fitted, model.factors, model.doubts, model.annealing, further=types
+                own = FactoredModel.from_chain(
+                    base.fitted,
+                    model.factors,
+                    model.candidate_limits,
+                    model.annealing,
+                    extra_types=types,
                 )
-                lessons.append(_lesson(own, held, workers))
-            objective = PseudoLikelihood(lessons, workers, l2=L2)
+                instances.append(_training_instance(own, held, workers))
+            objective = PseudoLikelihood(instances, workers, l2=L2)
             if not objective.size:
                 return model.factors
             vector = minimize(objective, objective.start, tolerance=1e-6).vector
         tables = iter(objective.tables(vector))
-        counts = lessons[0].interplay.counts
+        counts = instances[0].candidate_graph.potentials_per_factor
         return tuple(
-            factor.weighed([next(tables) for _ in range(count)], types)
+            factor.with_tables([next(tables) for _ in range(count)], types)
             for factor, count in zip(model.factors, counts, strict=True)
         )
 
-    def _dealt(self, corpus: Corpus) -> Ints:
+    def _document_folds(self, corpus: Corpus) -> Ints:
         """The part that each document belongs to; empty ones are in the first. [D]"""
         filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
         folds = min(self.folds, len(filled))
@@ -224,7 +233,7 @@ class Factored(Labeller):
         deal[filled] = np.arange(len(filled)) % folds
         return deal
 
-    def _documents(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _checked_corpus(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
         """The corpus to learn from; refused where factors have nothing to go by."""
         if not isinstance(given, Corpus) or y is not None:
             raise ParameterError(
@@ -246,15 +255,15 @@ class Factored(Labeller):
                 "and learnt where all labels are known; use penalties='given'"
             )
         corpus = given.with_labels(labels, check_scheme(scheme))
-        types = Labelling.of(known.names, scheme).types
+        types = LabelTypes.of(known.names, scheme).types
         for factor in self._factors():
-            if not isinstance(factor, OwnFactor):
+            if not isinstance(factor, PythonFactor):
                 factor.check(types)
         if self.penalties == LEARNED:
-            self._dealt(corpus)
+            self._document_folds(corpus)
         return corpus
 
-    def _factors(self) -> Sequence[SpanFactor | OwnFactor]:
+    def _factors(self) -> Sequence[SpanFactor | PythonFactor]:
         """What is to hold in a document, as it was given."""
         if self.factors is None:
             return (Consistency.blank(),)
@@ -263,78 +272,84 @@ class Factored(Labeller):
     def _annealing(self) -> Annealing:
         return Annealing(self.samples, chains=self.chains, seed=self.seed)
 
-    def _base(self) -> Labeller:
+    def _base(self) -> BaseEstimator:
         """The chain model's estimator, as it was given: fitting leaves that one alone."""
-        if isinstance(self.base, Labeller):
+        if isinstance(self.base, BaseEstimator):
             return type(self.base)(**self.base.get_params())
         return make_estimator(self.base, None, threads=self.threads)
 
     def _check(self) -> None:
         self._check_numbers(whole=("folds", "most", "samples", "chains"), real=("strength",))
         self._check_choices(penalties=PENALTIES)
-        if not isinstance(self.base, (str, Labeller)):
+        if not isinstance(self.base, (str, BaseEstimator)):
             raise ParameterError(
                 f"base is an estimator or the kind of one, got {type(self.base).__name__}"
             )
         base = self._base()
         order = getattr(base, "order", 1)
-        if base.kind not in CHAINS or order > 2:
-            raise ParameterError(no_chain(base.kind, order))
-        Doubts(self.tolerance, self.most)
+        if base.kind not in CHAIN_KINDS or order > 2:
+            raise ParameterError(not_a_chain_message(base.kind, order))
+        CandidateLimits(self.tolerance, self.most)
         self._annealing()
         given = self._factors()
         if not isinstance(given, Sequence) or not all(
-            isinstance(own, OwnFactor) or hasattr(own, "wiring") for own in given
+            isinstance(own, PythonFactor) or hasattr(own, "build_edges") for own in given
         ):
             raise ParameterError(f"factors are text or a list of factors, got {self.factors!r}")
 
 
-def _for_all(factor: SpanFactor | OwnFactor) -> bool:
+def _covers_all_types(factor: SpanFactor | PythonFactor) -> bool:
     """Whether a factor is about all types that a model has, whichever these are."""
     return isinstance(factor, Consistency) and not factor.types
 
 
-def _counted(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+def _with_counted_penalties(
+    factors: Sequence[SpanFactor], corpus: Corpus
+) -> tuple[SpanFactor, ...]:
     """Factors with penalties by how rare pairs are, as Finkel, Grenager and Manning have them."""
     counts = count_pairs(corpus)
     return tuple(
-        replace(own.weighed_by(counts), by_length=True, shared=False)
+        replace(own.with_counts(counts), by_length=True, shared=False)
         if isinstance(own, Consistency)
         else own
         for own in factors
     )
 
 
-def _begun(factors: Sequence[SpanFactor], corpus: Corpus) -> tuple[SpanFactor, ...]:
+def _with_initial_penalties(
+    factors: Sequence[SpanFactor], corpus: Corpus
+) -> tuple[SpanFactor, ...]:
     """Factors with which learning begins: what is rare in training counts as doubtful."""
     counts = count_pairs(corpus)
     return tuple(
-        own.weighed_by(counts).times(FIRST) if isinstance(own, Consistency) else own
+        own.with_counts(counts).scaled(INITIAL_STRENGTH) if isinstance(own, Consistency) else own
         for own in factors
     )
 
 
-def _lesson(model: FactoredModel, held: Corpus, workers: Workers) -> Lesson:
+def _training_instance(model: FactoredModel, held: Corpus, workers: Workers) -> TrainingInstance:
     """The candidates of documents that a model has not seen, and the right ones."""
-    interplay = model.interplay(model.scores(held.without_labels(), workers), workers)
+    graph = model.candidate_graph(model.scores(held.without_labels(), workers), workers)
     assert held.scheme is not None
     assert model.encoding is not None
     column = convert(held.labels, held.sentences, held.scheme, model.encoding, lossy=True)
     number = {label: k for k, label in enumerate(model.labels)}
     known = np.array([number.get(label, -1) for label in column.values], np.int32)
-    return Lesson(interplay, right(interplay.candidates, known[column.codes]))
+    return TrainingInstance(graph, gold_candidates(graph.candidates, known[column.codes]))
 
 
-def right(candidates: Candidates, gold: NDArray[np.int32]) -> Ints:
+def gold_candidates(candidates: Candidates, gold: NDArray[np.int32]) -> Ints:
     """The candidate of each stretch that has the right labels, −1 where none has. [V]"""
     counts = np.diff(candidates.first)
     lengths = np.repeat(candidates.stops - candidates.starts, counts)
     starts = np.repeat(candidates.starts, counts)
     if not len(lengths):
         return np.zeros(0, np.int64)
-    tokens = np.repeat(starts - candidates.places, lengths) + np.arange(len(candidates.labels))
+    tokens = np.repeat(starts - candidates.label_starts, lengths) + np.arange(
+        len(candidates.labels)
+    )
     wrong = candidates.labels != gold[tokens]
-    good = np.flatnonzero(np.add.reduceat(wrong, candidates.places) == 0)
+    good = np.flatnonzero(np.add.reduceat(wrong, candidates.label_starts) == 0)
     found = np.full(len(candidates.starts), -1)
-    found[candidates.stretches[good][::-1]] = good[::-1]
+    found[candidates.segment_ids[good][::-1]] = good[::-1]
     return found

@@ -11,15 +11,15 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
-from skipchain.models.chain.explain import position_of
+from skipchain.models.chain.explain import token_index
 from skipchain.models.document import annealing
-from skipchain.models.document.candidate_graph import Interplay, Spans
+from skipchain.models.document.candidate_graph import CandidateGraph, MentionSpans
 from skipchain.models.document.model import FactoredModel
 from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class FactorContribution:
     """What a pair of spans adds to a labelling: the relation, both spans, and the amount.
 
     Spans are (start, stop, type, words); a type of None is a word without the type asked for.
@@ -32,7 +32,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class CandidateExplanation:
     """One way to label the stretch that a token stands in.
 
     ``score`` is its log-probability by the chain model, given the certain labels around, and
@@ -42,7 +42,7 @@ class Reading:
     labels: tuple[str, ...]
     label: str
     score: float
-    remarks: tuple[Remark, ...]
+    remarks: tuple[FactorContribution, ...]
 
     @property
     def total(self) -> float:
@@ -51,7 +51,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Objections:
+class FactorExplanation:
     """The label that a chain model would give a token, and the one it has with factors.
 
     The stretch of doubtful tokens that it stands in begins at ``start``. Both readings are the
@@ -61,8 +61,8 @@ class Objections:
     token: int
     word: str
     start: int
-    chain: Reading
-    factored: Reading
+    chain: CandidateExplanation
+    factored: CandidateExplanation
 
     @property
     def changed(self) -> bool:
@@ -83,67 +83,72 @@ def explain_factors(
     token: int | str,
     *,
     threads: int | None = None,
-) -> Objections:
+) -> FactorExplanation:
     """What factors say of the label of one token, all other stretches as they are decoded."""
     if not isinstance(given, Corpus):
         raise SkipchainError("factors look at whole documents, so give a Corpus")
-    at = position_of(given, token, given.n_tokens)
+    at = token_index(given, token, given.n_tokens)
     with Workers(threads) as workers:
-        interplay = model.interplay(model.scores(given, workers), workers)
-        picks = annealing.anneal(interplay, model.annealing, workers)
-    candidates = interplay.candidates
-    stretch = int(np.searchsorted(candidates.starts, at, side="right")) - 1
+        graph = model.candidate_graph(model.scores(given, workers), workers)
+        assignment = annealing.anneal(graph, model.annealing, workers)
+    candidates = graph.candidates
+    segment = int(np.searchsorted(candidates.starts, at, side="right")) - 1
     word = given.words[at : at + 1].tolist()[0]
-    if stretch < 0 or at >= candidates.stops[stretch]:
+    if segment < 0 or at >= candidates.stops[segment]:
         label = model.labels[candidates.fixed[at]]
-        sure = Reading((label,), label, 0.0, ())
-        return Objections(at, word, at, sure, sure)
-    start = int(candidates.starts[stretch])
-    around = np.append(picks[:stretch], picks[stretch + 1 :])
+        sure = CandidateExplanation((label,), label, 0.0, ())
+        return FactorExplanation(at, word, at, sure, sure)
+    start = int(candidates.starts[segment])
+    around = np.append(assignment[:segment], assignment[segment + 1 :])
     readings = [
-        _reading(model, given, interplay, around, number, at)
-        for number in (int(candidates.first[stretch]), int(picks[stretch]))
+        _explain_candidate(model, given, graph, around, number, at)
+        for number in (int(candidates.first[segment]), int(assignment[segment]))
     ]
-    return Objections(at, word, start, *readings)
+    return FactorExplanation(at, word, start, *readings)
 
 
-def _reading(
-    model: FactoredModel, corpus: Corpus, interplay: Interplay, around: Ints, number: int, at: int
-) -> Reading:
-    candidates = interplay.candidates
-    stretch = int(candidates.stretches[number])
-    place = int(candidates.places[number])
-    size = int(candidates.stops[stretch] - candidates.starts[stretch])
+def _explain_candidate(
+    model: FactoredModel, corpus: Corpus, graph: CandidateGraph, around: Ints, number: int, at: int
+) -> CandidateExplanation:
+    candidates = graph.candidates
+    segment = int(candidates.segment_ids[number])
+    place = int(candidates.label_starts[number])
+    size = int(candidates.stops[segment] - candidates.starts[segment])
     labels = [model.labels[code] for code in candidates.labels[place : place + size]]
-    moving, lists, links = interplay.moving, interplay.lists, interplay.links
-    own = range(int(lists.spans[number]), int(lists.spans[number + 1]))
-    taken = np.flatnonzero(np.isin(moving.owners, around))
-    others = Spans(*(np.append(a, b[taken]) for a, b in zip(interplay.fixed, moving, strict=True)))
+    candidate_mentions, arrays, edges = graph.candidate_mentions, graph.arrays, graph.edges
+    own = range(int(arrays.spans[number]), int(arrays.spans[number + 1]))
+    taken = np.flatnonzero(np.isin(candidate_mentions.candidate_ids, around))
+    others = MentionSpans(
+        *(np.append(a, b[taken]) for a, b in zip(graph.fixed, candidate_mentions, strict=True))
+    )
     remarks = []
     for e in own:
-        slot, kind = int(moving.slots[e]), int(moving.kinds[e])
-        for r in range(links.starts[slot], links.starts[slot + 1]):
-            relation = interplay.relations[interplay.directions[links.tables[r]][0]]
-            table = interplay.weights[links.tables[r], kind]
-            for f in np.flatnonzero(others.slots == links.others[r]):
-                amount = float(links.sizes[r] * table[others.kinds[f]])
+        string_id, kind = int(candidate_mentions.string_ids[e]), int(candidate_mentions.type_ids[e])
+        for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
+            relation = graph.pair_potentials[graph.directions[edges.table_ids[r]][0]]
+            table = graph.weights[edges.table_ids[r], kind]
+            for f in np.flatnonzero(others.string_ids == edges.neighbours[r]):
+                amount = float(edges.scales[r] * table[others.type_ids[f]])
                 if amount:
-                    spans = (_told(model, corpus, moving, e), _told(model, corpus, others, int(f)))
-                    remarks.append(Remark(relation.name, *spans, amount))
+                    spans = (
+                        _describe_span(model, corpus, candidate_mentions, e),
+                        _describe_span(model, corpus, others, int(f)),
+                    )
+                    remarks.append(FactorContribution(relation.name, *spans, amount))
     remarks.sort(key=lambda remark: -abs(remark.amount))
-    return Reading(
+    return CandidateExplanation(
         tuple(labels),
-        labels[at - int(candidates.starts[stretch])],
-        float(candidates.scores[number] + interplay.pairs[number]),
+        labels[at - int(candidates.starts[segment])],
+        float(candidates.scores[number] + graph.internal_scores[number]),
         tuple(remarks),
     )
 
 
-def _told(
-    model: FactoredModel, corpus: Corpus, spans: Spans, number: int
+def _describe_span(
+    model: FactoredModel, corpus: Corpus, spans: MentionSpans, number: int
 ) -> tuple[int, int, str | None, str]:
     start, stop = int(spans.starts[number]), int(spans.stops[number])
-    types = model.labelling.types
-    kind = int(spans.kinds[number])
+    types = model.label_types.types
+    kind = int(spans.type_ids[number])
     words = " ".join(corpus.words[start:stop].tolist())
     return start, stop, types[kind] if kind < len(types) else None, words

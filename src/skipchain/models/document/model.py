@@ -11,22 +11,28 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
-from skipchain.models.base.documents import check_whole
+from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features
 from skipchain.models.base.model import BEAM, Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.candidate_graph import Interplay, Labelling
-from skipchain.models.document.candidates import Candidates, Doubts, certain, find_candidates, runs
+from skipchain.models.document.candidate_graph import CandidateGraph, LabelTypes
+from skipchain.models.document.candidates import (
+    CandidateLimits,
+    Candidates,
+    all_fixed,
+    concat_ranges,
+    find_candidates,
+)
 from skipchain.models.document.factors.base import SpanFactor
-from skipchain.models.document.factors.python import OwnFactor
-from skipchain.models.document.python_factors import anneal_own
+from skipchain.models.document.factors.python import PythonFactor
+from skipchain.models.document.python_factors import anneal_with_python_factors
 from skipchain.models.document.twopass import two_pass
 from skipchain.parallel import Workers
 
@@ -35,7 +41,7 @@ BURN_IN = 50  # sweeps before those that probabilities are taken from
 
 
 @dataclass(frozen=True, slots=True)
-class Documents:
+class DocumentDataset:
     """A corpus, and how the chain model encodes it."""
 
     corpus: Corpus
@@ -48,13 +54,13 @@ class Documents:
 
 
 @dataclass(slots=True)
-class Whole:
+class DocumentScores:
     """A corpus as a chain model scores it, with what factors make of it once they are asked."""
 
     corpus: Corpus
-    chain: Scores
-    interplay: Interplay | None = None
-    chances: Floats | None = None
+    chain: ChainScores
+    candidate_graph: CandidateGraph | None = None
+    probabilities: Floats | None = None
 
     @property
     def offsets(self) -> Ints:
@@ -72,8 +78,8 @@ class FactoredModel(Model):
     """A chain model times factors: p(y | x) ∝ p_chain(y | x) Π exp(what factors add to y).
 
     Factors are about whole documents: names keep their type, times agree. Sentences are decoded
-    together, by sampling unless told otherwise. ``doubts`` says which labels of the chain model are
-    taken for certain, and ``annealing`` how is sampled.
+    together, by sampling unless told otherwise. ``candidate_limits`` says which labels of the chain
+    model are taken for certain, and ``annealing`` how is sampled.
     """
 
     form = "document"
@@ -83,39 +89,39 @@ class FactoredModel(Model):
     features: Features
     base: ChainModel
     factors: tuple[SpanFactor, ...]
-    own: tuple[OwnFactor, ...] = ()
-    doubts: Doubts = field(default_factory=Doubts)
+    python_factors: tuple[PythonFactor, ...] = ()
+    candidate_limits: CandidateLimits = field(default_factory=CandidateLimits)
     annealing: Annealing = field(default_factory=Annealing)
     scheme: str | None = None
     encoding: str | None = None
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
-    further: tuple[str, ...] = ()
+    extra_types: tuple[str, ...] = ()
     """Types that factors are about though no label has them."""
 
     @classmethod
-    def around(
+    def from_chain(
         cls,
         base: Model,
-        factors: Sequence[SpanFactor | OwnFactor],
-        doubts: Doubts | None = None,
+        factors: Sequence[SpanFactor | PythonFactor],
+        candidate_limits: CandidateLimits | None = None,
         annealing: Annealing | None = None,
         summary: Mapping[str, Any] | None = None,
-        further: Sequence[str] = (),
+        extra_types: Sequence[str] = (),
     ) -> FactoredModel:
-        """Factors beside a chain model; they may be about ``further`` types than it has.
+        """Factors beside a chain model; they may be about ``extra_types`` types than it has.
 
-        A factor of the user's own (see `skipchain.models.document.factors.OwnFactor`) is asked in
-        Python, token by token, which is slow; it is not kept in a model file.
+        A factor of the user's own (see `skipchain.models.document.factors.PythonFactor`) is asked
+        in Python, token by token, which is slow; it is not kept in a model file.
         """
         if not isinstance(base, ChainModel) or not base.exact or not base.probabilistic:
-            raise SkipchainError(no_chain(base.kind, base.order))
+            raise SkipchainError(not_a_chain_message(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
                 "factors are about spans among other words, and the model's labels mark none"
             )
-        own = tuple(factor for factor in factors if isinstance(factor, OwnFactor))
-        compiled = tuple(factor for factor in factors if not isinstance(factor, OwnFactor))
+        own = tuple(factor for factor in factors if isinstance(factor, PythonFactor))
+        compiled = tuple(factor for factor in factors if not isinstance(factor, PythonFactor))
         found = cls(
             "factored",
             base.labels,
@@ -123,68 +129,72 @@ class FactoredModel(Model):
             base,
             compiled,
             own,
-            doubts or Doubts(),
+            candidate_limits or CandidateLimits(),
             annealing or Annealing(),
             base.scheme,
             base.encoding,
             base.constrained,
             base.summary if summary is None else summary,
-            tuple(further),
+            tuple(extra_types),
         )
         for factor in compiled:
-            factor.check(found.labelling.types)
+            factor.check(found.label_types.types)
         return found
 
     @property
-    def labelling(self) -> Labelling:
+    def label_types(self) -> LabelTypes:
         """The labels and their types."""
         assert self.encoding is not None
-        return Labelling.of(self.labels, self.encoding, self.further)
+        return LabelTypes.of(self.labels, self.encoding, self.extra_types)
 
-    def dataset(self, given: Any, workers: Workers | None = None) -> Documents:
+    def dataset(self, given: Any, workers: Workers | None = None) -> DocumentDataset:
         """The corpus, and how the chain model encodes it."""
         if not isinstance(given, Corpus):
             raise SkipchainError(
                 "factors look at the words of whole documents, so the model takes a Corpus; "
                 "Corpus.of(list_of_word_lists) makes one"
             )
-        check_whole(given, self.summary.get("longest_document"))
-        return Documents(given, self.base.dataset(given, workers))
+        check_document_boundaries(given, self.summary.get("longest_document"))
+        return DocumentDataset(given, self.base.dataset(given, workers))
 
-    def scored(self, data: Documents, workers: Workers, allowed: Bools | None = None) -> Whole:
+    def score_dataset(
+        self, data: DocumentDataset, workers: Workers, allowed: Bools | None = None
+    ) -> DocumentScores:
         """Encoded input, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
-        return Whole(data.corpus, self.base.scored(data.chain, workers, allowed))
+        return DocumentScores(data.corpus, self.base.score_dataset(data.chain, workers, allowed))
 
     def scores(
         self, given: Any, workers: Workers, forced: Sequence[str | None] | None = None
-    ) -> Whole:
+    ) -> DocumentScores:
         """Input encoded and ready to be decoded; ``forced`` gives the labels of some tokens."""
         data = self.dataset(given, workers)
         allowed = None if forced is None else self.allowed_by(forced, given.sentences)
-        return self.scored(data, workers, allowed)
+        return self.score_dataset(data, workers, allowed)
 
-    def interplay(self, scores: Whole, workers: Workers) -> Interplay:
+    def candidate_graph(self, scores: DocumentScores, workers: Workers) -> CandidateGraph:
         """The candidates of a corpus and what factors add to them; made once."""
-        if scores.interplay is None:
+        if scores.candidate_graph is None:
             candidates = self.candidates(scores, workers)
-            scores.interplay = Interplay.of(scores.corpus, candidates, self.labelling, self.factors)
-        return scores.interplay
+            scores.candidate_graph = CandidateGraph.of(
+                scores.corpus, candidates, self.label_types, self.factors
+            )
+        return scores.candidate_graph
 
-    def candidates(self, scores: Whole, workers: Workers) -> Candidates:
+    def candidates(self, scores: DocumentScores, workers: Workers) -> Candidates:
         """Where labels are in doubt, for the chain model or because factors object to them."""
-        chain, labelling = scores.chain, self.labelling
+        chain, label_types = scores.chain, self.label_types
         best = chains.viterbi(chain, workers)
-        alone = certain(best, len(scores.corpus))
-        objected = Interplay.of(scores.corpus, alone, labelling, self.factors).contested()
+        alone = all_fixed(best, len(scores.corpus))
+        objected = CandidateGraph.of(scores.corpus, alone, label_types, self.factors).contested()
         opened = np.zeros(len(best), np.bool_)
-        opened[runs(objected.starts, objected.stops - objected.starts)] = True
+        opened[concat_ranges(objected.starts, objected.stops - objected.starts)] = True
         marginals = chains.marginals(chain, workers)
         return find_candidates(
-            chain, best, marginals, labelling.kinds, workers, self.doubts, opened
+            chain, best, marginals, label_types.type_ids, workers, self.candidate_limits, opened
         )
 
     def decode(
-        self, scores: Whole, workers: Workers, decoder: str | None = None, beam: int = BEAM
+        self, scores: DocumentScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
         """The predicted labels, in the model's encoding."""
         decoder = decoder or self.decoders[0]
@@ -192,54 +202,56 @@ class FactoredModel(Model):
         if decoder in self.base.decoders:
             return self.base.decode(scores.chain, workers, decoder, beam)
         if decoder == TWO_PASS:
-            codes = two_pass(scores.chain, scores.corpus, self.labelling.kinds, workers)
+            codes = two_pass(scores.chain, scores.corpus, self.label_types.type_ids, workers)
             return Column(frozen(codes), self.labels)
-        interplay = self.interplay(scores, workers)
-        if self.own:
+        graph = self.candidate_graph(scores, workers)
+        if self.python_factors:
             if decoder != GIBBS:
                 raise SkipchainError(f"factors of your own need the decoder gibbs, not {decoder}")
-            picks = anneal_own(interplay, scores.corpus, self.labels, self.own, self.annealing)
+            assignment = anneal_with_python_factors(
+                graph, scores.corpus, self.labels, self.python_factors, self.annealing
+            )
         elif decoder == GIBBS:
-            picks = annealing.anneal(interplay, self.annealing, workers)
+            assignment = annealing.anneal(graph, self.annealing, workers)
         elif decoder == ICM:
-            picks = annealing.climb(interplay, workers)
+            assignment = annealing.icm(graph, workers)
         else:
-            picks = interplay.tops(annealing.mean_field(interplay, workers))
-        return Column(frozen(interplay.candidates.labelled(picks)), self.labels)
+            assignment = graph.argmax(annealing.mean_field(graph, workers))
+        return Column(frozen(graph.candidates.assemble_labels(assignment)), self.labels)
 
-    def marginals(self, scores: Whole, workers: Workers) -> Floats:
+    def marginals(self, scores: DocumentScores, workers: Workers) -> Floats:
         """The probability of each label at each token, sampled where it is in doubt. [N, L]"""
-        interplay, chances = self._chances(scores, workers)
-        candidates = interplay.candidates
+        graph, probabilities = self._candidate_probabilities(scores, workers)
+        candidates = graph.candidates
         found = chains.marginals(scores.chain, workers)
         lengths = candidates.stops - candidates.starts
-        found[runs(candidates.starts, lengths)] = 0.0
+        found[concat_ranges(candidates.starts, lengths)] = 0.0
         counts = np.diff(candidates.first)
-        tokens = runs(np.repeat(candidates.starts, counts), np.repeat(lengths, counts))
-        amounts = np.repeat(chances, np.repeat(lengths, counts))
+        tokens = concat_ranges(np.repeat(candidates.starts, counts), np.repeat(lengths, counts))
+        amounts = np.repeat(probabilities, np.repeat(lengths, counts))
         np.add.at(found, (tokens, candidates.labels), amounts)
         return found
 
-    def confidences(self, scores: Whole, spans: Spans, workers: Workers) -> Floats:
+    def confidences(self, scores: DocumentScores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span as a whole, sampled where it is in doubt. [K]"""
-        interplay, chances = self._chances(scores, workers)
+        graph, probabilities = self._candidate_probabilities(scores, workers)
         found = self.base.confidences(scores.chain, spans, workers)
-        candidates, labelling = interplay.candidates, self.labelling
-        starts, stops, kinds = labelling.spans(candidates.labels, candidates.offsets)
+        candidates, label_types = graph.candidates, self.label_types
+        starts, stops, type_ids = label_types.spans(candidates.labels, candidates.offsets)
         owners = np.searchsorted(candidates.offsets, starts, side="right") - 1
-        shift = candidates.starts[candidates.stretches[owners]] - candidates.places[owners]
+        shift = candidates.starts[candidates.segment_ids[owners]] - candidates.label_starts[owners]
         known: dict[tuple[int, int, int], float] = {}
         rows = zip(
             (starts + shift).tolist(),
             (stops + shift).tolist(),
-            kinds.tolist(),
-            chances[owners].tolist(),
+            type_ids.tolist(),
+            probabilities[owners].tolist(),
             strict=True,
         )
         for start, stop, kind, chance in rows:
             key = (start, stop, kind)
             known[key] = known.get(key, 0.0) + chance
-        number = {name: k for k, name in enumerate(labelling.types)}
+        number = {name: k for k, name in enumerate(label_types.types)}
         after = np.searchsorted(candidates.stops, spans.starts, side="right")
         doubtful = np.append(candidates.starts, np.inf)[after] < spans.stops
         for k, (start, stop, name) in enumerate(spans):
@@ -247,17 +259,21 @@ class FactoredModel(Model):
                 found[k] = min(1.0, known.get((start, stop, number.get(name, -1)), 0.0))
         return found
 
-    def _chances(self, scores: Whole, workers: Workers) -> tuple[Interplay, Floats]:
-        if self.own:
+    def _candidate_probabilities(
+        self, scores: DocumentScores, workers: Workers
+    ) -> tuple[CandidateGraph, Floats]:
+        if self.python_factors:
             raise SkipchainError("with factors of your own there are labels, but no probabilities")
-        interplay = self.interplay(scores, workers)
-        if scores.chances is None:
-            scores.chances = annealing.sampled(interplay, self.annealing, BURN_IN, workers)
-        return interplay, scores.chances
+        graph = self.candidate_graph(scores, workers)
+        if scores.probabilities is None:
+            scores.probabilities = annealing.sample_probabilities(
+                graph, self.annealing, BURN_IN, workers
+            )
+        return graph, scores.probabilities
 
-    def sampling(self, samples: int) -> FactoredModel:
+    def with_samples(self, samples: int) -> FactoredModel:
         """The same model with so many sweeps of sampling, cooled linearly."""
-        return replace(self, annealing=replace(self.annealing, samples=samples, cooling="linear"))
+        return replace(self, annealing=replace(self.annealing, samples=samples, schedule="linear"))
 
     @property
     def decoders(self) -> tuple[str, ...]:
@@ -270,9 +286,9 @@ class FactoredModel(Model):
         return False
 
     @property
-    def weighs_spans(self) -> bool:
+    def has_span_probabilities(self) -> bool:
         """Spans have probabilities by how often they are sampled."""
-        return not self.own
+        return not self.python_factors
 
     @property
     def order(self) -> int:
@@ -280,9 +296,9 @@ class FactoredModel(Model):
         return self.base.order
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights of the chain model are not zero."""
-        return self.base.active
+        return self.base.n_nonzero
 
     def pruned(self) -> FactoredModel:
         """Without features whose weights are all zero; predictions stay the same."""
@@ -290,7 +306,7 @@ class FactoredModel(Model):
         return replace(self, base=base, features=base.features)
 
 
-def no_chain(kind: str, order: int) -> str:
+def not_a_chain_message(kind: str, order: int) -> str:
     """Why factors do not go with a kind of model."""
     told = f", order {order}" if order > 2 else ""
     return (

@@ -9,15 +9,15 @@ import numpy as np
 
 from skipchain.arrays import Floats, Ints
 from skipchain.kernels.factors import pseudo_likelihood
-from skipchain.models.document.candidate_graph import Interplay, directed
+from skipchain.models.document.candidate_graph import CandidateGraph, directed_tables
 from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TrainingInstance:
     """Candidates of documents that their model has not seen, and the right ones (−1: none). [V]"""
 
-    interplay: Interplay
+    candidate_graph: CandidateGraph
     gold: Ints
 
 
@@ -30,80 +30,90 @@ class PseudoLikelihood:
     entries that the relations have, from which little data lead little away.
     """
 
-    def __init__(self, lessons: Sequence[Lesson], workers: Workers, *, l2: float) -> None:
-        self._lessons = lessons
+    def __init__(
+        self, instances: Sequence[TrainingInstance], workers: Workers, *, l2: float
+    ) -> None:
+        self._instances = instances
         self._workers = workers
         self._l2 = l2
-        first = lessons[0].interplay
+        first = instances[0].candidate_graph
         self._directions = first.directions
-        self.numbers, self.size = _numbered(first)
-        self._first = np.zeros(self.size + 1)
-        for relation, numbers in zip(first.relations, self.numbers, strict=True):
-            self._first[numbers] = relation.table
-        self._first = self._first[:-1]  # what is not learnt is the last
+        self.parameter_ids, self.size = _parameter_ids(first)
+        self._initial = np.zeros(self.size + 1)
+        for relation, numbers in zip(first.pair_potentials, self.parameter_ids, strict=True):
+            self._initial[numbers] = relation.table
+        self._initial = self._initial[:-1]  # what is not learnt is the last
         self._expected = [
-            (np.exp(own.interplay.alone), own.interplay.expected(np.exp(own.interplay.alone)))
-            for own in lessons
+            (
+                np.exp(own.candidate_graph.isolated_log_probs),
+                own.candidate_graph.expected_counts(np.exp(own.candidate_graph.isolated_log_probs)),
+            )
+            for own in instances
         ]
 
     @property
     def start(self) -> Floats:
         """The model's own probabilities, and the tables that there are."""
-        return np.append(1.0, self._first)
+        return np.append(1.0, self._initial)
 
     def tables(self, vector: Floats) -> list[Floats]:
         """The tables of all relations, for candidates that score their own log-probability."""
         own = np.append(vector[1:] / vector[0], 0.0)
-        return [own[numbers] for numbers in self.numbers]
+        return [own[numbers] for numbers in self.parameter_ids]
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         own = np.append(vector[1:], 0.0)
-        weights = directed(
-            [own[numbers] for numbers in self.numbers], self._directions, len(self.numbers[0])
+        weights = directed_tables(
+            [own[numbers] for numbers in self.parameter_ids],
+            self._directions,
+            len(self.parameter_ids[0]),
         )
         found = self._workers.map(
-            lambda number: self._part(number, vector[0], weights), range(len(self._lessons))
+            lambda number: self._instance_loss(number, vector[0], weights),
+            range(len(self._instances)),
         )
         gradient = np.zeros(self.size + 2)
         for _, slope, table in found:
             gradient[0] += slope
             for own_table, (number, turned) in zip(table, self._directions, strict=True):
-                numbers = self.numbers[number].T if turned else self.numbers[number]
+                numbers = self.parameter_ids[number].T if turned else self.parameter_ids[number]
                 np.add.at(gradient, numbers + 1, own_table)
         gradient = gradient[:-1]  # what is not learnt is the last
-        away = vector[1:] - self._first
+        away = vector[1:] - self._initial
         gradient[1:] += 2.0 * self._l2 * away
         loss = sum(part[0] for part in found)
         return loss + self._l2 * float(away @ away), gradient
 
-    def _part(self, number: int, scale: float, weights: Floats) -> tuple[float, float, Floats]:
-        lesson = self._lessons[number]
-        chances, expected = self._expected[number]
+    def _instance_loss(
+        self, number: int, scale: float, weights: Floats
+    ) -> tuple[float, float, Floats]:
+        instance = self._instances[number]
+        probabilities, expected = self._expected[number]
         gradient, slope = np.zeros_like(weights), np.zeros(1)
         loss: float = pseudo_likelihood(
-            lesson.interplay.lists,
-            lesson.interplay.links,
+            instance.candidate_graph.arrays,
+            instance.candidate_graph.edges,
             weights,
             scale,
             expected.copy(),
-            chances,
-            lesson.gold,
+            probabilities,
+            instance.gold,
             gradient,
             slope,
         )
         return loss, float(slope[0]), gradient
 
 
-def _numbered(interplay: Interplay) -> tuple[list[Ints], int]:
+def _parameter_ids(graph: CandidateGraph) -> tuple[list[Ints], int]:
     """For each relation the numbers of its entries among all that are learnt, and how many.
 
     Entries that are not learnt have the number after the last.
     """
     found, size = [], 0
-    for relation in interplay.relations:
+    for relation in graph.pair_potentials:
         numbers = np.full(relation.table.shape, -1)
-        free = relation.free
+        free = relation.learnable
         if relation.rows is relation.columns:
             free = np.triu(free)
         numbers[free] = size + np.arange(int(free.sum()))

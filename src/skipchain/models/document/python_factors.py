@@ -13,48 +13,48 @@ from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.kernels import factors as kernel
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.candidate_graph import Interplay
-from skipchain.models.document.factors.python import OwnFactor, tell, worth
+from skipchain.models.document.candidate_graph import CandidateGraph
+from skipchain.models.document.factors.python import PythonFactor, checked_score, checked_update
 
 
-def anneal_own(
-    interplay: Interplay,
+def anneal_with_python_factors(
+    graph: CandidateGraph,
     corpus: Corpus,
     labels: Sequence[str],
-    factors: Sequence[OwnFactor],
-    how: Annealing,
+    factors: Sequence[PythonFactor],
+    annealing: Annealing,
 ) -> Ints:
     """The best choice that sampling meets, other factors counted as well. [V]
 
     ``labels`` are the names of the model's labels. Documents are taken one by one.
     """
-    picks = interplay.tops(interplay.alone)
-    field = interplay.field(interplay.chosen(picks))
-    codes = interplay.candidates.labelled(picks)
+    assignment = graph.argmax(graph.isolated_log_probs)
+    field = graph.field(graph.one_hot(assignment))
+    codes = graph.candidates.assemble_labels(assignment)
     bounds = corpus.sentences[corpus.documents].tolist()
     for document, (first, last) in enumerate(pairwise(bounds)):
-        stretches = np.arange(*np.searchsorted(interplay.documents, (document, document + 1)))
-        if len(stretches):
+        segments = np.arange(*np.searchsorted(graph.documents, (document, document + 1)))
+        if len(segments):
             words = corpus.words[first:last].tolist()
-            state = _Document(interplay, first, words, labels, codes[first:last].copy(), factors)
-            random = np.random.default_rng((how.seed, document))
-            state.anneal(stretches, picks, field, how.heats, random)
-    return picks
+            state = _DocumentState(graph, first, words, labels, codes[first:last].copy(), factors)
+            random = np.random.default_rng((annealing.seed, document))
+            state.anneal(segments, assignment, field, annealing.temperatures, random)
+    return assignment
 
 
-class _Document:
+class _DocumentState:
     """One document with its labels, and the factors that are told of them."""
 
     def __init__(
         self,
-        interplay: Interplay,
+        graph: CandidateGraph,
         first: int,
         words: list[str],
         labels: Sequence[str],
         codes: NDArray[np.int32],
-        factors: Sequence[OwnFactor],
+        factors: Sequence[PythonFactor],
     ) -> None:
-        self._interplay = interplay
+        self._graph = graph
         self._first = first
         self._words = words
         self._labels = labels
@@ -71,43 +71,48 @@ class _Document:
 
     def anneal(
         self,
-        stretches: Ints,
-        picks: Ints,
+        segments: Ints,
+        assignment: Ints,
         field: Floats,
-        heats: Floats,
+        temperatures: Floats,
         random: np.random.Generator,
     ) -> None:
-        """Sweep over the stretches, and leave the best state met in ``picks``."""
-        best, top, total = picks[stretches].copy(), 0.0, 0.0
-        for heat in heats.tolist():
-            for v in stretches.tolist():
-                total += self._draw(v, picks, field, heat, random)
-            if total > top + kernel.SMALLEST_GAIN:
-                best, top = picks[stretches].copy(), total
-        picks[stretches] = best
+        """Sweep over the stretches, and leave the best state met in ``assignment``."""
+        best, top, total = assignment[segments].copy(), 0.0, 0.0
+        for temperature in temperatures.tolist():
+            for v in segments.tolist():
+                total += self._resample(v, assignment, field, temperature, random)
+            if total > top + kernel.MIN_GAIN:
+                best, top = assignment[segments].copy(), total
+        assignment[segments] = best
 
-    def _draw(
-        self, v: int, picks: Ints, field: Floats, heat: float, random: np.random.Generator
+    def _resample(
+        self,
+        v: int,
+        assignment: Ints,
+        field: Floats,
+        temperature: float,
+        random: np.random.Generator,
     ) -> float:
         """Draw one stretch anew; what the labelling has gained."""
-        play = self._interplay
-        lists, links, weights = play.lists, play.links, play.weights
-        kernel.put(lists, links, weights, field, picks[v], -1.0)
-        numbers = np.arange(lists.first[v], lists.first[v + 1])
-        values = np.array([kernel.score(lists, play.pairs, field, q) for q in numbers])
-        values += [self._change(int(q), v) for q in numbers]
+        graph = self._graph
+        arrays, edges, weights = graph.arrays, graph.edges, graph.weights
+        kernel.add_candidate(arrays, edges, weights, field, assignment[v], -1.0)
+        numbers = np.arange(arrays.first[v], arrays.first[v + 1])
+        values = np.array([kernel.score(arrays, graph.internal_scores, field, q) for q in numbers])
+        values += [self._score_change(int(q), v) for q in numbers]
         peak = values - values.max()
-        odds = np.exp(peak / heat) if heat > 0.0 else (peak == 0.0).astype(np.float64)
+        odds = np.exp(peak / temperature) if temperature > 0.0 else (peak == 0.0).astype(np.float64)
         pick = int(random.choice(numbers, p=odds / odds.sum()))
-        gain = float(values[pick - numbers[0]] - values[picks[v] - numbers[0]])
-        self._set(pick, v)
-        picks[v] = pick
-        kernel.put(lists, links, weights, field, pick, 1.0)
+        gain = float(values[pick - numbers[0]] - values[assignment[v] - numbers[0]])
+        self._apply(pick, v)
+        assignment[v] = pick
+        kernel.add_candidate(arrays, edges, weights, field, pick, 1.0)
         return gain
 
-    def _change(self, number: int, v: int) -> float:
+    def _score_change(self, number: int, v: int) -> float:
         """What the factors say to a candidate, compared with the labels as they are."""
-        changed = self._changes(number, v)
+        changed = self._changed_labels(number, v)
         if not changed:
             return 0.0
         before = [(token, int(self._codes[token])) for token, _ in changed]
@@ -115,28 +120,28 @@ class _Document:
         for token, code in changed:
             now = self._labels[self._codes[token]]
             for factor in self._factors:
-                gain += worth(factor, self._words, token, self._labels[code])
-                gain -= worth(factor, self._words, token, now)
-            self._tell(token, code)
+                gain += checked_score(factor, self._words, token, self._labels[code])
+                gain -= checked_score(factor, self._words, token, now)
+            self._set_label(token, code)
         for token, code in before:
-            self._tell(token, code)
+            self._set_label(token, code)
         return gain
 
-    def _set(self, number: int, v: int) -> None:
-        for token, code in self._changes(number, v):
-            self._tell(token, code)
+    def _apply(self, number: int, v: int) -> None:
+        for token, code in self._changed_labels(number, v):
+            self._set_label(token, code)
 
-    def _changes(self, number: int, v: int) -> list[tuple[int, int]]:
+    def _changed_labels(self, number: int, v: int) -> list[tuple[int, int]]:
         """The tokens of the document that a candidate labels otherwise, and how."""
-        candidates = self._interplay.candidates
+        candidates = self._graph.candidates
         start = int(candidates.starts[v]) - self._first
         size = int(candidates.stops[v] - candidates.starts[v])
-        place = int(candidates.places[number])
+        place = int(candidates.label_starts[number])
         own = candidates.labels[place : place + size]
         other = np.flatnonzero(own != self._codes[start : start + size])
         return [(start + int(k), int(own[k])) for k in other]
 
-    def _tell(self, token: int, code: int) -> None:
+    def _set_label(self, token: int, code: int) -> None:
         self._codes[token] = code
         for factor in self._factors:
-            tell(factor, self._words, token, self._labels[code])
+            checked_update(factor, self._words, token, self._labels[code])

@@ -9,44 +9,46 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains import decode as chains
-from skipchain.chains.scores import Scores
+from skipchain.chains.scores import ChainScores
 from skipchain.corpus import Corpus
 from skipchain.parallel import Workers
 
-WEIGHT = 2.0  # of the mean marginal of the other occurrences
+OCCURRENCE_WEIGHT = 2.0  # of the mean marginal of the other occurrences
 
 
 def two_pass(
-    scores: Scores,
+    scores: ChainScores,
     corpus: Corpus,
-    kinds: NDArray[np.int32],
+    type_ids: NDArray[np.int32],
     workers: Workers,
-    weight: float = WEIGHT,
+    weight: float = OCCURRENCE_WEIGHT,
 ) -> Labels:
     """The jointly best labels when words are told how they are labelled elsewhere. [N]
 
     kinds [L] are the numbers of the labels' types, −1 outside. A label's score rises by ``weight``
     times the mean probability that the word has its type at its other places in the document.
     """
-    told = elsewhere(chains.marginals(scores, workers), corpus, kinds)
-    return chains.viterbi(replace(scores, extra=weight * told[:, kinds]), workers)
+    told = other_occurrence_marginals(chains.marginals(scores, workers), corpus, type_ids)
+    return chains.viterbi(replace(scores, extra=weight * told[:, type_ids]), workers)
 
 
-def elsewhere(marginals: Floats, corpus: Corpus, kinds: NDArray[np.int32]) -> Floats:
+def other_occurrence_marginals(
+    marginals: Floats, corpus: Corpus, type_ids: NDArray[np.int32]
+) -> Floats:
     """The mean probability of each type at a word's other places, outside last. [N, K + 1]
 
     Words that occur once in their document have zeros.
 
     >>> corpus = Corpus.of([["Ada", "met", "Ada"]])
     >>> marginals = np.array([[0.9, 0.1], [1.0, 0.0], [0.4, 0.6]])
-    >>> elsewhere(marginals, corpus, np.array([-1, 0], np.int32))
+    >>> other_occurrence_marginals(marginals, corpus, np.array([-1, 0], np.int32))
     array([[0.6, 0.4],
            [0. , 0. ],
            [0.1, 0.9]])
     """
-    types = int(kinds.max(initial=-1)) + 1
+    types = int(type_ids.max(initial=-1)) + 1
     by_type = np.zeros((len(marginals), types + 1))
-    for column, kind in enumerate(kinds.tolist()):
+    for column, kind in enumerate(type_ids.tolist()):
         by_type[:, kind] += marginals[:, column]
     width = len(corpus.words.values)
     places = corpus.document_of(np.arange(len(marginals))) * width + corpus.words.codes

@@ -15,14 +15,14 @@ from skipchain.parallel import Workers, blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class GraphBlock:
     """Some documents of a graph as the kernels want them, numbered from the block's first node."""
 
     documents: slice
     nodes: slice
-    kinds: Ints  # [k] the kinds of edges that occur
+    edge_types: Ints  # [k] the kinds of edges that occur
     agreeing: Ints  # [a] the rows of agree that belong here
-    agreeing_kinds: Ints  # [a] which of ``kinds`` their edges are
+    agreeing_edge_types: Ints  # [a] which of ``edge_types`` their edges are
     offsets: Ints  # [d + 1]
     order: NDArray[np.int32]  # [n]
     indptr: Ints  # [n + 1]
@@ -41,29 +41,34 @@ class PairwiseGraph:
     table of scores [y_u, y_v] that it has. Edge ``agreeing[a]`` has scores of its own besides, for
     ends with the same label. Two nodes may be joined more than once.
 
-    >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], kinds=[0, 0, 1])
+    >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], edge_types=[0, 0, 1])
     >>> graph.n_nodes, graph.n_edges
     (3, 3)
     """
 
     documents: Ints  # [D + 1] offsets into nodes
     ends: Ints  # [E, 2]
-    kinds: NDArray[np.int32]  # [E]
+    edge_types: NDArray[np.int32]  # [E]
     agreeing: Ints  # [A]
-    blocks: tuple[Block, ...]
+    blocks: tuple[GraphBlock, ...]
 
     @classmethod
     def of(
         cls,
         documents: ArrayLike,
         ends: ArrayLike,
-        kinds: ArrayLike | None = None,
+        edge_types: ArrayLike | None = None,
         agreeing: ArrayLike | None = None,
     ) -> PairwiseGraph:
-        """Check and arrange; without ``kinds`` all are of kind 0, without ``agreeing`` none are."""
+        """Check and arrange; without ``edge_types`` all are of type 0, without ``agreeing`` "
+        "none."""
         offsets = np.asarray(documents, np.int64)
         pairs = np.asarray(ends, np.int64).reshape(-1, 2)
-        sorts = np.zeros(len(pairs), np.int32) if kinds is None else np.asarray(kinds, np.int32)
+        sorts = (
+            np.zeros(len(pairs), np.int32)
+            if edge_types is None
+            else np.asarray(edge_types, np.int32)
+        )
         rows = np.zeros(0, np.int64) if agreeing is None else np.asarray(agreeing, np.int64)
         owner = _documents_of(offsets, pairs, sorts, rows)
         return cls(offsets, pairs, sorts, rows, _blocks(offsets, pairs, sorts, rows, owner))
@@ -97,14 +102,14 @@ class Beliefs:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class PropagationSettings:
     """How messages are sent, and when they are said to be at rest; see `propagate`."""
 
     damping: float = 0.0
     tolerance: float = 1e-3
     max_sweeps: int = 100
 
-    def unsettled(self, found: Beliefs) -> Ints:
+    def unconverged(self, found: Beliefs) -> Ints:
         """The documents whose messages did not come to rest."""
         return np.flatnonzero(found.residual > self.tolerance)
 
@@ -160,14 +165,14 @@ def propagate(
         np.empty(documents),
     )
 
-    def run(b: Block) -> Floats:
-        pairs = np.zeros((len(b.kinds), states, states))
+    def run(b: GraphBlock) -> Floats:
+        pairs = np.zeros((len(b.edge_types), states, states))
         agreements = np.empty((len(b.agreeing), states))
         belief.propagate(
             node[b.nodes],
-            tables[b.kinds],
+            tables[b.edge_types],
             agree[b.agreeing],
-            b.agreeing_kinds,
+            b.agreeing_edge_types,
             b.offsets,
             b.order,
             b.indptr,
@@ -191,20 +196,22 @@ def propagate(
         return pairs
 
     for block, pairs in zip(graph.blocks, workers.map(run, graph.blocks), strict=True):
-        found.pairs[block.kinds] += pairs
+        found.pairs[block.edge_types] += pairs
     return found
 
 
 def _blocks(
-    offsets: Ints, ends: Ints, kinds: NDArray[np.int32], agreeing: Ints, owner: Ints
-) -> tuple[Block, ...]:
+    offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agreeing: Ints, owner: Ints
+) -> tuple[GraphBlock, ...]:
     """Runs of whole documents with about the same number of nodes."""
     by_document = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[by_document], np.arange(len(offsets)))
     agreement = np.full(len(ends), -1)
     agreement[agreeing] = np.arange(len(agreeing))
     return tuple(
-        _block(offsets[a : b + 1], a, by_document[starts[a] : starts[b]], ends, kinds, agreement)
+        _block(
+            offsets[a : b + 1], a, by_document[starts[a] : starts[b]], ends, edge_types, agreement
+        )
         for a, b in blocks(offsets)
     )
 
@@ -214,9 +221,9 @@ def _block(
     first: int,
     edges: Ints,
     ends: Ints,
-    kinds: NDArray[np.int32],
+    edge_types: NDArray[np.int32],
     agreement: Ints,
-) -> Block:
+) -> GraphBlock:
     """The block of the given documents, the first of which is number ``first``, and edges."""
     offsets = documents - documents[0]
     nodes, slots = int(offsets[-1]), 2 * len(edges)
@@ -225,11 +232,11 @@ def _block(
     other, twin = np.empty(slots, np.int32), np.empty(slots, np.int32)
     sides = np.empty(slots, np.int64)
     layout(offsets, ends[edges] - documents[0], order, indptr, middle, other, twin, sides)
-    used, kind = np.unique(kinds[edges], return_inverse=True)
+    used, kind = np.unique(edge_types[edges], return_inverse=True)
     agree = agreement[edges]
     row = kind.copy()
     row[agree >= 0] = len(used) + np.arange(np.count_nonzero(agree >= 0))
-    return Block(
+    return GraphBlock(
         slice(first, first + len(documents) - 1),
         slice(int(documents[0]), int(documents[-1])),
         used.astype(np.int64),
@@ -246,15 +253,15 @@ def _block(
     )
 
 
-def _documents_of(offsets: Ints, ends: Ints, kinds: NDArray[np.int32], agreeing: Ints) -> Ints:
+def _documents_of(offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agreeing: Ints) -> Ints:
     """The document of each edge, which must make sense. [E]"""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
         raise CorpusError(
             "the documents of a graph are offsets into its nodes, which begin with 0 and never "
             f"fall, got {offsets.tolist()[:5]} …"
         )
-    if kinds.shape != (len(ends),):
-        raise CorpusError(f"there are {len(ends)} edges, but kinds of {kinds.size}: one each")
+    if edge_types.shape != (len(ends),):
+        raise CorpusError(f"there are {len(ends)} edges, but kinds of {edge_types.size}: one each")
     nodes = int(offsets[-1])
     if (e := _first((ends < 0) | (ends >= nodes))) is not None:
         raise CorpusError(
@@ -270,8 +277,8 @@ def _documents_of(offsets: Ints, ends: Ints, kinds: NDArray[np.int32], agreeing:
             f"edge {e} joins nodes {_pair(ends, e)} of documents {_pair(document, e)}; edges join "
             "nodes of one document: leave it out, or make one document of the two"
         )
-    if (e := _first(kinds < 0)) is not None:
-        raise CorpusError(f"edge {e} is of kind {kinds[e]}; kinds are numbered from 0")
+    if (e := _first(edge_types < 0)) is not None:
+        raise CorpusError(f"edge {e} is of kind {edge_types[e]}; kinds are numbered from 0")
     if (a := _first((agreeing < 0) | (agreeing >= len(ends)))) is not None:
         raise CorpusError(
             f"agreeing edge {agreeing[a]} is missing: there are {len(ends)} edges, numbered from 0"
@@ -304,9 +311,9 @@ def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Flo
             f"agree must be [{len(graph.agreeing)}, {states}], a row for each agreeing edge of the "
             f"graph, got {agree.shape}"
         )
-    if (e := _first(graph.kinds >= len(tables))) is not None:
+    if (e := _first(graph.edge_types >= len(tables))) is not None:
         raise CorpusError(
-            f"edge {e} is of kind {graph.kinds[e]}, but there are only {len(tables)} tables"
+            f"edge {e} is of kind {graph.edge_types[e]}, but there are only {len(tables)} tables"
         )
 
 

@@ -10,70 +10,74 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import Ordering
-from skipchain.edges.relations import Relation, Relations
-from skipchain.features.matrix import Rows
-from skipchain.models.graph.edge_features import Ends
+from skipchain.edges.relations import EdgeSet, RuleEdges
+from skipchain.features.matrix import FeatureMatrix
+from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.parallel import BLOCK_TOKENS, blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Linked:
+class GraphDataset:
     """Tokens, what links them, and one set of rows per kind of edge.
 
     The row of an edge of a chain is that of its child among the tokens; other edges have rows of
     their own, one per pair of their relation, with the features of both ends.
     """
 
-    tokens: Rows
-    relations: Relations
-    edges: Mapping[str, Rows] = field(default_factory=dict)
+    tokens: FeatureMatrix
+    edge_set: EdgeSet
+    edges: Mapping[str, FeatureMatrix] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tokens: Rows, relations: Relations, ends: Mapping[str, Ends | None]) -> Linked:
+    def of(
+        cls, tokens: FeatureMatrix, edge_set: EdgeSet, ends: Mapping[str, EdgeFeatures | None]
+    ) -> GraphDataset:
         """With the rows of each kind; those of chains have no ``ends``."""
         found = {}
-        for kind, own in ends.items():
-            relation, along = cls(tokens, relations).of_kind(kind)
+        for edge_type, own in ends.items():
+            relation, first_is_parent = cls(tokens, edge_set).edges_of_type(edge_type)
             if own is None:
-                found[kind] = tokens
+                found[edge_type] = tokens
             else:
-                found[kind] = own.rows(tokens, *relation.ends(along=along))
-        return cls(tokens, relations, found)
+                found[edge_type] = own.encode(
+                    tokens, *relation.endpoints(first_is_parent=first_is_parent)
+                )
+        return cls(tokens, edge_set, found)
 
     @property
     def offsets(self) -> Ints:
         """Where sentences begin. [M + 1]"""
-        return self.relations.corpus.sentences
+        return self.edge_set.corpus.sentences
 
-    def of_kind(self, kind: str) -> tuple[Relation, bool]:
+    def edges_of_type(self, edge_type: str) -> tuple[RuleEdges, bool]:
         """The relation of a kind of edge, and whether the parent is the first of the pair."""
-        number = self.relations.kinds.index(kind)
-        return self.relations.relations[number // 2], number % 2 == 0
+        number = self.edge_set.edge_types.index(edge_type)
+        return self.edge_set.by_rule[number // 2], number % 2 == 0
 
-    def number(self, kind: str) -> int:
+    def type_index(self, edge_type: str) -> int:
         """The number that a graph has for the kind."""
-        return self.relations.kinds.index(kind)
+        return self.edge_set.edge_types.index(edge_type)
 
-    def n_rows(self, kind: str) -> int:
+    def n_rows(self, edge_type: str) -> int:
         """How many rows the edges of a kind have."""
-        return int(self.row_offsets(kind)[-1])
+        return int(self.row_offsets(edge_type)[-1])
 
-    def row_offsets(self, kind: str) -> Ints:
+    def row_offsets(self, edge_type: str) -> Ints:
         """Where the rows of each document begin. [D + 1]"""
-        relation, _ = self.of_kind(kind)
-        return self.relations.documents if relation.rule.chain else relation.offsets
+        relation, _ = self.edges_of_type(edge_type)
+        return self.edge_set.documents if relation.rule.is_chain else relation.offsets
 
     def dags(self, orderings: Sequence[Ordering]) -> list[Dag]:
         """The graph of each ordering, with edges of the kinds that have rows."""
-        return [self.relations.dag(ordering, self.edges) for ordering in orderings]
+        return [self.edge_set.dag(ordering, self.edges) for ordering in orderings]
 
     def blocks(self) -> list[tuple[int, int]]:
         """Runs of whole documents, for threads to work on."""
-        return blocks(self.relations.documents, BLOCK_TOKENS)
+        return blocks(self.edge_set.documents, BLOCK_TOKENS)
 
-    def bounds(self, kind: str) -> tuple[Ints, Ints]:
+    def chain_bounds(self, edge_type: str) -> tuple[Ints, Ints]:
         """The tokens that begin and that end chains of a kind."""
         sentences = self.offsets
         filled = np.diff(sentences) > 0
         ends = sentences[:-1][filled], sentences[1:][filled] - 1
-        return ends if self.of_kind(kind)[1] else ends[::-1]
+        return ends if self.edges_of_type(edge_type)[1] else ends[::-1]

@@ -7,22 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from skipchain.arrays import Bools, Ints, Labels, offsets_of
-from skipchain.features.matrix import NO_VALUES, Rows, Sparse
+from skipchain.features.matrix import NO_VALUES, CSRMatrix, FeatureMatrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
+class EdgeFeatures:
     """Which features of tokens are features of edges, by the end at which they stand.
 
     Feature k of an edge is feature ``child[k]`` of its child; after these come the features
     ``parent`` of its parent. Both lists are sorted.
 
-    >>> rows = Rows(Sparse(np.arange(4), np.array([2, 0, 1], np.int32)), Sparse.empty(0),
-    ...             Sparse.empty(3), 3)
-    >>> ends = Ends.fit(rows, np.array([1, 2]), np.array([0, 0]))
+    >>> tokens = CSRMatrix(np.arange(4), np.array([2, 0, 1], np.int32))
+    >>> rows = FeatureMatrix(tokens, CSRMatrix.empty(0),
+    ...             CSRMatrix.empty(3), 3)
+    >>> ends = EdgeFeatures.fit(rows, np.array([1, 2]), np.array([0, 0]))
     >>> ends.child, ends.parent
     (array([0, 1], dtype=int32), array([2], dtype=int32))
-    >>> ends.rows(rows, np.array([2]), np.array([0])).flat().indices
+    >>> ends.encode(rows, np.array([2]), np.array([0])).expanded().indices
     array([1, 2], dtype=int32)
     """
 
@@ -30,10 +31,13 @@ class Ends:
     parent: Labels
 
     @classmethod
-    def fit(cls, rows: Rows, children: Ints, parents: Ints) -> Ends:
+    def fit(cls, rows: FeatureMatrix, children: Ints, parents: Ints) -> EdgeFeatures:
         """The features of the tokens that stand at the ends of edges."""
         return cls(
-            *(np.unique(rows.take(np.unique(own)).flat().indices) for own in (children, parents))
+            *(
+                np.unique(rows.take(np.unique(own)).expanded().indices)
+                for own in (children, parents)
+            )
         )
 
     @property
@@ -41,14 +45,14 @@ class Ends:
         """How many features edges have."""
         return len(self.child) + len(self.parent)
 
-    def rows(self, rows: Rows, children: Ints, parents: Ints) -> Rows:
+    def encode(self, rows: FeatureMatrix, children: Ints, parents: Ints) -> FeatureMatrix:
         """The features of edges, from those of all tokens.
 
         A token's features are one unit at each end, so that they are summed once however many edges
         it has.
         """
         sides = [
-            self._units(rows, *np.unique(own, return_inverse=True), table, first)
+            self._bundles(rows, *np.unique(own, return_inverse=True), table, first)
             for own, table, first in (
                 (children, self.child, 0),
                 (parents, self.parent, len(self.child)),
@@ -58,32 +62,32 @@ class Ends:
         shift = self.n_features
         entries = np.stack([shift + child, shift + units.n_rows + parent], axis=1)
         edges = len(children)
-        return Rows(
-            Sparse(np.arange(0, 2 * edges + 1, 2), entries.astype(np.int32).ravel()),
-            units.above(more),
-            Sparse.empty(edges),
+        return FeatureMatrix(
+            CSRMatrix(np.arange(0, 2 * edges + 1, 2), entries.astype(np.int32).ravel()),
+            units.vstack(more),
+            CSRMatrix.empty(edges),
             self.n_features,
         )
 
-    def _units(
-        self, rows: Rows, tokens: Ints, owners: Ints, table: Labels, first: int
-    ) -> tuple[Sparse, Ints]:
+    def _bundles(
+        self, rows: FeatureMatrix, tokens: Ints, owners: Ints, table: Labels, first: int
+    ) -> tuple[CSRMatrix, Ints]:
         """One unit per token with the features that the table has, and the unit of each edge."""
-        flat = rows.take(tokens).flat()
+        flat = rows.take(tokens).expanded()
         number = np.full(rows.n_features, -1, np.int32)
         number[table] = np.arange(first, first + len(table), dtype=np.int32)
         found = number[flat.indices]
         known = found >= 0
         indptr = offsets_of(known)[flat.indptr]
         values = flat.values[known] if len(flat.values) else NO_VALUES
-        return Sparse(indptr, found[known], values), owners.ravel()
+        return CSRMatrix(indptr, found[known], values), owners.ravel()
 
-    def keep(self, chosen: Bools) -> Ends:
+    def keep(self, chosen: Bools) -> EdgeFeatures:
         """Only the chosen features of edges."""
         cut = len(self.child)
-        return Ends(self.child[chosen[:cut]], self.parent[chosen[cut:]])
+        return EdgeFeatures(self.child[chosen[:cut]], self.parent[chosen[cut:]])
 
-    def renumbered(self, features: Bools) -> Ends:
+    def renumbered(self, features: Bools) -> EdgeFeatures:
         """For tokens that keep only some ``features`` [F], all of these among them."""
         number = (np.cumsum(features) - 1).astype(np.int32)
-        return Ends(number[self.child], number[self.parent])
+        return EdgeFeatures(number[self.child], number[self.parent])

@@ -16,22 +16,22 @@ from skipchain.models.chain.explain import (
     LABELS,
     PARENT,
     Contribution,
-    active,
     contribution,
     forbidden,
-    pair_of,
-    position_of,
-    strongest,
+    labels_to_compare,
+    row_entries,
+    sort_contributions,
+    token_index,
 )
-from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.mixture import sweeps
 from skipchain.models.graph.model import GraphModel
-from skipchain.models.graph.shares import Share, shares
+from skipchain.models.graph.shares import ParentShare, parent_shares
 from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class Parent:
+class ExplainedParent:
     """One token that the label depends on by edges of one kind, and what it says.
 
     ``weight`` is the mixing weight α, the mean over the orderings; ``label`` is the parent's own
@@ -59,7 +59,7 @@ class Parent:
 
 
 @dataclass(frozen=True, slots=True)
-class Parentage:
+class ParentExplanation:
     """The probabilities of two labels at one token, as sums over its parents.
 
     ``probabilities`` are the marginals, and the sums of the parents' ``shares``. Parents are sorted
@@ -72,7 +72,7 @@ class Parentage:
     predicted: str
     labels: tuple[str, str]
     probabilities: tuple[float, float]
-    parents: tuple[Parent, ...]
+    parents: tuple[ExplainedParent, ...]
     forbidden: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def explain_parents(
     *,
     labels: Sequence[str] | None = None,
     threads: int | None = 1,
-) -> Parentage:
+) -> ParentExplanation:
     """Which tokens give one token its label: exact shares of the probabilities of two labels.
 
     ``token`` counts from 0 through the whole corpus, or is a word that occurs once. ``labels`` are
@@ -122,20 +122,20 @@ def explain_parents(
         )
     with Workers(threads) as workers:
         beliefs = model.scores(given, workers)
-        linked = beliefs.linked
-        corpus = linked.relations.corpus
-        position = position_of(corpus, token, corpus.n_tokens)
+        dataset = beliefs.dataset
+        corpus = dataset.edge_set.corpus
+        position = token_index(corpus, token, corpus.n_tokens)
         path = model.decode(beliefs, workers).codes
-        scores, dags = model.edge_scores(linked, workers), linked.dags(model.orderings)
-        found = shares(scores, sweeps(scores, dags, workers, model.gate), position)
+        scores, dags = model.edge_scores(dataset, workers), dataset.dags(model.orderings)
+        found = parent_shares(scores, sweeps(scores, dags, workers, model.gate), position)
     sure = beliefs.marginals[position]
-    pair = pair_of(model, int(path[position]), sure, labels)
-    parents = [_parent(model, linked, own, len(found), pair) for own in _grouped(found)]
+    pair = labels_to_compare(model, int(path[position]), sure, labels)
+    parents = [_parent(model, dataset, own, len(found), pair) for own in _grouped(found)]
     parents.sort(key=lambda parent: -parent.shares[0])
     sentence = int(np.searchsorted(corpus.sentences, position, side="right")) - 1
     first, last = corpus.sentences[[sentence, sentence + 1]].tolist()
     around = path[first:last].tolist()
-    return Parentage(
+    return ParentExplanation(
         position,
         _word(corpus, position),
         model.labels[int(path[position])],
@@ -150,9 +150,9 @@ def _word(corpus: Corpus, token: int) -> str:
     return corpus.words[token : token + 1].tolist()[0]
 
 
-def _grouped(found: Sequence[Sequence[Share]]) -> list[list[Share]]:
+def _grouped(found: Sequence[Sequence[ParentShare]]) -> list[list[ParentShare]]:
     """The shares of one parent by one kind of edge, from all graphs."""
-    groups: dict[tuple[int, str], list[Share]] = {}
+    groups: dict[tuple[int, str], list[ParentShare]] = {}
     for own in found:
         for share in own:
             groups.setdefault((share.parent, share.kind), []).append(share)
@@ -160,20 +160,24 @@ def _grouped(found: Sequence[Sequence[Share]]) -> list[list[Share]]:
 
 
 def _parent(
-    model: GraphModel, linked: Linked, found: Sequence[Share], graphs: int, pair: tuple[int, int]
-) -> Parent:
+    model: GraphModel,
+    dataset: GraphDataset,
+    found: Sequence[ParentShare],
+    graphs: int,
+    pair: tuple[int, int],
+) -> ExplainedParent:
     """One parent, averaged over the graphs; in those where it is none it adds nothing."""
     first = found[0]
     weight = sum(share.weight for share in found)
-    added = np.sum([share.added for share in found], axis=0) / graphs
+    added = np.sum([share.marginal_share for share in found], axis=0) / graphs
     label, sure = None, None
-    if first.before is not None:
+    if first.parent_marginals is not None:
         # a parent of no weight has its plain mean
         counts = [share.weight for share in found] if weight > 0 else None
-        before = np.average([share.before for share in found], axis=0, weights=counts)
+        before = np.average([share.parent_marginals for share in found], axis=0, weights=counts)
         label, sure = int(before.argmax()), float(before.max())
-    corpus = linked.relations.corpus
-    return Parent(
+    corpus = dataset.edge_set.corpus
+    return ExplainedParent(
         None if first.parent < 0 else first.parent,
         None if first.parent < 0 else _word(corpus, first.parent),
         first.kind,
@@ -181,19 +185,23 @@ def _parent(
         None if label is None else model.labels[label],
         sure,
         (float(added[pair[0]]), float(added[pair[1]])),
-        strongest(_contributions(model, linked, first, label, pair)),
+        sort_contributions(_contributions(model, dataset, first, label, pair)),
     )
 
 
 def _contributions(
-    model: GraphModel, linked: Linked, edge: Share, label: int | None, pair: tuple[int, int]
+    model: GraphModel,
+    dataset: GraphDataset,
+    edge: ParentShare,
+    label: int | None,
+    pair: tuple[int, int],
 ) -> Iterator[Contribution]:
     """Everything that the scores of the two labels on an edge are the sum of."""
     own, names = list(pair), model.features.names()
-    conditional = model.conditionals[edge.kind]
-    weights, ends = conditional.weights, conditional.ends
-    row = linked.edges[edge.kind].take(np.array([edge.row])).flat()
-    for number, value in active(row, 0):
+    edge_model = model.edge_models[edge.kind]
+    weights, ends = edge_model.weights, edge_model.edge_features
+    row = dataset.edges[edge.kind].take(np.array([edge.row])).expanded()
+    for number, value in row_entries(row, 0):
         scores = value * weights.state[number, own]
         if ends is None:
             yield contribution(names[number], FEATURE, scores, value)
@@ -204,10 +212,10 @@ def _contributions(
             yield contribution(name, PARENT, scores, value)
     if label is not None:
         yield contribution(f"{model.labels[label]} → ·", LABELS, weights.transitions[label, own])
-    relation, along = linked.of_kind(edge.kind)
-    if relation.rule.bounded:
-        heads, tails = linked.bounds(edge.kind)
-        begin, end = ("<start>", "<end>") if along else ("<end>", "<start>")
+    relation, first_is_parent = dataset.edges_of_type(edge.kind)
+    if relation.rule.has_boundaries:
+        heads, tails = dataset.chain_bounds(edge.kind)
+        begin, end = ("<start>", "<end>") if first_is_parent else ("<end>", "<start>")
         if edge.row in heads:
             yield contribution(f"{begin} → ·", BOUNDARY, weights.start[own])
         if edge.row in tails:

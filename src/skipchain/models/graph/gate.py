@@ -15,11 +15,11 @@ FEATURES = ("kind", "parents", "distance", "preceding", "entropy", "doubt")
 """What a gate looks at: the kind of edge (one), the logarithm of the number of parents, that of the
 distance, whether the words before both ends are the same, the entropy of the parent's marginal, and
 the entropy of what the edge says of its child."""
-ENTROPY, DOUBT = FEATURES.index("entropy"), FEATURES.index("doubt")
+PARENT_ENTROPY, EDGE_ENTROPY = FEATURES.index("entropy"), FEATURES.index("doubt")
 
 
 @dataclass(frozen=True, slots=True)
-class EdgeFacts:
+class GateInputs:
     """What a gate knows of each edge of one graph.
 
     Entropies are those after a sweep with equal weights.
@@ -29,7 +29,7 @@ class EdgeFacts:
     values: Floats  # [E, 6]
 
     @classmethod
-    def of(cls, dag: Dag, corpus: Corpus) -> EdgeFacts:
+    def of(cls, dag: Dag, corpus: Corpus) -> GateInputs:
         """With all entropies zero yet."""
         children, parents = dag.children, dag.parents
         linked = parents >= 0
@@ -47,14 +47,16 @@ class EdgeFacts:
         """The edges of nodes ``first … last − 1``."""
         return slice(int(self.dag.indptr[first]), int(self.dag.indptr[last]))
 
-    def fill(self, first: int, last: int, marginals: Floats, doubts: Floats) -> None:
+    def set_entropies(
+        self, first: int, last: int, marginals: Floats, edge_entropies: Floats
+    ) -> None:
         """Set the entropies of the edges of nodes ``first … last − 1``. [N, L], [E]"""
         edges = self.edges(first, last)
         own = np.maximum(marginals[first:last], np.finfo(np.float64).tiny)
         entropy = np.append(-(own * np.log(own)).sum(axis=1), 0.0)
         parents = self.dag.parents[edges]
-        self.values[edges, ENTROPY] = entropy[np.where(parents < 0, last, parents) - first]
-        self.values[edges, DOUBT] = doubts[edges]
+        self.values[edges, PARENT_ENTROPY] = entropy[np.where(parents < 0, last, parents) - first]
+        self.values[edges, EDGE_ENTROPY] = edge_entropies[edges]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +80,15 @@ class Gate:
             found[names.index(kind)] = own
         return found
 
-    def mixing(self, facts: EdgeFacts, first: int, last: int) -> Floats:
+    def mixing(self, gate_inputs: GateInputs, first: int, last: int) -> Floats:
         """The mixing weights of the edges of nodes ``first … last − 1``."""
-        return softmax(self.table(facts.dag.names), facts, first, last)
+        return mixing_weights(self.table(gate_inputs.dag.names), gate_inputs, first, last)
 
 
-def softmax(table: Floats, facts: EdgeFacts, first: int, last: int) -> Floats:
+def mixing_weights(table: Floats, gate_inputs: GateInputs, first: int, last: int) -> Floats:
     """exp of each edge's weighted facts, divided by their sum at its node."""
-    dag, edges = facts.dag, facts.edges(first, last)
-    logits = (table[dag.kinds[edges]] * facts.values[edges]).sum(axis=1)
+    dag, edges = gate_inputs.dag, gate_inputs.edges(first, last)
+    logits = (table[dag.edge_types[edges]] * gate_inputs.values[edges]).sum(axis=1)
     starts = dag.indptr[first:last] - edges.start
     counts = np.diff(dag.indptr[first : last + 1])
     odds: Floats = np.exp(logits - np.repeat(np.maximum.reduceat(logits, starts), counts))

@@ -9,24 +9,24 @@ import numpy as np
 
 from skipchain.arrays import Floats, Labels
 from skipchain.edges.ordering import Ordering
-from skipchain.kernels.mixture import Edges, tables_of
+from skipchain.kernels.mixture import MixtureEdges, pair_tables
 from skipchain.models.graph.edges import EdgeScores
-from skipchain.models.graph.gate import FEATURES, EdgeFacts, softmax
-from skipchain.models.graph.mixture import ScoredBlock, edges_of
+from skipchain.models.graph.gate import FEATURES, GateInputs, mixing_weights
+from skipchain.models.graph.mixture import ScoredBlock, mixture_edges
 from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _GateBlock:
     """Some documents in one ordering, their edges scored, and their labels."""
 
     block: ScoredBlock
-    edges: Edges
-    facts: EdgeFacts
+    edges: MixtureEdges
+    gate_inputs: GateInputs
     labels: Labels
 
 
-class GateObjective:
+class GateLikelihood:
     """−Σ_k log p(y_k | x) + l2 · Σ w², summed over sets of documents and orderings.
 
     Only the gate's weights w change: the scores of edges should come from models that have not
@@ -43,11 +43,11 @@ class GateObjective:
         *,
         l2: float = 0.0,
     ) -> None:
-        self.kinds = tuple(kinds)
+        self.edge_types = tuple(kinds)
         self._workers = workers
         self._l2 = l2
-        names = sets[0][0].linked.relations.kinds
-        self._rows = [names.index(kind) for kind in kinds]
+        names = sets[0][0].dataset.edge_set.edge_types
+        self._rows = [names.index(edge_type) for edge_type in kinds]
         self._parts = [
             part for scores, labels in sets for part in _parts(scores, labels, orderings, workers)
         ]
@@ -56,11 +56,11 @@ class GateObjective:
     @property
     def size(self) -> int:
         """The number of weights."""
-        return len(self.kinds) * len(FEATURES)
+        return len(self.edge_types) * len(FEATURES)
 
     def weights(self, vector: Floats) -> dict[str, Floats]:
         """The gate's weights of each kind."""
-        return dict(zip(self.kinds, vector.reshape(-1, len(FEATURES)).copy(), strict=True))
+        return dict(zip(self.edge_types, vector.reshape(-1, len(FEATURES)).copy(), strict=True))
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
@@ -71,10 +71,10 @@ class GateObjective:
         gradient = np.array([part[1] for part in found]).sum(axis=0)[self._rows].ravel()
         return loss + self._l2 * float(vector @ vector), gradient + 2.0 * self._l2 * vector
 
-    def _part(self, table: Floats, part: _Part) -> tuple[float, Floats]:
-        first, last, dag = part.block.first, part.block.last, part.facts.dag
-        chosen = part.facts.edges(first, last)
-        alphas = softmax(table, part.facts, first, last)
+    def _part(self, table: Floats, part: _GateBlock) -> tuple[float, Floats]:
+        first, last, dag = part.block.first, part.block.last, part.gate_inputs.dag
+        chosen = part.gate_inputs.edges(first, last)
+        alphas = mixing_weights(table, part.gate_inputs, first, last)
         weights = np.zeros(dag.n_edges)
         weights[chosen] = alphas
         edges = part.edges._replace(weights=weights)
@@ -100,24 +100,26 @@ class GateObjective:
         sums = np.add.reduceat(own, dag.indptr[first:last] - chosen.start)
         logits = own - alphas * np.repeat(sums, counts)
         gradient = np.zeros_like(table)
-        np.add.at(gradient, dag.kinds[chosen], logits[:, None] * part.facts.values[chosen])
+        np.add.at(
+            gradient, dag.edge_types[chosen], logits[:, None] * part.gate_inputs.values[chosen]
+        )
         return loss, gradient
 
 
 def _parts(
     scores: EdgeScores, labels: Labels, orderings: Sequence[Ordering], workers: Workers
-) -> list[_Part]:
-    linked = scores.linked
-    tables = tables_of(scores.tables)
-    corpus = linked.relations.corpus
-    graphs = [(edges_of(dag), EdgeFacts.of(dag, corpus)) for dag in linked.dags(orderings)]
+) -> list[_GateBlock]:
+    dataset = scores.dataset
+    tables = pair_tables(scores.tables)
+    corpus = dataset.edge_set.corpus
+    graphs = [(mixture_edges(dag), GateInputs.of(dag, corpus)) for dag in dataset.dags(orderings)]
     marginals = np.empty((corpus.n_tokens, scores.n_labels))
 
-    def run(block: tuple[int, int]) -> list[_Part]:
+    def run(block: tuple[int, int]) -> list[_GateBlock]:
         scored = ScoredBlock.of(scores, block, tables)
-        for edges, facts in graphs:
+        for edges, gate_inputs in graphs:
             scored.sweep(edges, marginals)
-            scored.fill(edges, facts, marginals)
-        return [_Part(scored, edges, facts, labels) for edges, facts in graphs]
+            scored.set_entropies(edges, gate_inputs, marginals)
+        return [_GateBlock(scored, edges, gate_inputs, labels) for edges, gate_inputs in graphs]
 
-    return [part for parts in workers.map(run, linked.blocks()) for part in parts]
+    return [part for parts in workers.map(run, dataset.blocks()) for part in parts]

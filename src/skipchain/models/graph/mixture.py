@@ -11,26 +11,26 @@ from skipchain.arrays import Floats, Ints, Labels
 from skipchain.edges.dag import Dag
 from skipchain.errors import SkipchainError
 from skipchain.kernels.mixture import (
-    Edges,
-    Tables,
+    MixtureEdges,
+    PairTables,
     adjoint_sweep,
-    doubts,
+    edge_entropies,
     exponentials,
+    pair_tables,
     sweep,
-    tables_of,
 )
 from skipchain.models.graph.edges import EdgeScores
-from skipchain.models.graph.gate import EdgeFacts, Gate
+from skipchain.models.graph.gate import Gate, GateInputs
 from skipchain.parallel import Workers
 
 
-def edges_of(dag: Dag, weights: Floats | None = None) -> Edges:
+def mixture_edges(dag: Dag, weights: Floats | None = None) -> MixtureEdges:
     """The graph as kernels take it; without ``weights`` parents count alike."""
     if weights is None:
-        weights = dag.uniform()
+        weights = dag.uniform_weights()
     else:
         dag.check_weights(weights)
-    return Edges(dag.order, dag.indptr, dag.parents, dag.kinds, dag.rows, weights)
+    return MixtureEdges(dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class ScoredBlock:
     scores: Floats  # [R, L]
     psi: Floats  # [R, L]
     norms: Floats  # [R, L]
-    tables: Tables
+    tables: PairTables
     places: Mapping[str, slice]
 
     @classmethod
-    def of(cls, scores: EdgeScores, block: tuple[int, int], tables: Tables) -> ScoredBlock:
+    def of(cls, scores: EdgeScores, block: tuple[int, int], tables: PairTables) -> ScoredBlock:
         """The documents of a block."""
-        first, last = scores.linked.relations.documents[list(block)].tolist()
+        first, last = scores.dataset.edge_set.documents[list(block)].tolist()
         node, bases, places = scores.block(block)
         psi = np.empty_like(node)
         exponentials(node, psi)
         return cls(first, last, bases, node, psi, np.empty_like(node), tables, places)
 
-    def sweep(self, edges: Edges, marginals: Floats) -> None:
+    def sweep(self, edges: MixtureEdges, marginals: Floats) -> None:
         """Write the marginals of the block's nodes. [N, L]"""
         sweep(
             self.first,
@@ -69,10 +69,12 @@ class ScoredBlock:
             marginals,
         )
 
-    def fill(self, edges: Edges, facts: EdgeFacts, marginals: Floats) -> None:
+    def set_entropies(
+        self, edges: MixtureEdges, gate_inputs: GateInputs, marginals: Floats
+    ) -> None:
         """Tell a gate what the last sweep found."""
         found = np.empty(len(edges.parents))
-        doubts(
+        edge_entropies(
             self.first,
             self.last,
             edges,
@@ -84,11 +86,11 @@ class ScoredBlock:
             marginals,
             found,
         )
-        facts.fill(self.first, self.last, marginals, found)
+        gate_inputs.set_entropies(self.first, self.last, marginals, found)
 
     def adjoint(
         self,
-        edges: Edges,
+        edges: MixtureEdges,
         marginals: Floats,
         labels: Labels,
         share: float,
@@ -135,7 +137,7 @@ def marginals(
 
     With a ``gate`` there are two sweeps: it looks at what the parents are like after the first.
     """
-    out = np.zeros((int(scores.linked.relations.documents[-1]), scores.n_labels))
+    out = np.zeros((int(scores.dataset.edge_set.documents[-1]), scores.n_labels))
 
     def add(number: int, nodes: slice, mixing: Floats, own: Floats) -> None:
         out[nodes] += own
@@ -148,8 +150,8 @@ def sweeps(
     scores: EdgeScores, dags: Sequence[Dag], workers: Workers, gate: Gate | None = None
 ) -> list[Sweep]:
     """What each graph says by itself."""
-    nodes = int(scores.linked.relations.documents[-1])
-    found = [Sweep(dag, dag.uniform(), np.empty((nodes, scores.n_labels))) for dag in dags]
+    nodes = int(scores.dataset.edge_set.documents[-1])
+    found = [Sweep(dag, dag.uniform_weights(), np.empty((nodes, scores.n_labels))) for dag in dags]
 
     def keep(number: int, nodes: slice, mixing: Floats, own: Floats) -> None:
         edges = slice(*dags[number].indptr[[nodes.start, nodes.stop]])
@@ -168,11 +170,11 @@ def _sweep(
     take: Callable[[int, slice, Floats, Floats], None],
 ) -> None:
     """Go through all documents in all graphs; ``take`` gets what was found, part by part."""
-    linked = scores.linked
-    tables = tables_of(scores.tables)
-    documents = linked.relations.documents
-    graphs = [edges_of(dag) for dag in dags]
-    facts = [EdgeFacts.of(dag, linked.relations.corpus) for dag in dags] if gate else []
+    dataset = scores.dataset
+    tables = pair_tables(scores.tables)
+    documents = dataset.edge_set.documents
+    graphs = [mixture_edges(dag) for dag in dags]
+    gate_inputs = [GateInputs.of(dag, dataset.edge_set.corpus) for dag in dags] if gate else []
     own = np.empty((int(documents[-1]), scores.n_labels))
 
     def run(block: tuple[int, int]) -> None:
@@ -181,14 +183,14 @@ def _sweep(
         for number, edges in enumerate(graphs):
             scored.sweep(edges, own)
             if gate is not None:
-                scored.fill(edges, facts[number], own)
-                edges.weights[facts[number].edges(first, last)] = gate.mixing(
-                    facts[number], first, last
+                scored.set_entropies(edges, gate_inputs[number], own)
+                edges.weights[gate_inputs[number].edges(first, last)] = gate.mixing(
+                    gate_inputs[number], first, last
                 )
                 scored.sweep(edges, own)
             take(number, slice(first, last), edges.weights, own[first:last])
 
-    workers.map(run, linked.blocks())
+    workers.map(run, dataset.blocks())
 
 
 def exact_marginals(
@@ -210,7 +212,7 @@ def exact_marginals(
            [0.68, 0.32],
            [0.52, 0.48]])
     """
-    counts = np.bincount(dag.kinds, minlength=len(dag.names))
+    counts = np.bincount(dag.edge_types, minlength=len(dag.names))
     for kind, name in enumerate(dag.names):
         for what, given in (("scores", scores), ("tables", tables)):
             if counts[kind] and name not in given:
@@ -221,7 +223,7 @@ def exact_marginals(
     bases = np.zeros(len(dag.names), np.int64)
     for kind, name in enumerate(dag.names):
         own = np.asarray(scores.get(name, np.zeros((0, size))), np.float64)
-        wanted = int(dag.rows[dag.kinds == kind].max(initial=-1)) + 1
+        wanted = int(dag.rows[dag.edge_types == kind].max(initial=-1)) + 1
         if own.ndim != 2 or own.shape[1] != size or len(own) < wanted:
             raise SkipchainError(
                 f"scores of edges of kind {name!r} must be [{wanted}, {size}], got {own.shape}"
@@ -232,5 +234,7 @@ def exact_marginals(
     node = np.concatenate(rows)
     psi, norms, out = np.empty_like(node), np.empty_like(node), np.empty((dag.n_nodes, size))
     exponentials(node, psi)
-    sweep(0, dag.n_nodes, edges_of(dag, weights), bases, node, psi, tables_of(logs), norms, out)
+    sweep(
+        0, dag.n_nodes, mixture_edges(dag, weights), bases, node, psi, pair_tables(logs), norms, out
+    )
     return out

@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
 from skipchain.edges.dag import Dag
-from skipchain.kernels.mixture import Tables, clamped_likelihood, tables_of
-from skipchain.models.graph.dataset import Linked
+from skipchain.kernels.mixture import PairTables, clamped_likelihood, pair_tables
+from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
-from skipchain.models.graph.mixture import ScoredBlock, edges_of
-from skipchain.models.graph.objective import LinkedObjective
+from skipchain.models.graph.mixture import ScoredBlock, mixture_edges
+from skipchain.models.graph.objective import GraphObjective
 from skipchain.parallel import Workers
 
-MARGINAL, MIXED, SEPARATE = "marginal", "mixture", "conditional"
+MARGINAL, MIXTURE, CONDITIONAL = "marginal", "mixture", "conditional"
 
 
-class MixtureObjective(LinkedObjective):
+class MixtureLikelihood(GraphObjective):
     """A loss of mixtures of parents + l2 · Σ w², and its gradient, over all kinds of edges.
 
     ``marginal`` is −Σ_k log p(y_k | x), for which the gradient takes one sweep back through the
@@ -30,7 +30,7 @@ class MixtureObjective(LinkedObjective):
 
     def __init__(
         self,
-        linked: Linked,
+        dataset: GraphDataset,
         labels: NDArray[np.int32],
         n_labels: int,
         dags: Sequence[Dag],
@@ -39,12 +39,20 @@ class MixtureObjective(LinkedObjective):
         loss: str = MARGINAL,
         l2: float = 0.0,
         observed: bool = True,
-        single: bool = False,
+        single_precision: bool = False,
         shares: Sequence[float] | None = None,
     ) -> None:
-        super().__init__(linked, labels, n_labels, workers, l2=l2, observed=observed, single=single)
+        super().__init__(
+            dataset,
+            labels,
+            n_labels,
+            workers,
+            l2=l2,
+            observed=observed,
+            single_precision=single_precision,
+        )
         self._loss = loss
-        self._graphs = [edges_of(dag) for dag in dags]
+        self._graphs = [mixture_edges(dag) for dag in dags]
         self._shares = list(shares or [1.0] * len(dags))
         self._adjoint = np.empty((len(labels), n_labels))
         self._marginals = np.empty((len(labels), n_labels))
@@ -54,19 +62,23 @@ class MixtureObjective(LinkedObjective):
         """Bytes held beside the features."""
         return super().nbytes + self._adjoint.nbytes + self._marginals.nbytes
 
-    def _gold(self, kind: str) -> NDArray[np.int32]:
-        relation, along = self.linked.of_kind(kind)
-        return self._labels if relation.rule.chain else self._labels[relation.ends(along=along)[0]]
+    def _gold(self, edge_type: str) -> NDArray[np.int32]:
+        relation, first_is_parent = self.dataset.edges_of_type(edge_type)
+        return (
+            self._labels
+            if relation.rule.is_chain
+            else self._labels[relation.endpoints(first_is_parent=first_is_parent)[0]]
+        )
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
-        tables = tables_of(scores.tables)
-        parts = self._workers.map(lambda b: self._block(scores, tables, b), self.linked.blocks())
+        tables = pair_tables(scores.tables)
+        parts = self._workers.map(lambda b: self._block(scores, tables, b), self.dataset.blocks())
         # summed in the order of the blocks: the same bits whatever the number of threads
         loss = float(np.array([part[0] for part in parts]).sum())
         return loss, np.array([part[1] for part in parts]).sum(axis=0)
 
     def _block(
-        self, scores: EdgeScores, tables: Tables, block: tuple[int, int]
+        self, scores: EdgeScores, tables: PairTables, block: tuple[int, int]
     ) -> tuple[float, Floats]:
         scored = ScoredBlock.of(scores, block, tables)
         loss, pairs = 0.0, np.zeros_like(tables.logs)
@@ -94,12 +106,12 @@ class MixtureObjective(LinkedObjective):
                     scored.psi,
                     tables,
                     self._labels,
-                    self._loss == MIXED,
+                    self._loss == MIXTURE,
                     share,
                     total,
                     pairs,
                 )
-        for kind, place in scored.places.items():
-            start, stop = self.linked.row_offsets(kind)[list(block)].tolist()
-            self._residuals[kind][start:stop] = total[place]
+        for edge_type, place in scored.places.items():
+            start, stop = self.dataset.row_offsets(edge_type)[list(block)].tolist()
+            self._residuals[edge_type][start:stop] = total[place]
         return loss, pairs

@@ -16,27 +16,32 @@ from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.step import INTERRUPTED, Minimum
-from skipchain.models.chain.estimator import Learnt
+from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.chain.estimator import FittedWeights
 from skipchain.models.chain.loglinear import LBFGS, MEMORY
 from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.memm import MEMM
-from skipchain.models.graph.dataset import Linked
-from skipchain.models.graph.edge_features import Ends
-from skipchain.models.graph.edges import Conditional
-from skipchain.models.graph.estimator import EDGES, LinkedEstimator, LinkedTask, after
+from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.edges import EdgeModel
+from skipchain.models.graph.estimator import DEFAULT_EDGES, GraphEstimator, GraphTask, add_results
 from skipchain.models.graph.gate import Gate
-from skipchain.models.graph.gate_likelihood import GateObjective
-from skipchain.models.graph.mixture_likelihood import MARGINAL, MIXED, SEPARATE, MixtureObjective
+from skipchain.models.graph.gate_likelihood import GateLikelihood
+from skipchain.models.graph.mixture_likelihood import (
+    CONDITIONAL,
+    MARGINAL,
+    MIXTURE,
+    MixtureLikelihood,
+)
 from skipchain.models.graph.model import GraphModel
 
-OBJECTIVES = (SEPARATE, MIXED, MARGINAL)
+OBJECTIVES = (CONDITIONAL, MIXTURE, MARGINAL)
 UNIFORM, LEARNED = "uniform", "learned"
 GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
 
 
-class MoPMEMM(LinkedEstimator):
+class MoPMEMM(GraphEstimator):
     """A MEMM whose labels may depend on any label visited before, however far away.
 
     p(y_k | parents) = Σ_u α_ku p(y_k | y_u, x), a mixture over the parents u that the ``edges``
@@ -80,19 +85,19 @@ class MoPMEMM(LinkedEstimator):
     """
 
     kind = "mop-memm"
-    learner = MEMM
-    separate = SEPARATE
+    chain_class = MEMM
+    separate_objective = CONDITIONAL
 
     def __init__(
         self,
         features: str | Path | Templates = "ner",
         *,
-        edges: str | Sequence[Any] = EDGES,
+        edges: str | Sequence[Any] = DEFAULT_EDGES,
         orderings: str | Sequence[str | Ordering] = "forward, backward",
         encoding: str | None = "bioes",
         mixing: str = UNIFORM,
         folds: int = 3,
-        objective: str = SEPARATE,
+        objective: str = CONDITIONAL,
         optimiser: str | None = None,
         l2: float = 0.2,
         min_count: int = 1,
@@ -149,106 +154,109 @@ class MoPMEMM(LinkedEstimator):
 
     # Learning ----------------------------------------------------------------------------------
 
-    def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
+    def _learn(self, task: GraphTask) -> tuple[GraphModel, OptimisationResult, int]:
         if self.mixing == LEARNED:
-            self._dealt(task)
-        linked = Linked(task.rows, task.relations)
-        kinds = self._kinds(task)
-        found: dict[str, Conditional] = {}
-        minimum, parameters = Minimum(np.zeros(0), 0.0, 0, 0, ""), 0
+            self._document_folds(task)
+        dataset = GraphDataset(task.rows, task.edge_set)
+        kinds = self._edge_types(task)
+        found: dict[str, EdgeModel] = {}
+        result, parameters = OptimisationResult(np.zeros(0), 0.0, 0, 0, ""), 0
         for kind in kinds:
-            found[kind], learnt = self._separate(task, linked, kind)
+            found[kind], learnt = self._fit_edge_model(task, dataset, kind)
             parameters += learnt.parameters
-            minimum = after(minimum, learnt.minimum)
-            if minimum.reason == INTERRUPTED:
-                return _reduced(task, found), minimum, parameters
-        model = replace(task.blank, conditionals=found)
-        if self.objective != SEPARATE:
-            model, minimum, parameters = self._jointly(task, model)
-        if self.mixing == LEARNED and minimum.reason != INTERRUPTED:
-            if task.progress is not None and self.objective != SEPARATE:
-                task.progress.end(minimum)
-            gate = self._gate(task, kinds)
+            result = add_results(result, learnt.result)
+            if result.reason == INTERRUPTED:
+                return _partial_model(task, found), result, parameters
+        model = replace(task.untrained, edge_models=found)
+        if self.objective != CONDITIONAL:
+            model, result, parameters = self._train_jointly(task, model)
+        if self.mixing == LEARNED and result.reason != INTERRUPTED:
+            if task.progress is not None and self.objective != CONDITIONAL:
+                task.progress.end(result)
+            gate = self._fit_gate(task, kinds)
             if gate is None:
-                return model, replace(minimum, reason=INTERRUPTED), parameters
+                return model, replace(result, reason=INTERRUPTED), parameters
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
-        return model, minimum, parameters
+        return model, result, parameters
 
-    def _kinds(self, task: LinkedTask) -> list[str]:
+    def _edge_types(self, task: GraphTask) -> list[str]:
         """The kinds of edges that the orderings meet in the training data, chains first."""
         met: set[int] = set()
         for ordering in self._orderings():
-            met |= set(np.unique(task.relations.dag(ordering).kinds).tolist())
-        chains = [k for k in sorted(met) if task.relations.relations[k // 2].rule.chain]
-        return [task.relations.kinds[kind] for kind in [*chains, *sorted(met - set(chains))]]
+            met |= set(np.unique(task.edge_set.dag(ordering).edge_types).tolist())
+        chains = [k for k in sorted(met) if task.edge_set.by_rule[k // 2].rule.is_chain]
+        return [task.edge_set.edge_types[kind] for kind in [*chains, *sorted(met - set(chains))]]
 
-    def _separate(
-        self, task: LinkedTask, linked: Linked, kind: str, note: str = ""
-    ) -> tuple[Conditional, Learnt]:
+    def _fit_edge_model(
+        self, task: GraphTask, dataset: GraphDataset, kind: str, note: str = ""
+    ) -> tuple[EdgeModel, FittedWeights]:
         """One kind of edge, with the known labels of the parents as features of the edges."""
-        relation, along = linked.of_kind(kind)
-        size = len(task.blank.labels)
-        ends, classifier = None, self._classifier(self.learner if relation.rule.bounded else MaxEnt)
-        if relation.rule.chain:
-            data = Dataset(task.rows, linked.offsets, task.labels)
-            if not along and relation.rule.bounded:
+        relation, first_is_parent = dataset.edges_of_type(kind)
+        size = len(task.untrained.labels)
+        ends, classifier = (
+            None,
+            self._classifier(self.chain_class if relation.rule.has_boundaries else MaxEnt),
+        )
+        if relation.rule.is_chain:
+            data = Dataset(task.rows, dataset.offsets, task.labels)
+            if not first_is_parent and relation.rule.has_boundaries:
                 data = data.reversed()
         else:
-            child, parent = relation.ends(along=along)
-            ends = Ends.fit(task.rows, child, parent)
-            own = ends.rows(task.rows, child, parent)
+            child, parent = relation.endpoints(first_is_parent=first_is_parent)
+            ends = EdgeFeatures.fit(task.rows, child, parent)
+            own = ends.encode(task.rows, child, parent)
             rows = own.with_features(task.labels[parent][:, None], size)
             data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
             # a token's features are one unit: none of them is to be left out as a whole
             classifier.set_params(unit_dropout=0.0)
-            if classifier._asked is None:
+            if classifier._requested_optimiser is None:
                 classifier.set_params(optimiser=LBFGS)
-        learnt = self._by_itself(task, kind, classifier, data, note)
+        learnt = self._fit_edge_type(task, kind, classifier, data, note)
         weights = learnt.weights
         if ends is not None:
             cut = ends.n_features
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
-        return Conditional(weights, ends), learnt
+        return EdgeModel(weights, ends), learnt
 
-    def _dealt(self, task: LinkedTask) -> Ints:
+    def _document_folds(self, task: GraphTask) -> Ints:
         """The part that each document belongs to for a gate; empty ones are in the first. [D]"""
-        filled = np.flatnonzero(np.diff(task.relations.documents))
+        filled = np.flatnonzero(np.diff(task.edge_set.documents))
         folds = min(self.folds, len(filled))
         if folds < 2:
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
                 f"out; got folds={self.folds} and {len(filled)} documents"
             )
-        fold = np.zeros(task.relations.corpus.n_documents, np.int64)
+        fold = np.zeros(task.edge_set.corpus.n_documents, np.int64)
         fold[filled] = np.arange(len(filled)) % folds
         return fold
 
-    def _gate(self, task: LinkedTask, kinds: Sequence[str]) -> Gate | None:
+    def _fit_gate(self, task: GraphTask, kinds: Sequence[str]) -> Gate | None:
         """Mixing weights that do well on documents which the edges' models have not seen.
 
         None where learning was interrupted.
         """
-        fold = self._dealt(task)
+        fold = self._document_folds(task)
         folds = int(fold.max()) + 1
         sets = []
         for number in range(folds):
-            rest, held = task.part(fold != number), task.part(fold == number)
+            rest, held = task.subset(fold != number), task.subset(fold == number)
             rest = replace(rest, progress=task.progress)
             note = f", without part {number + 1} of {folds}, for the mixing weights"
-            linked = Linked(rest.rows, rest.relations)
+            dataset = GraphDataset(rest.rows, rest.edge_set)
             found = {}
-            for kind in (kind for kind in kinds if linked.n_rows(kind)):
-                found[kind], learnt = self._separate(rest, linked, kind, note)
-                if learnt.minimum.reason == INTERRUPTED:
+            for kind in (kind for kind in kinds if dataset.n_rows(kind)):
+                found[kind], learnt = self._fit_edge_model(rest, dataset, kind, note)
+                if learnt.result.reason == INTERRUPTED:
                     return None
-            model = replace(task.blank, conditionals=found)
-            ends = {kind: own.ends for kind, own in found.items()}
-            held_out = Linked.of(held.rows, held.relations, ends)
+            model = replace(task.untrained, edge_models=found)
+            ends = {kind: own.edge_features for kind, own in found.items()}
+            held_out = GraphDataset.of(held.rows, held.edge_set, ends)
             sets.append((model.edge_scores(held_out, task.workers), held.labels))
-        orderings = _few(self._orderings())
-        objective = GateObjective(sets, orderings, kinds, task.workers, l2=GATE_L2)
-        minimum = minimize(
+        orderings = _limit_random(self._orderings())
+        objective = GateLikelihood(sets, orderings, kinds, task.workers, l2=GATE_L2)
+        result = minimize(
             objective,
             np.zeros(objective.size),
             memory=MEMORY,
@@ -256,42 +264,44 @@ class MoPMEMM(LinkedEstimator):
             tolerance=1e-5,
             period=5,
         )
-        return Gate(objective.weights(minimum.vector))
+        return Gate(objective.weights(result.vector))
 
-    def _jointly(self, task: LinkedTask, model: GraphModel) -> tuple[GraphModel, Minimum, int]:
+    def _train_jointly(
+        self, task: GraphTask, model: GraphModel
+    ) -> tuple[GraphModel, OptimisationResult, int]:
         """All kinds of edges together, beginning with what each has learnt by itself."""
-        ends = {kind: own.ends for kind, own in model.conditionals.items()}
-        linked = Linked.of(task.rows, task.relations, ends)
-        orderings = _few(self._orderings())
+        ends = {kind: own.edge_features for kind, own in model.edge_models.items()}
+        dataset = GraphDataset.of(task.rows, task.edge_set, ends)
+        orderings = _limit_random(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
-        objective = MixtureObjective(
-            linked,
+        objective = MixtureLikelihood(
+            dataset,
             task.labels,
             len(model.labels),
-            linked.dags(orderings),
+            dataset.dags(orderings),
             task.workers,
             loss=self.objective,
             l2=self.l2,
             observed=self.pairs != "all",
             shares=shares,
-            single=self.single,
+            single_precision=self.single_precision,
         )
-        return *self._by_lbfgs(task, model, objective), objective.size
+        return *self._fit_jointly(task, model, objective), objective.size
 
 
-def _reduced(task: LinkedTask, found: Mapping[str, Conditional]) -> GraphModel:
+def _partial_model(task: GraphTask, found: Mapping[str, EdgeModel]) -> GraphModel:
     """A model of the kinds of edges learnt so far, with the orderings that can do with them."""
     orderings = [
         ordering
-        for ordering in task.blank.orderings
-        if (np.diff(task.relations.dag(ordering, found).indptr) > 0).all()
+        for ordering in task.untrained.orderings
+        if (np.diff(task.edge_set.dag(ordering, found).indptr) > 0).all()
     ]
     if not orderings:
         raise KeyboardInterrupt
-    return replace(task.blank, conditionals=dict(found), orderings=tuple(orderings))
+    return replace(task.untrained, edge_models=dict(found), orderings=tuple(orderings))
 
 
-def _few(orderings: Sequence[Ordering]) -> list[Ordering]:
+def _limit_random(orderings: Sequence[Ordering]) -> list[Ordering]:
     """All orderings but no more than ten random ones: each costs a pass."""
-    random = [own for own in orderings if own.way == RANDOM]
-    return [own for own in orderings if own.way != RANDOM] + random[:JOINT_ORDERINGS]
+    random = [own for own in orderings if own.direction == RANDOM]
+    return [own for own in orderings if own.direction != RANDOM] + random[:JOINT_ORDERINGS]

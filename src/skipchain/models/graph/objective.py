@@ -12,14 +12,14 @@ from skipchain.arrays import Floats, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import LinearScorer, Residuals, Weights
 from skipchain.learn.vectors import dot
-from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.parallel import Workers
 
 TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
 
 
-class LinkedObjective(ABC):
+class GraphObjective(ABC):
     """A loss of linked labels + l2 · Σ w², and its gradient, over all kinds of edges.
 
     The vector holds the parameters of one `LinearScorer` after the other, one for each kind of edge
@@ -28,41 +28,41 @@ class LinkedObjective(ABC):
 
     def __init__(
         self,
-        linked: Linked,
+        dataset: GraphDataset,
         labels: Labels,
         n_labels: int,
         workers: Workers,
         *,
         l2: float,
         observed: bool,
-        single: bool,
+        single_precision: bool,
     ) -> None:
         self.n_labels = n_labels
-        self.linked = linked
+        self.dataset = dataset
         self._labels = labels
         self._workers = workers
         self._l2 = l2
         self._scorers = {
-            kind: LinearScorer(
-                Dataset(rows, np.arange(rows.tokens.n_rows + 1), self._gold(kind)),
+            edge_type: LinearScorer(
+                Dataset(rows, np.arange(rows.tokens.n_rows + 1), self._gold(edge_type)),
                 n_labels,
                 observed=observed,
-                boundaries=self._bounded(kind),
+                boundaries=self._has_boundaries(edge_type),
                 workers=workers,
-                single=single,
+                single_precision=single_precision,
             )
-            for kind, rows in linked.edges.items()
+            for edge_type, rows in dataset.edges.items()
         }
         self._cuts = np.cumsum([scorer.size for scorer in self._scorers.values()])
         # single precision halves what the transposed sums read; they are added up in double
-        precision: Any = np.float32 if single else np.float64
+        precision: Any = np.float32 if single_precision else np.float64
         self._residuals: dict[str, Residuals] = {
-            kind: np.zeros((rows.tokens.n_rows, n_labels), precision)
-            for kind, rows in linked.edges.items()
+            edge_type: np.zeros((rows.tokens.n_rows, n_labels), precision)
+            for edge_type, rows in dataset.edges.items()
         }
 
     @abstractmethod
-    def _gold(self, kind: str) -> Labels:
+    def _gold(self, edge_type: str) -> Labels:
         """The known label that the features of each row of a kind go with, L for none. [R]"""
 
     @abstractmethod
@@ -89,20 +89,26 @@ class LinkedObjective(ABC):
 
     def unpack(self, vector: Floats) -> dict[str, Weights]:
         """The weights of each kind; the tables may be overwritten by the next call."""
-        return {kind: self._scorers[kind].unpack(part) for kind, part in self._parts(vector)}
+        return {
+            edge_type: self._scorers[edge_type].unpack(part)
+            for edge_type, part in self._parts(vector)
+        }
 
     def weights(self, vector: Floats) -> dict[str, Weights]:
         """The weights of each kind, to keep: in double precision and memory of their own."""
-        return {kind: self._scorers[kind].weights(part) for kind, part in self._parts(vector)}
+        return {
+            edge_type: self._scorers[edge_type].weights(part)
+            for edge_type, part in self._parts(vector)
+        }
 
     def _parts(self, vector: Floats) -> zip[tuple[str, Floats]]:
         return zip(self._scorers, np.split(vector, self._cuts[:-1]), strict=True)
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
-        scores = EdgeScores.of(self.linked, self.unpack(vector), self._workers)
+        scores = EdgeScores.of(self.dataset, self.unpack(vector), self._workers)
         loss, pairs = self._losses(scores)
-        gradient = np.concatenate([self._gradient(kind, pairs) for kind in self._scorers])
+        gradient = np.concatenate([self._gradient(edge_type, pairs) for edge_type in self._scorers])
         if self._l2:
             loss += self._l2 * dot(vector, vector)
             gradient += 2.0 * self._l2 * vector
@@ -111,23 +117,23 @@ class LinkedObjective(ABC):
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
         found = [
-            scorer.curvature(self._residuals[kind], _none(scorer))
-            for kind, scorer in self._scorers.items()
+            scorer.curvature(self._residuals[edge_type], _none(scorer))
+            for edge_type, scorer in self._scorers.items()
         ]
         return np.concatenate(found) + (2.0 * self._l2 + TINY)
 
-    def _gradient(self, kind: str, pairs: Floats) -> Floats:
-        scorer, node = self._scorers[kind], self._residuals[kind]
+    def _gradient(self, edge_type: str, pairs: Floats) -> Floats:
+        scorer, node = self._scorers[edge_type], self._residuals[edge_type]
         size = scorer.n_labels
         first, last = np.zeros(size), np.zeros(size)
-        if self._bounded(kind):
-            heads, tails = self.linked.bounds(kind)
+        if self._has_boundaries(edge_type):
+            heads, tails = self.dataset.chain_bounds(edge_type)
             first, last = (node[own].sum(axis=0, dtype=np.float64) for own in (heads, tails))
-        own = pairs[self.linked.number(kind)]
+        own = pairs[self.dataset.type_index(edge_type)]
         return scorer.gradient(node, own, first, last, _none(scorer), np.zeros((0, size, size)))
 
-    def _bounded(self, kind: str) -> bool:
-        return self.linked.of_kind(kind)[0].rule.bounded
+    def _has_boundaries(self, edge_type: str) -> bool:
+        return self.dataset.edges_of_type(edge_type)[0].rule.has_boundaries
 
 
 def _none(scorer: LinearScorer) -> Floats:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Floats, Labels
-from skipchain.models.graph.belief import Sending
-from skipchain.models.graph.dataset import Linked
+from skipchain.models.graph.belief import PropagationSettings
+from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
-from skipchain.models.graph.objective import LinkedObjective
-from skipchain.models.graph.pairwise import Undirected
+from skipchain.models.graph.objective import GraphObjective
+from skipchain.models.graph.pairwise import UndirectedGraph
 from skipchain.parallel import Workers
 
 
-class PairwiseLikelihood(LinkedObjective):
+class PairwiseLikelihood(GraphObjective):
     """−log p(labels | input) of whole documents + l2 · Σ w², and its gradient.
 
     log Z is Bethe's approximation: exact for documents without loops. Where messages can rest in
@@ -21,50 +21,58 @@ class PairwiseLikelihood(LinkedObjective):
     with a low log Z would pass for a good fit. The gradient in the scores is what is believed minus
     what is known.
 
-    With ``apart`` [N, L] every pair is normalised by itself, given these log probabilities of its
-    two labels; that is exact. ``unsettled`` counts the documents whose messages had not come to
-    rest when the objective was called last.
+    With ``piecewise`` [N, L] every pair is normalised by itself, given these log probabilities of
+    its two labels; that is exact. ``unconverged`` counts the documents whose messages had not come
+    to rest when the objective was called last.
     """
 
     def __init__(
         self,
-        linked: Linked,
+        dataset: GraphDataset,
         labels: Labels,
         n_labels: int,
         workers: Workers,
         *,
         l2: float = 0.0,
         observed: bool = True,
-        single: bool = False,
-        sending: Sending | None = None,
-        apart: Floats | None = None,
+        single_precision: bool = False,
+        propagation: PropagationSettings | None = None,
+        piecewise: Floats | None = None,
     ) -> None:
-        super().__init__(linked, labels, n_labels, workers, l2=l2, observed=observed, single=single)
-        self.unsettled = 0
-        self._sending = sending or Sending()
-        self._graph = Undirected.of(linked, apart=apart is not None)
-        self._given = apart
+        super().__init__(
+            dataset,
+            labels,
+            n_labels,
+            workers,
+            l2=l2,
+            observed=observed,
+            single_precision=single_precision,
+        )
+        self.unconverged = 0
+        self._propagation = propagation or PropagationSettings()
+        self._graph = UndirectedGraph.of(dataset, piecewise=piecewise is not None)
+        self._node_log_probabilities = piecewise
         self._nodes = labels[self._graph.tokens]
         graph = self._graph.graph
         ends = self._nodes[graph.ends]
-        self._counts = np.zeros((len(linked.relations.kinds), n_labels, n_labels))
-        np.add.at(self._counts, (graph.kinds, ends[:, 0], ends[:, 1]), 1.0)
+        self._counts = np.zeros((len(dataset.edge_set.edge_types), n_labels, n_labels))
+        np.add.at(self._counts, (graph.edge_types, ends[:, 0], ends[:, 1]), 1.0)
         alike = ends[graph.agreeing]
         same = np.flatnonzero(alike[:, 0] == alike[:, 1])
         self._agreed = same, alike[same, 0]
 
-    def _gold(self, kind: str) -> Labels:
-        relation, _ = self.linked.of_kind(kind)
-        if relation.rule.chain:
+    def _gold(self, edge_type: str) -> Labels:
+        relation, _ = self.dataset.edges_of_type(edge_type)
+        if relation.rule.is_chain:
             return self._labels
         first, second = self._labels[relation.pairs].T
         return np.where(first == second, first, self.n_labels).astype(np.int32)
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
         graph = self._graph
-        own = graph.scores(scores, self._workers, self._given)
-        found = graph.propagate(own, self._sending, self._workers, self._nodes)
-        self.unsettled = len(self._sending.unsettled(found))
+        own = graph.scores(scores, self._workers, self._node_log_probabilities)
+        found = graph.propagate(own, self._propagation, self._workers, self._nodes)
+        self.unconverged = len(self._propagation.unconverged(found))
         known = np.arange(len(self._nodes)), self._nodes
         loss = float(found.log_z.sum()) - float(
             own.node[known].sum()
@@ -75,6 +83,6 @@ class PairwiseLikelihood(LinkedObjective):
         found.agreements[self._agreed] -= 1.0
         if graph.node is not None:
             self._residuals[graph.node] = found.node
-        for kind, place in graph.skips.items():
-            self._residuals[kind] = found.agreements[place]
+        for edge_type, place in graph.agreement_rows.items():
+            self._residuals[edge_type] = found.agreements[place]
         return loss, found.pairs - self._counts

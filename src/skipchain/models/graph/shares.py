@@ -13,38 +13,40 @@ from skipchain.models.graph.mixture import Sweep
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class ParentShare:
     """What one edge of one graph adds to the marginals of its child.
 
-    ``parent`` is −1 where the edge comes from nowhere, and ``before`` are the parent's own
-    marginals in that graph; ``row`` is the edge's among those of its kind.
+    ``parent`` is −1 where the edge comes from nowhere, and ``parent_marginals`` are the parent's
+    own marginals in that graph; ``row`` is the edge's among those of its kind.
     """
 
     parent: int
     kind: str
     row: int
     weight: float  # α
-    before: Floats | None  # [L]
-    added: Floats  # [L], α Σ_i p_u(i) P(i, ·)
+    parent_marginals: Floats | None  # [L]
+    marginal_share: Floats  # [L], α Σ_i p_u(i) P(i, ·)
 
 
-def shares(scores: EdgeScores, sweeps: Sequence[Sweep], token: int) -> list[list[Share]]:
+def parent_shares(
+    scores: EdgeScores, sweeps: Sequence[Sweep], token: int
+) -> list[list[ParentShare]]:
     """The shares of a token's marginals, graph by graph; those of a graph sum to its marginals."""
-    relations = scores.linked.relations
-    document = int(np.searchsorted(relations.documents, token, side="right")) - 1
+    edge_set = scores.dataset.edge_set
+    document = int(np.searchsorted(edge_set.documents, token, side="right")) - 1
     rows, bases, _ = scores.block((document, document + 1))
     tables = scores.tables
 
-    def share(sweep: Sweep, e: int) -> Share:
+    def share(sweep: Sweep, e: int) -> ParentShare:
         dag, weight = sweep.dag, float(sweep.mixing[e])
-        kind, parent, row = (int(own[e]) for own in (dag.kinds, dag.parents, dag.rows))
+        kind, parent, row = (int(own[e]) for own in (dag.edge_types, dag.parents, dag.rows))
         own, before = rows[row - bases[kind]], None
         if parent < 0:
             added = _softmax(own)
         else:
             before = sweep.marginals[parent]
             added = before @ _softmax(own + tables[kind])
-        return Share(parent, relations.kinds[kind], row, weight, before, weight * added)
+        return ParentShare(parent, edge_set.edge_types[kind], row, weight, before, weight * added)
 
     return [
         [share(sweep, e) for e in range(*sweep.dag.indptr[[token, token + 1]])] for sweep in sweeps

@@ -12,27 +12,27 @@ import numpy as np
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
-from skipchain.edges.relations import Relation
+from skipchain.edges.relations import RuleEdges
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.step import INTERRUPTED, Minimum
+from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.estimator import Learnt
+from skipchain.models.chain.estimator import FittedWeights
 from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.graph.belief import Sending
-from skipchain.models.graph.dataset import Linked
-from skipchain.models.graph.edge_features import Ends
-from skipchain.models.graph.edges import Conditional
-from skipchain.models.graph.estimator import EDGES, LinkedEstimator, LinkedTask, after
+from skipchain.models.graph.belief import PropagationSettings
+from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.edges import EdgeModel
+from skipchain.models.graph.estimator import DEFAULT_EDGES, GraphEstimator, GraphTask, add_results
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
 
 PIECEWISE, JOINT = OBJECTIVES = "piecewise", "joint"
-RULED_OUT = 1e-12  # the least probability of a label; edges can still speak for it
+MIN_PROBABILITY = 1e-12  # the least probability of a label; edges can still speak for it
 
 
-class SkipChainCRF(LinkedEstimator):
+class SkipChainCRF(GraphEstimator):
     """A CRF with further edges, between labels that stand anywhere in a document.
 
     p(y | x) ∝ exp(Σ_t (Σ_f w[f, y_t] + T[y_{t−1}, y_t]) + Σ_r Σ_(u, v) (T_r[y_u, y_v] +
@@ -60,8 +60,8 @@ class SkipChainCRF(LinkedEstimator):
         How messages are sent: the share of the old message in a new one, from 0 to below 1 (0.5
         often helps where messages go round in circles), the relative change below which a message
         is said to rest, and the most times that a document is gone through. They hold in training
-        and in tagging. The model's summary counts the ``unsettled`` documents of training, in which
-        messages did not come to rest.
+        and in tagging. The model's summary counts the ``unconverged`` documents of training, in
+        which messages did not come to rest.
     l2, min_count, optimiser, dropout and others
         As for `CRF`; they are those of every part. ``joint`` ends with lbfgs, whatever the pieces
         were learnt by, and unless told takes lbfgs for them too.
@@ -78,14 +78,14 @@ class SkipChainCRF(LinkedEstimator):
     """
 
     kind = "skip-chain-crf"
-    learner = CRF
-    separate = PIECEWISE
+    chain_class = CRF
+    separate_objective = PIECEWISE
 
     def __init__(
         self,
         features: str | Path | Templates = "ner",
         *,
-        edges: str | Sequence[Any] = EDGES,
+        edges: str | Sequence[Any] = DEFAULT_EDGES,
         encoding: str | None = "bioes",
         objective: str = PIECEWISE,
         agreement: bool = False,
@@ -146,7 +146,7 @@ class SkipChainCRF(LinkedEstimator):
             raise ParameterError(f"damping must be below 1, got {self.damping!r}")
         if self.precision == 0:
             raise ParameterError("precision must be above 0, or no message ever rests")
-        chains = [str(rule) for rule in self._rules() if rule.chain]
+        chains = [str(rule) for rule in self._rules() if rule.is_chain]
         if len(chains) > 1:
             raise ParameterError(
                 f"the edges {' and '.join(chains)} both say what a token's own features say of its "
@@ -155,61 +155,65 @@ class SkipChainCRF(LinkedEstimator):
 
     # Learning ----------------------------------------------------------------------------------
 
-    def _learn(self, task: LinkedTask) -> tuple[GraphModel, Minimum, int]:
-        sending = Sending(self.damping, self.precision, self.max_sweeps)
-        task = replace(task, blank=replace(task.blank, sending=sending))
-        model, learnt = self._tokens(task)
-        minimum, parameters = learnt.minimum, learnt.parameters
-        linked = Linked.of(task.rows, task.relations, dict.fromkeys(model.conditionals))
-        beliefs = np.log(np.maximum(model.scored(linked, task.workers).marginals, RULED_OUT))
-        for relation in task.relations.relations:
-            if minimum.reason == INTERRUPTED:
+    def _learn(self, task: GraphTask) -> tuple[GraphModel, OptimisationResult, int]:
+        propagation = PropagationSettings(self.damping, self.precision, self.max_sweeps)
+        task = replace(task, untrained=replace(task.untrained, propagation=propagation))
+        model, learnt = self._fit_chains(task)
+        result, parameters = learnt.result, learnt.parameters
+        dataset = GraphDataset.of(task.rows, task.edge_set, dict.fromkeys(model.edge_models))
+        beliefs = np.log(
+            np.maximum(model.score_dataset(dataset, task.workers).marginals, MIN_PROBABILITY)
+        )
+        for relation in task.edge_set.by_rule:
+            if result.reason == INTERRUPTED:
                 break
-            if len(relation.pairs) and not relation.rule.chain:
-                piece, own, size = self._piece(task, relation, beliefs)
-                model = replace(model, conditionals={**model.conditionals, **piece.conditionals})
-                minimum, parameters = after(minimum, own), parameters + size
+            if len(relation.pairs) and not relation.rule.is_chain:
+                piece, own, size = self._fit_rule_piecewise(task, relation, beliefs)
+                model = replace(model, edge_models={**model.edge_models, **piece.edge_models})
+                result, parameters = add_results(result, own), parameters + size
         objective = self._likelihood(task, model)
-        if self.objective == JOINT and minimum.reason != INTERRUPTED:
-            model, minimum = self._by_lbfgs(task, model, objective)
+        if self.objective == JOINT and result.reason != INTERRUPTED:
+            model, result = self._fit_jointly(task, model, objective)
             parameters = objective.size
-        objective(objective.pack({kind: own.weights for kind, own in model.conditionals.items()}))
-        return replace(model, summary={"unsettled": objective.unsettled}), minimum, parameters
+        objective(objective.pack({kind: own.weights for kind, own in model.edge_models.items()}))
+        return replace(model, summary={"unsettled": objective.unconverged}), result, parameters
 
-    def _tokens(self, task: LinkedTask) -> tuple[GraphModel, Learnt]:
+    def _fit_chains(self, task: GraphTask) -> tuple[GraphModel, FittedWeights]:
         """Chains or, without these, single tokens, learnt as if there were no other edges."""
-        rule = next(own.rule for own in task.relations.relations if own.rule.chain)
-        classifier = self._classifier(self.learner if rule.bounded else MaxEnt)
-        data = Dataset(task.rows, task.relations.corpus.sentences, task.labels)
-        kind = rule.kinds[0]
-        learnt = self._by_itself(task, kind, classifier, data)
-        return replace(task.blank, conditionals={kind: Conditional(learnt.weights)}), learnt
+        rule = next(own.rule for own in task.edge_set.by_rule if own.rule.is_chain)
+        classifier = self._classifier(self.chain_class if rule.has_boundaries else MaxEnt)
+        data = Dataset(task.rows, task.edge_set.corpus.sentences, task.labels)
+        kind = rule.edge_types[0]
+        learnt = self._fit_edge_type(task, kind, classifier, data)
+        return replace(task.untrained, edge_models={kind: EdgeModel(learnt.weights)}), learnt
 
-    def _piece(
-        self, task: LinkedTask, relation: Relation, beliefs: Floats
-    ) -> tuple[GraphModel, Minimum, int]:
+    def _fit_rule_piecewise(
+        self, task: GraphTask, relation: RuleEdges, beliefs: Floats
+    ) -> tuple[GraphModel, OptimisationResult, int]:
         """The pairs of one rule, each by itself, given what is believed of their tokens [N, L]."""
-        kind, none = relation.rule.kinds[0], np.zeros(0, np.int32)
-        ends = Ends(none, none)
+        kind, none = relation.rule.edge_types[0], np.zeros(0, np.int32)
+        ends = EdgeFeatures(none, none)
         if self.agreement:
-            ends = Ends.fit(task.rows, *relation.ends(along=True))
-        weights = Weights.zeros(ends.n_features, 0, len(task.blank.labels))
-        blank = replace(task.blank, conditionals={kind: Conditional(weights, ends)})
-        objective = self._likelihood(task, blank, apart=beliefs)
-        return *self._by_lbfgs(task, blank, objective, f"edges of kind {kind}"), objective.size
+            ends = EdgeFeatures.fit(task.rows, *relation.endpoints(first_is_parent=True))
+        weights = Weights.zeros(ends.n_features, 0, len(task.untrained.labels))
+        untrained = replace(task.untrained, edge_models={kind: EdgeModel(weights, ends)})
+        objective = self._likelihood(task, untrained, piecewise=beliefs)
+        return *self._fit_jointly(
+            task, untrained, objective, f"edges of kind {kind}"
+        ), objective.size
 
     def _likelihood(
-        self, task: LinkedTask, model: GraphModel, *, apart: Floats | None = None
+        self, task: GraphTask, model: GraphModel, *, piecewise: Floats | None = None
     ) -> PairwiseLikelihood:
-        ends = {kind: own.ends for kind, own in model.conditionals.items()}
+        ends = {kind: own.edge_features for kind, own in model.edge_models.items()}
         return PairwiseLikelihood(
-            Linked.of(task.rows, task.relations, ends),
+            GraphDataset.of(task.rows, task.edge_set, ends),
             task.labels,
             len(model.labels),
             task.workers,
             l2=self.l2,
             observed=self.pairs != "all",
-            single=self.single,
-            sending=model.sending,
-            apart=apart,
+            single_precision=self.single_precision,
+            propagation=model.propagation,
+            piecewise=piecewise,
         )

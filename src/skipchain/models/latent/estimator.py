@@ -20,14 +20,20 @@ from skipchain.features.views import UserView
 from skipchain.learn.em import expectation_maximisation
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.restarts import Restarts, best_of_restarts
-from skipchain.learn.step import INTERRUPTED, Minimum, Step
-from skipchain.models.base.estimator import Labeller
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.inputs import as_input, fit_features
-from skipchain.models.chain.fitting import HeldOut, Progress, Watch, problem_of, require_allowed
+from skipchain.models.chain.fitting import (
+    EarlyStopping,
+    HeldOut,
+    Progress,
+    require_allowed,
+    training_size,
+)
 from skipchain.models.latent.likelihood import (
     ExpectedLikelihood,
     StateLikelihood,
-    StateMarginals,
+    StateMarginalLikelihood,
     StateObjective,
     expected_counts,
 )
@@ -36,12 +42,12 @@ from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
 
 CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
-TRIAL = 50  # steps after which the worse half of the restarts is given up
-MEMORY = 10
+TRIAL_STEPS = 50  # steps after which the worse half of the restarts is given up
+LBFGS_MEMORY = 10
 TOLERANCE, PERIOD, MAX_ITERATIONS = 1e-6, 10, 1000
 
 
-class LatentEstimator(Labeller):
+class LatentEstimator(BaseEstimator):
     """The parameters of all models of hidden states; see `IOHMM`."""
 
     partial = True
@@ -115,32 +121,32 @@ class LatentEstimator(Labeller):
         self._check()
         if self.patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
-        data, blank = self._begin(as_input(X), y)
-        first = None if start is None else self._first(_model(start), blank)
-        held_out = None if dev is None else HeldOut(blank, dev, dev_y)
+        data, untrained = self._encode_training_data(as_input(X), y)
+        first = None if start is None else self._initial_weights(_start_model(start), untrained)
+        held_out = None if dev is None else HeldOut(untrained, dev, dev_y)
         with Workers(self.threads) as workers:
             task = StateTask(
                 data,
-                blank,
-                StateScorer(data.rows, self.states, len(blank.labels), bias=self.bias),
+                untrained,
+                StateScorer(data.rows, self.states, len(untrained.labels), bias=self.bias),
                 held_out,
                 first,
                 workers,
                 progress,
             )
             if progress is not None:
-                progress.begin(self._problem(task))
+                progress.begin(self._training_size(task))
             restarts = self._learn(task)
-            minimum = restarts.best
-            if not np.isfinite(minimum.loss):
+            result = restarts.best
+            if not np.isfinite(result.loss):
                 raise FeatureError("no step lowers the loss; scale the features' values down")
-            model = blank.filled(task.scorer.weights(minimum.vector))
+            model = untrained.with_weights(task.scorer.weights(result.vector))
             score = None if held_out is None else held_out.score(model, workers)
-            facts = self._facts(task, minimum.vector)
+            facts = self._state_counts(task, result.vector)
         if progress is not None:
-            progress.end(minimum)
+            progress.end(result)
         summary = self._summary(
-            minimum,
+            result,
             tokens=data.n_tokens,
             sequences=len(data.offsets) - 1,
             parameters=task.scorer.size,
@@ -152,12 +158,12 @@ class LatentEstimator(Labeller):
             **facts,
         )
         self.model_ = replace(model, summary=summary).pruned()
-        self.minimum_ = minimum
+        self.result_ = result
         if progress is None:
             self._raise_interrupt()
         return self
 
-    def shortened(self) -> Self:
+    def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
         short = {"restarts": 1, "em": 1, "m_steps": 1, "max_iterations": 1, "patience": None}
         return type(self)(**{**self.get_params(), **short})
@@ -171,7 +177,9 @@ class LatentEstimator(Labeller):
             MAX_ITERATIONS if self.max_iterations is None else self.max_iterations,
         )
 
-    def _begin(self, given: Corpus | Sequence[Any], y: Any) -> tuple[Dataset, StateModel]:
+    def _encode_training_data(
+        self, given: Corpus | Sequence[Any], y: Any
+    ) -> tuple[Dataset, StateModel]:
         """The data to learn from, and a model of its features and labels without weights."""
         known, scheme, encoding = self._labels(given, y)
         features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
@@ -184,7 +192,7 @@ class LatentEstimator(Labeller):
                 f"{type(self).__name__} has no features of label pairs; leave out templates that "
                 "begin with 'label[-1] &'"
             )
-        blank = StateModel(
+        untrained = StateModel(
             self.kind,
             known.names,
             features,
@@ -194,10 +202,10 @@ class LatentEstimator(Labeller):
             encoding,
             self.constraints != "none",
         )
-        data = Dataset(rows, offsets, *known.numbers(known.names))
-        if blank.constraints is not None:
-            require_allowed(data, blank.constraints, blank.labels)
-        return data, blank
+        data = Dataset(rows, offsets, *known.to_codes(known.names))
+        if untrained.constraints is not None:
+            require_allowed(data, untrained.constraints, untrained.labels)
+        return data, untrained
 
     def _check(self) -> None:
         super()._check()
@@ -222,28 +230,32 @@ class LatentEstimator(Labeller):
                 f"{type(self).__name__} uses constraints when it decodes; give 'decoding' or 'none'"
             )
 
-    def _problem(self, task: StateTask) -> Any:
+    def _training_size(self, task: StateTask) -> Any:
         """The size of the problem, as a display is told."""
         scorer = task.scorer
         per_token = scorer.n_states * (scorer.n_states + 1 + scorer.n_labels)
         side_by_side = min(self.restarts, task.workers.threads)
-        held = side_by_side * (4 * per_token * task.data.n_tokens + (2 * MEMORY + 8) * scorer.size)
-        return problem_of(task.data, scorer.n_labels, scorer.size, scorer.nbytes + 8 * held)
+        held = side_by_side * (
+            4 * per_token * task.data.n_tokens + (2 * LBFGS_MEMORY + 8) * scorer.size
+        )
+        return training_size(task.data, scorer.n_labels, scorer.size, scorer.nbytes + 8 * held)
 
     # Learning ----------------------------------------------------------------------------------
 
-    def _first(self, start: StateModel, blank: StateModel) -> StateWeights:
+    def _initial_weights(self, start: StateModel, untrained: StateModel) -> StateWeights:
         """The weights to begin with, from an earlier model."""
-        return carried(start, blank, self.states)
+        return warm_start_weights(start, untrained, self.states)
 
     def _learn(self, task: StateTask) -> Restarts:
         """The best vector, and what became of each start."""
-        if task.first is None:
+        if task.initial_weights is None:
             found = self._search(task)
         else:
-            best = self._directly(task, task.scorer.pack(task.first), StateLikelihood)
+            best = self._maximise_directly(
+                task, task.scorer.pack(task.initial_weights), StateLikelihood
+            )
             found = Restarts(best, (best.loss,), (True,))
-        return self._last(task, found)
+        return self._refine(task, found)
 
     def _search(self, task: StateTask) -> Restarts:
         """The best of several starts."""
@@ -251,21 +263,21 @@ class LatentEstimator(Labeller):
 
     def _from_restarts(self, task: StateTask, *, local: bool) -> Restarts:
         """Random starts side by side: EM, some direct steps, and the better half to the end."""
-        follower = Follower(task.progress)
+        follower = RestartMonitor(task.progress)
         one = self.restarts == 1
         workers = task.workers if one else Workers(1)  # then the threads are for the restarts
         tolerance, period, max_iterations = self.stopping
-        trial = min(TRIAL, max_iterations)
+        trial = min(TRIAL_STEPS, max_iterations)
 
         def likelihood() -> StateLikelihood:
             return StateLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local)
 
-        def begin(number: int) -> Minimum:
+        def begin(number: int) -> OptimisationResult:
             vector, evaluations = self._em(task, number, follower, workers, local=local)
             found = minimize(
                 likelihood(),
                 vector,
-                memory=MEMORY,
+                memory=LBFGS_MEMORY,
                 max_iterations=trial,
                 tolerance=tolerance,
                 period=period,
@@ -274,20 +286,20 @@ class LatentEstimator(Labeller):
             follower.check(found)
             return replace(found, evaluations=found.evaluations + evaluations)
 
-        def finish(number: int, so_far: Minimum) -> Minimum:
+        def finish(number: int, so_far: OptimisationResult) -> OptimisationResult:
             if follower.stopped or max_iterations <= trial:
                 return so_far
             last = minimize(
                 likelihood(),
                 so_far.vector,
-                memory=MEMORY,
+                memory=LBFGS_MEMORY,
                 max_iterations=max_iterations - trial,
                 tolerance=tolerance,
                 period=period,
                 callback=follower.of(number),
             )
             follower.check(last)
-            return after(so_far, last)
+            return combine_stages(so_far, last)
 
         keep = (self.restarts + 1) // 2
         try:
@@ -297,7 +309,13 @@ class LatentEstimator(Labeller):
             return follower.interrupted(self.restarts)
 
     def _em(
-        self, task: StateTask, number: int, follower: Follower, workers: Workers, *, local: bool
+        self,
+        task: StateTask,
+        number: int,
+        follower: RestartMonitor,
+        workers: Workers,
+        *,
+        local: bool,
     ) -> tuple[Floats, int]:
         """EM from the random start of a number: the vector, and how often a function was called."""
         random = np.random.default_rng([self.seed, number])
@@ -306,26 +324,26 @@ class LatentEstimator(Labeller):
             return vector, 0
         bound = ExpectedLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local)
 
-        def expect(vector: Floats, power: float) -> StateObjective:
-            bound.expect(vector, power)
+        def e_step(vector: Floats, power: float) -> StateObjective:
+            bound.e_step(vector, power)
             return bound.m_step()
 
         return expectation_maximisation(
-            expect,
+            e_step,
             vector,
             iterations=self.em,
             steps=self.m_steps,
-            first_power=1.0 if self.annealing is None else self.annealing,
+            initial_inverse_temperature=1.0 if self.annealing is None else self.annealing,
             stop=lambda: follower.stopped,
         )
 
-    def _directly(
+    def _maximise_directly(
         self, task: StateTask, vector: Floats, objective: type[StateObjective]
-    ) -> Minimum:
+    ) -> OptimisationResult:
         """One minimisation with all threads."""
         tolerance, period, max_iterations = self.stopping
-        watch = Watch(
-            lambda own: task.blank.filled(task.scorer.weights(own)),
+        early_stopping = EarlyStopping(
+            lambda own: task.untrained.with_weights(task.scorer.weights(own)),
             task.held_out,
             self.patience,
             task.workers,
@@ -334,29 +352,29 @@ class LatentEstimator(Labeller):
         found = minimize(
             objective(task.data, task.scorer, task.workers, l2=self.l2, local=self.local),
             vector,
-            memory=MEMORY,
+            memory=LBFGS_MEMORY,
             max_iterations=max_iterations,
             tolerance=tolerance,
             period=period,
-            callback=watch,
+            callback=early_stopping,
         )
-        if watch.best is None:
+        if early_stopping.best is None:
             return found
-        return replace(found, vector=watch.best.vector, loss=watch.best.loss)
+        return replace(found, vector=early_stopping.best.vector, loss=early_stopping.best.loss)
 
-    def _last(self, task: StateTask, found: Restarts) -> Restarts:
+    def _refine(self, task: StateTask, found: Restarts) -> Restarts:
         """Go on by the marginal likelihood, or with patience, where that is asked for."""
         if found.best.reason == INTERRUPTED:
             return found
         if self.objective == MARGINAL:
-            last = self._directly(task, found.best.vector, StateMarginals)
-        elif self.patience is not None and task.first is None:
-            last = self._directly(task, found.best.vector, StateLikelihood)
+            last = self._maximise_directly(task, found.best.vector, StateMarginalLikelihood)
+        elif self.patience is not None and task.initial_weights is None:
+            last = self._maximise_directly(task, found.best.vector, StateLikelihood)
         else:
             return found
-        return replace(found, best=after(found.best, last))
+        return replace(found, best=combine_stages(found.best, last))
 
-    def _facts(self, task: StateTask, vector: Floats) -> dict[str, Any]:
+    def _state_counts(self, task: StateTask, vector: Floats) -> dict[str, Any]:
         """How often states follow each other and emit labels in the training data, as expected."""
         pairs, emitted = expected_counts(
             task.data, task.scorer, vector, task.workers, local=self.local
@@ -369,16 +387,16 @@ class StateTask:
     """Everything that a learner of hidden states is given."""
 
     data: Dataset
-    blank: StateModel
+    untrained: StateModel
     scorer: StateScorer
     held_out: HeldOut | None
-    first: StateWeights | None
+    initial_weights: StateWeights | None
     workers: Workers
     progress: Progress | None
 
 
 @dataclass
-class Follower:
+class RestartMonitor:
     """Follows several minimisations: tells the display, keeps the best, passes on a stop."""
 
     progress: Progress | None
@@ -417,9 +435,9 @@ class Follower:
 
         return told
 
-    def check(self, minimum: Minimum) -> None:
+    def check(self, result: OptimisationResult) -> None:
         """Raise a keyboard interrupt that a minimisation has kept to itself."""
-        if minimum.reason == INTERRUPTED:
+        if result.reason == INTERRUPTED:
             self.stopped = True
             raise KeyboardInterrupt
 
@@ -429,14 +447,14 @@ class Follower:
         with self._lock:
             if self._best is None:
                 raise KeyboardInterrupt
-            best = Minimum(
+            best = OptimisationResult(
                 self._best.vector, self._best.loss, self._iterations, self._iterations, INTERRUPTED
             )
             losses = tuple(self._losses.get(number, np.inf) for number in range(count))
             return Restarts(best, losses, (False,) * count)
 
 
-def carried(start: StateModel, blank: StateModel, states: int) -> StateWeights:
+def warm_start_weights(start: StateModel, untrained: StateModel, states: int) -> StateWeights:
     """An earlier model's weights for the features and labels that it shares with the new one."""
     if start.n_states != states:
         raise ParameterError(
@@ -444,14 +462,14 @@ def carried(start: StateModel, blank: StateModel, states: int) -> StateWeights:
             "give the same number"
         )
     old = {name: k for k, name in enumerate(start.labels)}
-    labels = [(old[name], k) for k, name in enumerate(blank.labels) if name in old]
+    labels = [(old[name], k) for k, name in enumerate(untrained.labels) if name in old]
     known = {name: k for k, name in enumerate(start.features.names())}
-    names = blank.features.names()
+    names = untrained.features.names()
     rows = [(known[name], k) for k, name in enumerate(names) if name in known]
     if not labels or not rows:
         raise ParameterError("the model to start from shares no label or no feature with the data")
     rows.append((len(known), len(names)))
-    weights = StateWeights.zeros(len(names), states, len(blank.labels))
+    weights = StateWeights.zeros(len(names), states, len(untrained.labels))
     a, b = (np.array(side) for side in zip(*rows, strict=True))
     source, target = (np.array(side) for side in zip(*labels, strict=True))
     weights.transitions[b] = start.weights.transitions[a]
@@ -460,8 +478,8 @@ def carried(start: StateModel, blank: StateModel, states: int) -> StateWeights:
     return weights
 
 
-def _model(start: object) -> StateModel:
-    found = start.fitted if isinstance(start, Labeller) else start
+def _start_model(start: object) -> StateModel:
+    found = start.fitted if isinstance(start, BaseEstimator) else start
     if isinstance(found, StateModel):
         return found
     raise ParameterError(
@@ -470,7 +488,7 @@ def _model(start: object) -> StateModel:
     )
 
 
-def after(earlier: Minimum, last: Minimum) -> Minimum:
+def combine_stages(earlier: OptimisationResult, last: OptimisationResult) -> OptimisationResult:
     """Two parts of a minimisation as one."""
     return replace(
         last,

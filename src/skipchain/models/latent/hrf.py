@@ -10,13 +10,18 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.restarts import Restarts
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.latent.estimator import CONDITIONAL, LatentEstimator, StateTask, after
+from skipchain.models.latent.estimator import (
+    CONDITIONAL,
+    LatentEstimator,
+    StateTask,
+    combine_stages,
+)
 from skipchain.models.latent.likelihood import StateLikelihood
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights
 
 FROM_IOHMM, RANDOM = INITS = "iohmm", "random"
-LEAST = -15.0  # log-probabilities of an IOHMM are clipped here
+MIN_LOG_PROB = -15.0  # log-probabilities of an IOHMM are clipped here
 
 
 class HRF(LatentEstimator):
@@ -101,18 +106,21 @@ class HRF(LatentEstimator):
         super()._check()
         self._check_choices(init=INITS)
 
-    def _first(self, start: StateModel, blank: StateModel) -> StateWeights:
-        weights = super()._first(start, blank)
-        return weights.as_logs(LEAST) if start.local else weights
+    def _initial_weights(self, start: StateModel, untrained: StateModel) -> StateWeights:
+        weights = super()._initial_weights(start, untrained)
+        return weights.to_log_probs(MIN_LOG_PROB) if start.local else weights
 
     def _search(self, task: StateTask) -> Restarts:
         if self.init == RANDOM:
             return super()._search(task)
         begun = self._from_restarts(task, local=True)
-        vector = task.scorer.pack(task.scorer.weights(begun.best.vector).as_logs(LEAST))
+        vector = task.scorer.pack(task.scorer.weights(begun.best.vector).to_log_probs(MIN_LOG_PROB))
         if begun.best.reason == INTERRUPTED:
             likelihood = StateLikelihood(task.data, task.scorer, task.workers, l2=self.l2)
             return replace(
                 begun, best=replace(begun.best, vector=vector, loss=likelihood(vector)[0])
             )
-        return replace(begun, best=after(begun.best, self._directly(task, vector, StateLikelihood)))
+        return replace(
+            begun,
+            best=combine_stages(begun.best, self._maximise_directly(task, vector, StateLikelihood)),
+        )

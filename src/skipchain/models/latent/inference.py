@@ -9,15 +9,15 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, require_paths
-from skipchain.chains.span_events import Windows
+from skipchain.chains.span_events import SpanEvents
 from skipchain.kernels.chain import forward_backward
 from skipchain.kernels.latent import best_paths, expected_labels, window_probabilities
 from skipchain.models.latent.scorer import (
     StatePotentials,
     StateWeights,
     block_tokens,
+    state_bundle_sums,
     state_potentials,
-    state_units,
 )
 from skipchain.parallel import Workers, blocks
 
@@ -31,7 +31,7 @@ class StateScores:
 
     data: Dataset
     weights: StateWeights
-    units: tuple[Floats, Floats]
+    bundle_sums: tuple[Floats, Floats]
     allowed: Bools
     local: bool
 
@@ -48,7 +48,7 @@ class StateScores:
         """Scores of a dataset under weights."""
         if allowed is None:
             allowed = np.zeros((0, weights.n_labels), np.bool_)
-        return cls(data, weights, state_units(data.rows, weights, workers), allowed, local)
+        return cls(data, weights, state_bundle_sums(data.rows, weights, workers), allowed, local)
 
     @property
     def offsets(self) -> Ints:
@@ -63,12 +63,12 @@ class StateScores:
     def potentials(self, block: tuple[int, int]) -> StatePotentials:
         """The scores of one block."""
         return state_potentials(
-            self.data.rows, self.weights, self.units, self.offsets, block, local=self.local
+            self.data.rows, self.weights, self.bundle_sums, self.offsets, block, local=self.local
         )
 
-    def known(self, p: StatePotentials) -> tuple[Labels, Bools, Floats]:
+    def label_evidence(self, p: StatePotentials) -> tuple[Labels, Bools, Floats]:
         """No labels, those that are allowed, and what that is worth to each state."""
-        nothing = np.full(len(p.norms), -1, np.int32)
+        nothing = np.full(len(p.log_norms), -1, np.int32)
         allowed = self.allowed[p.tokens] if len(self.allowed) else self.allowed
         return nothing, allowed, p.evidence(nothing, allowed)
 
@@ -83,8 +83,8 @@ def marginals(scores: StateScores, workers: Workers) -> Floats:
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
-        labels, allowed, known = scores.known(p)
-        states, _ = _passes(p, known)
+        labels, allowed, known = scores.label_evidence(p)
+        states, _ = _forward_backward(p, known)
         joint = np.empty_like(p.emissions)
         expected_labels(states, p.emissions, labels, allowed, known, joint)
         out[p.tokens] = joint.sum(axis=1)
@@ -107,8 +107,8 @@ def viterbi(scores: StateScores, constraints: Constraints | None, workers: Worke
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
-        emissions = p.emissions + p.norms[:, :, None]
-        _, allowed, known = scores.known(p)
+        emissions = p.emissions + p.log_norms[:, :, None]
+        _, allowed, known = scores.label_evidence(p)
         if len(allowed):
             emissions = np.where(allowed[:, None, :], emissions, -np.inf)
         best = np.empty(len(p.offsets) - 1)
@@ -128,7 +128,7 @@ def viterbi(scores: StateScores, constraints: Constraints | None, workers: Worke
     return path
 
 
-def window_sums(scores: StateScores, windows: Windows, workers: Workers) -> Floats:
+def window_sums(scores: StateScores, windows: SpanEvents, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
     out = np.empty(len(windows.starts))
 
@@ -138,8 +138,8 @@ def window_sums(scores: StateScores, windows: Windows, workers: Workers) -> Floa
         if len(own) == 0:
             return
         p = scores.potentials(block)
-        labels, allowed, known = scores.known(p)
-        states, pairs = _passes(p, known)
+        labels, allowed, known = scores.label_evidence(p)
+        states, pairs = _forward_backward(p, known)
         joint = np.empty_like(p.emissions)
         expected_labels(np.ones_like(states), p.emissions, labels, allowed, known, joint)
         found = np.empty(len(own))
@@ -159,7 +159,7 @@ def window_sums(scores: StateScores, windows: Windows, workers: Workers) -> Floa
     return out
 
 
-def _passes(p: StatePotentials, known: Floats) -> tuple[Floats, Floats]:
+def _forward_backward(p: StatePotentials, known: Floats) -> tuple[Floats, Floats]:
     """The probabilities of states [N, S], and of two in a row [N, S, S]."""
     chain = p.chain(known)
     states, pairs = np.empty_like(chain.node), np.zeros_like(chain.edge)

@@ -17,17 +17,17 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scorer import sum_rows, turned
-from skipchain.features.matrix import Sparse
+from skipchain.chains.scorer import sum_rows, transposed
+from skipchain.features.matrix import CSRMatrix
 from skipchain.kernels.chain import forward_backward, marginal_residuals
-from skipchain.kernels.latent import expected_labels, pull_back
+from skipchain.kernels.latent import expected_labels, log_softmax_backward
 from skipchain.learn.vectors import dot
 from skipchain.models.latent.scorer import (
     StatePotentials,
     StateScorer,
     block_tokens,
+    state_bundle_sums,
     state_potentials,
-    state_units,
 )
 from skipchain.parallel import Workers, blocks
 
@@ -68,21 +68,23 @@ class StateObjective(ABC):
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         # summed in the order of the blocks: the same bits whatever the number of threads
-        loss = sum(self._mapped(vector, self._block))
+        loss = sum(self._map_blocks(vector, self._block))
         gradient = self._scorer.gradient(self._transitions, self._emissions, self._workers)
         if self._l2:
             loss += self._l2 * dot(vector, vector)
             gradient += 2.0 * self._l2 * vector
         return loss, gradient
 
-    def _mapped(self, vector: Floats, function: Callable[[StatePotentials], float]) -> list[float]:
+    def _map_blocks(
+        self, vector: Floats, function: Callable[[StatePotentials], float]
+    ) -> list[float]:
         """A function of the potentials of every block."""
         weights = self._scorer.weights(vector)
         rows, offsets = self._data.rows, self._data.offsets
-        units = state_units(rows, weights, self._workers)
+        bundle_sums = state_bundle_sums(rows, weights, self._workers)
         return self._workers.map(
             lambda block: function(
-                state_potentials(rows, weights, units, offsets, block, local=self._local)
+                state_potentials(rows, weights, bundle_sums, offsets, block, local=self._local)
             ),
             blocks(offsets, block_tokens(self._scorer.n_states, self._scorer.n_labels)),
         )
@@ -90,11 +92,11 @@ class StateObjective(ABC):
     def _block(self, p: StatePotentials) -> float:
         """Write the gradient in the scores of one block, and return its loss."""
         transitions, emissions = self._transitions[p.tokens], self._emissions[p.tokens]
-        gains = np.zeros_like(p.norms)
+        gains = np.zeros_like(p.log_norms)
         loss = self._residuals(p, transitions, emissions, gains)
-        pull_back(p.emission_chances, emissions, gains)
+        log_softmax_backward(p.emission_probs, emissions, gains)
         if self._local:
-            pull_back(p.transition_chances, transitions, np.zeros(transitions.shape[:2]))
+            log_softmax_backward(p.transition_probs, transitions, np.zeros(transitions.shape[:2]))
         return loss
 
     @abstractmethod
@@ -115,14 +117,14 @@ class StateObjective(ABC):
         transitions [N, S + 1, S] are the probabilities of two states in a row, emissions [N, S, L]
         those of a state and its label.
         """
-        labels, allowed = self._labels[p.tokens], self._own(p)
+        labels, allowed = self._labels[p.tokens], self._allowed_labels(p)
         known = p.evidence(labels, allowed)
         chain = p.chain(known, power)
-        marginals, total = _sums(chain, transitions)
+        marginals, total = _forward_backward(chain, transitions)
         expected_labels(marginals, p.emissions, labels, allowed, known, emissions)
         return total
 
-    def _own(self, p: StatePotentials) -> Bools:
+    def _allowed_labels(self, p: StatePotentials) -> Bools:
         """Which labels the block's tokens may have; none of them where all are known."""
         return self._allowed[p.tokens] if len(self._allowed) else self._allowed
 
@@ -131,7 +133,7 @@ class StateObjective(ABC):
         if self._local:
             return 0.0
         free = np.empty_like(transitions)
-        marginals, total = _sums(p.chain(), free)
+        marginals, total = _forward_backward(p.chain(), free)
         transitions += free
         gains += marginals
         return total
@@ -151,16 +153,16 @@ class StateLikelihood(StateObjective):
         return self._add_free(p, transitions, gains) - known
 
 
-class StateMarginals(StateObjective):
+class StateMarginalLikelihood(StateObjective):
     """−Σ_t log p(y_t | input): every position's own label, whatever the others are."""
 
     def _residuals(
         self, p: StatePotentials, transitions: Floats, emissions: Floats, gains: Floats
     ) -> float:
-        labels, allowed = self._labels[p.tokens], self._own(p)
+        labels, allowed = self._labels[p.tokens], self._allowed_labels(p)
         known = p.evidence(labels, allowed)
         likely = np.exp(known)
-        marginals, _ = _sums(p.chain(), transitions)
+        marginals, _ = _forward_backward(p.chain(), transitions)
         # given the label of its own position alone
         states = marginals * likely
         total = states.sum(axis=1, keepdims=True)
@@ -171,14 +173,14 @@ class StateMarginals(StateObjective):
         losses = np.empty(len(p.offsets) - 1)
         marginal_residuals(p.offsets, labels, likely, marginals, pairs, losses)
         transitions[:, :-1] = pairs
-        _put_heads(transitions, marginals, p.offsets)
+        _write_starts(transitions, marginals, p.offsets)
         if not self._local:
             gains += marginals
         return float(losses.sum())
 
 
 class ExpectedLikelihood(StateObjective):
-    """−E[log p(states, labels | input)], with the states' distribution as `expect` found it."""
+    """−E[log p(states, labels | input)], with the states' distribution as `e_step` found it."""
 
     def __init__(
         self,
@@ -192,16 +194,16 @@ class ExpectedLikelihood(StateObjective):
         super().__init__(data, scorer, workers, l2=l2, local=local)
         self._pairs = np.zeros_like(self._transitions)
         self._emitted = np.zeros_like(self._emissions)
-        self._members = Sparse.empty(0)
-        self._together = self._on_distinct_tokens() if local else None
+        self._members = CSRMatrix.empty(0)
+        self._on_distinct = self._on_distinct_tokens() if local else None
 
     def _on_distinct_tokens(self) -> ExpectedLikelihood | None:
         """The same for tokens that differ in their features; None where most of them do."""
         data, scorer = self._data, self._scorer
-        first, like = data.rows.tokens.distinct()
+        first, like = data.rows.tokens.distinct_rows()
         if len(first) > data.n_tokens // 2:
             return None
-        self._members = turned(Sparse(np.arange(data.n_tokens + 1), like), len(first))
+        self._members = transposed(CSRMatrix(np.arange(data.n_tokens + 1), like), len(first))
         few = Dataset(
             data.rows.take(first), np.arange(len(first) + 1), np.zeros(len(first), np.int32)
         )
@@ -213,12 +215,12 @@ class ExpectedLikelihood(StateObjective):
         """Bytes held for residuals and for the states' distribution."""
         return 2 * super().nbytes
 
-    def expect(self, vector: Floats, power: float = 1.0) -> None:
+    def e_step(self, vector: Floats, power: float = 1.0) -> None:
         """Find the distribution of the states under a vector: the E-step.
 
         A ``power`` below one makes it flatter (deterministic annealing).
         """
-        self._mapped(
+        self._map_blocks(
             vector,
             lambda p: self._posterior(p, self._pairs[p.tokens], self._emitted[p.tokens], power),
         )
@@ -229,9 +231,9 @@ class ExpectedLikelihood(StateObjective):
         A local model learns from every token by itself, so that tokens with the same features are
         taken together; where there are many, that saves most of the work.
         """
-        if self._together is None:
+        if self._on_distinct is None:
             return self
-        few = self._together
+        few = self._on_distinct
         for source, out in ((self._pairs, few._pairs), (self._emitted, few._emitted)):
             width = source[0].size
             sum_rows(
@@ -251,7 +253,7 @@ class ExpectedLikelihood(StateObjective):
         expected = _product(transitions, p.transitions) + _product(emissions, p.emissions)
         if not self._local:
             gains += emissions.sum(axis=2)
-            expected += _product(gains, p.norms)
+            expected += _product(gains, p.log_norms)
         return expected + self._add_free(p, transitions, gains)
 
 
@@ -260,18 +262,18 @@ def expected_counts(
 ) -> tuple[Floats, Floats]:
     """How often states follow each other [S + 1, S] and emit labels [S, L], given the labels."""
     bound = ExpectedLikelihood(data, scorer, workers, local=local)
-    bound.expect(vector)
+    bound.e_step(vector)
     return bound.counts()
 
 
-def _sums(chain: Potentials, transitions: Floats) -> tuple[Floats, float]:
+def _forward_backward(chain: Potentials, transitions: Floats) -> tuple[Floats, float]:
     """The marginals of states [N, S], and log Z; those of two in a row go to ``transitions``."""
     marginals = np.empty_like(chain.node)
     pairs = np.zeros_like(chain.edge)
     log_z = np.empty(len(chain.offsets) - 1)
     forward_backward(chain.node, chain.edge, chain.offsets, marginals, pairs, log_z)
     transitions[:, :-1] = pairs
-    _put_heads(transitions, marginals, chain.offsets)
+    _write_starts(transitions, marginals, chain.offsets)
     return marginals, float(log_z.sum())
 
 
@@ -279,7 +281,7 @@ def _product(a: Floats, b: Floats) -> float:
     return dot(a.ravel(), b.ravel())
 
 
-def _put_heads(transitions: Floats, marginals: Floats, offsets: Ints) -> None:
+def _write_starts(transitions: Floats, marginals: Floats, offsets: Ints) -> None:
     """What begins a chain comes from the place before it."""
     heads = offsets[:-1][np.diff(offsets) > 0]
     transitions[:, -1] = 0.0

@@ -10,9 +10,9 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.from_marginals import DECODERS, best_labels
-from skipchain.chains.scores import Ranked
-from skipchain.chains.span_events import span_windows
+from skipchain.chains.from_marginals import DECODERS, decode_marginals
+from skipchain.chains.scores import NBestPaths
+from skipchain.chains.span_events import span_events
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
@@ -65,9 +65,11 @@ class StateModel(Model):
         """The input encoded and ready to be decoded."""
         data = self.dataset(given, workers)
         allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.scored(data, workers, allowed)
+        return self.score_dataset(data, workers, allowed)
 
-    def scored(self, data: Dataset, workers: Workers, allowed: Bools | None = None) -> StateScores:
+    def score_dataset(
+        self, data: Dataset, workers: Workers, allowed: Bools | None = None
+    ) -> StateScores:
         """Data encoded before, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return StateScores.of(data, self.weights, workers, local=self.local, allowed=allowed)
 
@@ -86,7 +88,7 @@ class StateModel(Model):
             codes = states.viterbi(scores, self.constraints, workers)
         else:
             marginals = states.marginals(scores, workers)
-            codes = best_labels(marginals, scores.offsets, self.constraints, decoder, workers)
+            codes = decode_marginals(marginals, scores.offsets, self.constraints, decoder, workers)
         return Column(frozen(codes), self.labels)
 
     def marginals(self, scores: StateScores, workers: Workers) -> Floats:
@@ -97,11 +99,11 @@ class StateModel(Model):
         """The probability of each span, whole and exact, under the model. [K]"""
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
-        windows = span_windows(spans, scores.offsets, self.encoding, self.labels)
+        windows = span_events(spans, scores.offsets, self.encoding, self.labels)
         found = states.window_sums(scores, windows, workers)
         return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)
 
-    def nbest(self, scores: StateScores, k: int, workers: Workers) -> list[Ranked]:
+    def nbest(self, scores: StateScores, k: int, workers: Workers) -> list[NBestPaths]:
         """Refused: a label sequence is as probable as all its paths of states together."""
         raise SkipchainError(
             f"the model ({self.kind}) has no n-best sequences: hidden states stand between them"
@@ -118,16 +120,16 @@ class StateModel(Model):
         return False
 
     @property
-    def weighs_spans(self) -> bool:
+    def has_span_probabilities(self) -> bool:
         """Whether the probability of a whole span is known: it is."""
         return True
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
-        return self.weights.active
+        return self.weights.n_nonzero
 
-    def filled(self, weights: StateWeights) -> StateModel:
+    def with_weights(self, weights: StateWeights) -> StateModel:
         """The model with weights learnt."""
         return replace(self, weights=weights)
 
@@ -139,4 +141,6 @@ class StateModel(Model):
         if used.all():
             return self
         edge = np.zeros(self.features.n_edge_features, np.bool_)
-        return replace(self, features=self.features.keep(used, edge), weights=weights.kept(used))
+        return replace(
+            self, features=self.features.keep(used, edge), weights=weights.keep_features(used)
+        )

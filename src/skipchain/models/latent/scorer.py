@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scorer import feature_sums, turned, unit_sums
-from skipchain.features.matrix import Rows, Sparse
+from skipchain.chains.scorer import feature_sums, transposed, unit_sums
+from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels.gather import gather
-from skipchain.kernels.latent import evidence, normalise
+from skipchain.kernels.latent import evidence, log_softmax
 from skipchain.parallel import BLOCK_TOKENS, Workers
 
-BLOCK_NUMBERS = 1 << 15  # scores of one block
+BLOCK_SCORES = 1 << 15  # scores of one block
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class StateWeights:
         """How many weights there are."""
         return self.transitions.size + self.emissions.size
 
-    def like(self, vector: Floats) -> StateWeights:
+    def from_vector(self, vector: Floats) -> StateWeights:
         """Tables of the same shapes from a vector, whose memory they share."""
         first, second = np.split(vector, [self.transitions.size])
         return StateWeights(
@@ -63,16 +63,16 @@ class StateWeights:
         )
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
         return int(np.count_nonzero(self.transitions) + np.count_nonzero(self.emissions))
 
-    def kept(self, features: Bools) -> StateWeights:
+    def keep_features(self, features: Bools) -> StateWeights:
         """Without the features that are not wanted. features [F]"""
         rows = np.append(features, True)
         return StateWeights(self.transitions[rows], self.emissions[rows])
 
-    def as_logs(self, least: float) -> StateWeights:
+    def to_log_probs(self, least: float) -> StateWeights:
         """Each row as the log-probabilities that its feature gives by itself, at least ``least``.
 
         Rows without any weight, of features that say nothing, stay zero.
@@ -80,7 +80,7 @@ class StateWeights:
         tables = []
         for table in (self.transitions, self.emissions):
             logs = table.copy()
-            normalise(logs, np.empty_like(logs), np.empty(logs.shape[:2]))
+            log_softmax(logs, np.empty_like(logs), np.empty(logs.shape[:2]))
             said = np.any(table, axis=(1, 2), keepdims=True)
             tables.append(np.where(said, np.maximum(logs, least), 0.0))
         return StateWeights(*tables)
@@ -95,28 +95,28 @@ def state_shapes(n_features: int, n_states: int, n_labels: int) -> tuple[tuple[i
 class StatePotentials:
     """The scores of one block of chains of hidden states.
 
-    ``emissions`` are log p(label | state); ``norms`` is what a state's label scores summed up to
-    before, as a logarithm, and zero for a ``local`` model. ``transitions`` are log p(state |
-    previous state) if the model is local, else plain scores. The ``chances`` are the probabilities
+    ``emissions`` are log p(label | state); ``log_norms`` is what a state's label scores summed up
+    to before, as a logarithm, and zero for a ``local`` model. ``transitions`` are log p(state |
+    previous state) if the model is local, else plain scores. The ``probs`` are the probabilities
     that belong to them.
     """
 
     transitions: Floats  # [N, S + 1, S]
     emissions: Floats  # [N, S, L]
-    transition_chances: Floats  # [N, S + 1, S], or [0, S + 1, S] where there are none
-    emission_chances: Floats  # [N, S, L]
-    norms: Floats  # [N, S]
+    transition_probs: Floats  # [N, S + 1, S], or [0, S + 1, S] where there are none
+    emission_probs: Floats  # [N, S, L]
+    log_norms: Floats  # [N, S]
     offsets: Ints  # [C + 1]
     first: int = 0
 
     @property
     def tokens(self) -> slice:
         """Where the block stands in the whole."""
-        return slice(self.first, self.first + len(self.norms))
+        return slice(self.first, self.first + len(self.log_norms))
 
     def evidence(self, labels: NDArray[np.int32], allowed: Bools) -> Floats:
         """log p(what is known of the label | state) at the block's tokens. [N, S]"""
-        known = np.empty_like(self.norms)
+        known = np.empty_like(self.log_norms)
         evidence(self.emissions, labels, allowed, known)
         return known
 
@@ -125,8 +125,8 @@ class StatePotentials:
 
         A ``power`` below one flattens what is known and all that the model says.
         """
-        states = self.norms.shape[1]
-        node = self.norms.copy() if known is None else self.norms + known
+        states = self.log_norms.shape[1]
+        node = self.log_norms.copy() if known is None else self.log_norms + known
         found = Potentials(node, self.transitions[:, :states].copy(), self.offsets, self.first)
         heads = found.heads()
         node[heads] += self.transitions[heads, states]
@@ -136,42 +136,44 @@ class StatePotentials:
 
 
 def state_potentials(
-    rows: Rows,
+    rows: FeatureMatrix,
     weights: StateWeights,
-    units: tuple[Floats, Floats],
+    bundle_sums: tuple[Floats, Floats],
     offsets: Ints,
     block: tuple[int, int],
     *,
     local: bool,
 ) -> StatePotentials:
-    """The scores of the chains in one block; ``units`` as from `state_units`."""
+    """The scores of the chains in one block; ``bundles`` as from `state_bundle_sums`."""
     own = offsets[block[0] : block[1] + 1]
     first, last = int(own[0]), int(own[-1])
     transitions, emissions = (
         _scores(rows.tokens, table, unit, first, last)
-        for table, unit in zip((weights.transitions, weights.emissions), units, strict=True)
+        for table, unit in zip((weights.transitions, weights.emissions), bundle_sums, strict=True)
     )
-    chances, norms = np.empty_like(emissions), np.empty(emissions.shape[:2])
-    normalise(emissions, chances, norms)
+    probs, norms = np.empty_like(emissions), np.empty(emissions.shape[:2])
+    log_softmax(emissions, probs, norms)
     moves = np.empty_like(transitions if local else transitions[:0])
     if local:
         norms[:] = 0.0
-        normalise(transitions, moves, np.empty(transitions.shape[:2]))
-    return StatePotentials(transitions, emissions, moves, chances, norms, own - first, first)
+        log_softmax(transitions, moves, np.empty(transitions.shape[:2]))
+    return StatePotentials(transitions, emissions, moves, probs, norms, own - first, first)
 
 
 def block_tokens(n_states: int, n_labels: int) -> int:
     """How many tokens to score at once: so few that their tables stay in the processor's cache."""
-    return min(BLOCK_TOKENS, max(1, BLOCK_NUMBERS // (n_states * (n_states + 1 + n_labels))))
+    return min(BLOCK_TOKENS, max(1, BLOCK_SCORES // (n_states * (n_states + 1 + n_labels))))
 
 
-def state_units(rows: Rows, weights: StateWeights, workers: Workers) -> tuple[Floats, Floats]:
+def state_bundle_sums(
+    rows: FeatureMatrix, weights: StateWeights, workers: Workers
+) -> tuple[Floats, Floats]:
     """The summed weight rows of every unit: of transitions and of emissions."""
     tables = (_flat(weights.transitions)[:-1], _flat(weights.emissions)[:-1])
     return unit_sums(rows, tables[0], workers), unit_sums(rows, tables[1], workers)
 
 
-def _scores(tokens: Sparse, table: Floats, units: Floats, first: int, last: int) -> Floats:
+def _scores(tokens: CSRMatrix, table: Floats, bundle_sums: Floats, first: int, last: int) -> Floats:
     """Sums of the rows of a table for some tokens. [N, A, B]"""
     flat = _flat(table)
     out = np.empty((last - first, flat.shape[1]))
@@ -180,7 +182,7 @@ def _scores(tokens: Sparse, table: Floats, units: Floats, first: int, last: int)
         tokens.indices,
         tokens.values,
         flat[:-1],
-        units,
+        bundle_sums,
         out,
         0,
         last - first,
@@ -201,13 +203,13 @@ class StateScorer:
     so that several learners can share it.
     """
 
-    def __init__(self, rows: Rows, n_states: int, n_labels: int, *, bias: bool) -> None:
+    def __init__(self, rows: FeatureMatrix, n_states: int, n_labels: int, *, bias: bool) -> None:
         self.rows = rows
         self.n_states, self.n_labels = n_states, n_labels
         self.bias = bias
         self._shapes = state_shapes(rows.n_features, n_states, n_labels)
-        self._by_row = turned(rows.tokens, rows.n_features + rows.units.n_rows)
-        self._by_unit = turned(rows.units, rows.n_features)
+        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
+        self._by_unit = transposed(rows.bundles, rows.n_features)
 
     @property
     def size(self) -> int:

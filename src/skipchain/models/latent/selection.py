@@ -12,23 +12,23 @@ import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.learn.step import Minimum, Step
-from skipchain.models.base.inputs import as_input, chosen, label_column
-from skipchain.models.chain.fitting import Problem
+from skipchain.learn.step import OptimisationResult, Step
+from skipchain.models.base.inputs import as_input, label_column, take_sequences
+from skipchain.models.chain.fitting import TrainingSize
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
-class StateChoice:
+class StateCountScore:
     """What a number of states achieves on sequences that were not learnt from, in percent."""
 
     states: int
     scores: tuple[float, ...]
     """Entity F1 where labels have a scheme, else token accuracy; one number a fold."""
-    wholes: tuple[float, ...]
+    sequence_accuracies: tuple[float, ...]
     """Sequences with all their labels right."""
-    training: tuple[float, ...]
+    training_scores: tuple[float, ...]
     """The score on what was learnt from: far above the others means too many states."""
     seconds: float
 
@@ -38,7 +38,7 @@ class StateChoice:
         return float(np.mean(self.scores))
 
     @property
-    def spread(self) -> float:
+    def std(self) -> float:
         """The standard deviation over the folds."""
         return float(np.std(self.scores, ddof=1))
 
@@ -51,7 +51,7 @@ def choose_states(
     states: Sequence[int],
     folds: int = 5,
     threads: int | None = None,
-) -> list[StateChoice]:
+) -> list[StateCountScore]:
     """Measure an estimator with several numbers of states by cross-validation, the best first.
 
     Sequences are dealt to ``folds`` parts at random (by the estimator's seed); each part is
@@ -73,14 +73,14 @@ def choose_states(
         raise ParameterError(f"{size} sequences can be cut into 2 to {size} folds, got {folds}")
     label_column(given, y)  # held-out labels have to be known
     fold = np.random.default_rng(estimator.seed).permutation(size) % folds
-    stop = _Stop()
+    stop = _StopSignal()
 
     def run(task: tuple[int, int]) -> tuple[float, float, float, float]:
         number, held = task
         began = time.perf_counter()
         own = type(estimator)(**{**estimator.get_params(), "states": number, "threads": 1})
         learnt, rest = (
-            chosen(given, y, np.flatnonzero(own)) for own in (fold != held, fold == held)
+            take_sequences(given, y, np.flatnonzero(own)) for own in (fold != held, fold == held)
         )
         own.fit(*learnt, progress=stop)
         stop.check()
@@ -104,12 +104,14 @@ def choose_states(
             raise
     choices = []
     for number, own in zip(numbers, found, strict=True):
-        scores, wholes, training, seconds = (tuple(column) for column in own.T.tolist())
-        choices.append(StateChoice(number, scores, wholes, training, sum(seconds)))
+        scores, sequence_accuracies, training, seconds = (
+            tuple(column) for column in own.T.tolist()
+        )
+        choices.append(StateCountScore(number, scores, sequence_accuracies, training, sum(seconds)))
     return sorted(choices, key=lambda choice: -choice.score)
 
 
-class _Stop:
+class _StopSignal:
     """Ends trainings in other threads; as a display it shows nothing."""
 
     def __init__(self) -> None:
@@ -121,7 +123,7 @@ class _Stop:
         if self._event.is_set():
             raise KeyboardInterrupt
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Before the first iteration."""
         self.check()
 
@@ -129,7 +131,7 @@ class _Stop:
         """After each iteration."""
         self.check()
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """After the last."""
 
 

@@ -10,14 +10,14 @@ import numpy as np
 from skipchain.arrays import Floats, Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.models.base.estimator import Labeller, written
-from skipchain.models.base.inputs import Known, chain_offsets, chosen
+from skipchain.models.base.estimator import BaseEstimator, convert_labels
+from skipchain.models.base.inputs import KnownLabels, chain_offsets, take_sequences
 from skipchain.models.base.model import Model
 from skipchain.parallel import Workers
 
 
-def marginals_beside(
-    found: Model | Labeller,
+def base_model_marginals(
+    found: Model | BaseEstimator,
     given: Corpus | Sequence[Any],
     y: Any,
     folds: int,
@@ -28,16 +28,16 @@ def marginals_beside(
 
     What is fitted is taken as it is, another estimator is fitted first.
     """
-    if isinstance(found, Labeller) and not hasattr(found, "model_"):
-        return _crossed(found, given, y, folds, seed, workers)
-    base = found.fitted if isinstance(found, Labeller) else found
+    if isinstance(found, BaseEstimator) and not hasattr(found, "model_"):
+        return _cross_fit_marginals(found, given, y, folds, seed, workers)
+    base = found.fitted if isinstance(found, BaseEstimator) else found
     return base, base.marginals(base.scores(given, workers), workers)
 
 
-def written_like(base: Model, known: Known, scheme: str | None) -> Known:
+def encode_for_model(base: Model, known: KnownLabels, scheme: str | None) -> KnownLabels:
     """Labels written as a model beside has them; those that it does not know are refused."""
     if scheme is not None and base.encoding is not None:
-        known = written(known, scheme, base.encoding)
+        known = convert_labels(known, scheme, base.encoding)
     strange = sorted(set(known.names) - set(base.labels))
     if strange:
         raise SkipchainError(
@@ -47,15 +47,15 @@ def written_like(base: Model, known: Known, scheme: str | None) -> Known:
     return known
 
 
-def told(observation: str | Model | Labeller) -> str:
+def describe_base_model(observation: str | Model | BaseEstimator) -> str:
     """What a model file says of the model beside."""
     if isinstance(observation, str):
         return observation
     return observation.kind if isinstance(observation, Model) else repr(observation)
 
 
-def _crossed(
-    estimator: Labeller,
+def _cross_fit_marginals(
+    estimator: BaseEstimator,
     given: Corpus | Sequence[Any],
     y: Any,
     folds: int,
@@ -66,16 +66,16 @@ def _crossed(
 
     Parts are whole documents where there are enough of them, so that linked labels stay so.
     """
-    parts = _parts(given, folds, seed)
-    base = _fitted(estimator, given, y, np.arange(int(max(map(max, parts))) + 1))
+    parts = _fold_sequences(given, folds, seed)
+    base = _fit_clone(estimator, given, y, np.arange(int(max(map(max, parts))) + 1))
     starts = chain_offsets(given)
     number = {label: k for k, label in enumerate(base.fitted.labels)}
     found = np.zeros((int(starts[-1]), len(number)))
     everything = np.concatenate(parts)
     for part in parts:
         others = np.sort(np.setdiff1d(everything, part))
-        model = _fitted(estimator, given, y, others).fitted
-        scores = model.scores(chosen(given, None, part)[0], workers)
+        model = _fit_clone(estimator, given, y, others).fitted
+        scores = model.scores(take_sequences(given, None, part)[0], workers)
         tokens = np.concatenate([np.arange(starts[c], starts[c + 1]) for c in part])
         columns = [(k, number[own]) for k, own in enumerate(model.labels) if own in number]
         source, target = (np.array(side) for side in zip(*columns, strict=True))
@@ -83,7 +83,7 @@ def _crossed(
     return base.fitted, found
 
 
-def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[Ints]:
+def _fold_sequences(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[Ints]:
     """Sequence numbers in parts of about the same size, by documents where there are enough."""
     count = len(given)
     starts = np.arange(count + 1)
@@ -101,8 +101,8 @@ def _parts(given: Corpus | Sequence[Any], folds: int, seed: int) -> list[Ints]:
     ]
 
 
-def _fitted(
-    estimator: Labeller, given: Corpus | Sequence[Any], y: Any, sequences: Ints
-) -> Labeller:
+def _fit_clone(
+    estimator: BaseEstimator, given: Corpus | Sequence[Any], y: Any, sequences: Ints
+) -> BaseEstimator:
     """A copy of an estimator, fitted to some of the sequences."""
-    return type(estimator)(**estimator.get_params()).fit(*chosen(given, y, sequences))
+    return type(estimator)(**estimator.get_params()).fit(*take_sequences(given, y, sequences))

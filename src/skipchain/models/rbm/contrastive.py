@@ -12,51 +12,55 @@ from skipchain.arrays import Floats, Ints, Labels
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.kernels import rbm
 from skipchain.models.latent.scorer import StateWeights
-from skipchain.models.rbm.expert_gradient import Expert, StateContrast
+from skipchain.models.rbm.expert_gradient import ExpertBatch, ExpertStatistics
 from skipchain.models.rbm.expert_tables import expert_tables, split_tables
 from skipchain.models.rbm.gibbs import BLOCK_TOKENS
-from skipchain.models.rbm.units import LabelFeatures
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers, blocks
 
 
 @dataclass(frozen=True)
-class Batch:
+class ContrastiveBatch:
     """Sequences whose gradient is taken together.
 
-    ``fixed`` [N, L] are scores of labels that are not learnt. Where ``learnt``, those that a table
-    [F, L] of weights of the input gives are added. ``experts`` have hidden states that emit labels.
-    ``features`` are the rows of all features that those of the scorer stand for; None means that it
-    has them all.
+    ``fixed`` [N, L] are scores of labels that are not learnt. Where ``has_input_weights``, those
+    that a table [F, L] of weights of the input gives are added. ``experts`` have hidden states that
+    emit labels. ``features`` are the rows of all features that those of the scorer stand for; None
+    means that it has them all.
     """
 
     scorer: TableScorer
     fixed: Floats
     offsets: Ints
     labels: Labels
-    learnt: bool
-    experts: Sequence[Expert] = ()
+    has_input_weights: bool
+    experts: Sequence[ExpertBatch] = ()
     features: Ints | None = None
 
     def node(self, table: Floats, workers: Workers) -> Floats:
         """The scores of labels by themselves. [N, L]"""
-        return self.fixed + self.scorer.scores(table, workers) if self.learnt else self.fixed
+        return (
+            self.fixed + self.scorer.scores(table, workers)
+            if self.has_input_weights
+            else self.fixed
+        )
 
-    def inputs(self, features: LabelFeatures, workers: Workers) -> Floats:
+    def inputs(self, features: LabelFilters, workers: Workers) -> Floats:
         """What the input says to the units. [N, H] or [0, H]"""
         if not len(features.inputs):
             return features.inputs
         return self.scorer.scores(features.inputs, workers)
 
-    def contrast(
+    def contrastive_divergence(
         self,
         table: Floats,
-        features: LabelFeatures,
+        features: LabelFilters,
         steps: int,
         states: NDArray[np.uint64],
         current: Labels,
         workers: Workers,
         experts: Sequence[StateWeights] = (),
-    ) -> tuple[float, Contrast]:
+    ) -> tuple[float, ContrastiveGradient]:
         """The loss of one reconstruction, and the gradient.
 
         ``states`` [C] are random numbers of the sequences, ``current`` [N] the labels that sampling
@@ -69,21 +73,24 @@ class Batch:
         scores = [
             own.scores(weights, workers) for own, weights in zip(self.experts, experts, strict=True)
         ]
-        contrasts = [StateContrast.like(own) for own in scores]
+        contrasts = [ExpertStatistics.empty_like(own) for own in scores]
 
         def run(block: tuple[int, int]) -> tuple[float, Floats, Floats]:
-            weights, bias = np.zeros_like(tables.up), np.zeros_like(tables.bias)
+            weights, bias = np.zeros_like(tables.label_to_unit), np.zeros_like(tables.bias)
             potentials = [own.potentials(block) for own in scores]
-            beside = expert_tables(potentials)
-            moved, emitted = np.zeros_like(beside.moves), np.zeros_like(beside.emits)
-            lost = rbm.contrast(
+            packed_experts = expert_tables(potentials)
+            moved, emitted = (
+                np.zeros_like(packed_experts.exp_transitions),
+                np.zeros_like(packed_experts.exp_emissions),
+            )
+            lost = rbm.contrastive_divergence(
                 node,
                 inputs,
                 self.offsets,
                 block,
                 layout,
                 tables,
-                beside,
+                packed_experts,
                 self.labels,
                 steps,
                 states,
@@ -95,17 +102,21 @@ class Batch:
                 moved,
                 emitted,
             )
-            pairs = split_tables(moved, beside.moves_at, [own.transitions for own in potentials])
-            joint = split_tables(emitted, beside.emits_at, [own.emissions for own in potentials])
+            pairs = split_tables(
+                moved, packed_experts.transition_starts, [own.transitions for own in potentials]
+            )
+            joint = split_tables(
+                emitted, packed_experts.emission_starts, [own.emissions for own in potentials]
+            )
             for own, p, *parts in zip(contrasts, potentials, pairs, joint, strict=True):
-                own.put(p, *parts)
+                own.write_block(p, *parts)
             return lost, weights, bias
 
         losses, weights, biases = zip(
             *workers.map(run, blocks(self.offsets, BLOCK_TOKENS)), strict=True
         )
-        return float(sum(losses)), Contrast(
-            self.scorer.gradient(residuals, workers) if self.learnt else table,
+        return float(sum(losses)), ContrastiveGradient(
+            self.scorer.gradient(residuals, workers) if self.has_input_weights else table,
             np.concatenate([np.sum(weights, axis=0), np.sum(biases, axis=0)]),
             self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
             [
@@ -117,7 +128,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class Contrast:
+class ContrastiveGradient:
     """A gradient, summed over sequences: the direction of ascent.
 
     It is to be divided by the number of sequences, ``count``, and not by that of positions:

@@ -19,39 +19,58 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.momentum import Momentum
-from skipchain.learn.step import Minimum, Step
-from skipchain.models.base.estimator import Labeller, plain
+from skipchain.learn.step import OptimisationResult, Step
+from skipchain.models.base.estimator import BaseEstimator, plain_settings
 from skipchain.models.base.inputs import as_input, fit_features
 from skipchain.models.base.model import Model
-from skipchain.models.chain.estimator import Task
-from skipchain.models.chain.fitting import HeldOut, Progress, problem_of
+from skipchain.models.chain.estimator import ChainTask
+from skipchain.models.chain.fitting import HeldOut, Progress, training_size
 from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
-from skipchain.models.rbm.base_model import marginals_beside, told, written_like
-from skipchain.models.rbm.experts import (
-    check_labels,
-    counted,
-    expert_data,
-    experts_text,
-    fitted_experts,
-    parse_experts,
+from skipchain.models.rbm.base_model import (
+    base_model_marginals,
+    describe_base_model,
+    encode_for_model,
 )
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.model import RBMModel, tempered
-from skipchain.models.rbm.training import RBMTask, Run
-from skipchain.models.rbm.units import BORDERS, INSIDE, PARTIAL, Group, LabelFeatures, parse_groups
+from skipchain.models.rbm.experts import (
+    check_same_labels,
+    expert_dataset,
+    fit_experts,
+    format_experts,
+    parse_experts,
+    with_state_counts,
+)
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.model import RBMModel, tempered_log_marginals
+from skipchain.models.rbm.training import RBMTask, RBMTraining
+from skipchain.models.rbm.units import (
+    BORDERS,
+    INSIDE,
+    PARTIAL,
+    HiddenUnitGroup,
+    LabelFilters,
+    parse_unit_groups,
+)
 from skipchain.models.registry import estimator_class, make_estimator
 from skipchain.parallel import Workers
 
-LR, NONE = OBSERVATIONS = "lr", "none"
-BESIDE = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
-SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
+LR, NONE = BUILT_IN_OBSERVATIONS = "lr", "none"
+BASE_MODEL_KINDS = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
+SHARED_PARAMETERS = (
+    "encoding",
+    "min_count",
+    "constraints",
+    "seed",
+    "scheme",
+    "functions",
+    "threads",
+)
 
 
-class RBMCRF(Labeller):
+class RBMCRF(BaseEstimator):
     """Label features beside a model of the input: p(y | x) ∝ p_I(y | x) Π (1 + exp a(y)).
 
     A label feature is a binary unit that looks at the labels of a window, at every place of the
@@ -121,7 +140,7 @@ class RBMCRF(Labeller):
         *,
         groups: str | Sequence[Any] = "6:0..1; 6:0..4",
         borders: str = PARTIAL,
-        observation: str | Model | Labeller = LR,
+        observation: str | Model | BaseEstimator = LR,
         gamma: float = 1.0,
         folds: int = 5,
         experts: str | LatentEstimator | StateModel | Sequence[Any] = (),
@@ -178,13 +197,13 @@ class RBMCRF(Labeller):
         self.functions = functions
         self.threads = threads
 
-    def shortened(self) -> Self:
+    def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
         short: dict[str, Any] = {"epochs": 1, "restarts": 1, "folds": 2}
-        if isinstance(self.observation, Labeller):
-            short["observation"] = self.observation.shortened()
+        if isinstance(self.observation, BaseEstimator):
+            short["observation"] = self.observation.for_warmup()
         short["experts"] = tuple(
-            own.shortened() if isinstance(own, Labeller) else own for own in self._experts()
+            own.for_warmup() if isinstance(own, BaseEstimator) else own for own in self._experts()
         )
         return type(self)(**{**self.get_params(), **short})
 
@@ -213,40 +232,42 @@ class RBMCRF(Labeller):
             )
         given = as_input(X)
         with Workers(self.threads) as workers:
-            task = self._begin(given, y, workers)
-            model, minimum = self._learn(task, workers, progress)
+            task = self._encode_training_data(given, y, workers)
+            model, result = self._learn(task, workers, progress)
             score = None if dev is None else HeldOut(model, dev, dev_y).score(model, workers)
         if progress is not None:
-            progress.end(minimum)
+            progress.end(result)
         settings = {
             **self.get_params(),
-            "observation": told(self.observation),
-            "experts": experts_text(self._experts()),
+            "observation": describe_base_model(self.observation),
+            "experts": format_experts(self._experts()),
         }
         summary = self._summary(
-            minimum,
+            result,
             tokens=task.data.n_tokens,
             sequences=len(task.data.offsets) - 1,
             parameters=task.parameters,
             dev=score,
-            settings=plain(settings),
+            settings=plain_settings(settings),
         )
         self.model_ = replace(model, summary=summary).pruned()
-        self.minimum_ = minimum
+        self.result_ = result
         if progress is None:
             self._raise_interrupt()
         return self
 
-    def _begin(self, given: Corpus | Sequence[Any], y: Any, workers: Workers) -> RBMTask:
+    def _encode_training_data(
+        self, given: Corpus | Sequence[Any], y: Any, workers: Workers
+    ) -> RBMTask:
         """The data to learn from, and a model of its features and labels without weights."""
         base, fixed = self._base(given, y, workers)
-        experts = fitted_experts(self._experts(), given, y)
+        experts = fit_experts(self._experts(), given, y)
         beside = (*experts, *(() if base is None else (base,)))
-        check_labels(beside)
+        check_same_labels(beside)
         if beside:
-            known, scheme = self._known(given, y)
+            known, scheme = self._known_labels(given, y)
             encoding, names = beside[0].encoding, beside[0].labels
-            known = written_like(beside[0], known, scheme)
+            known = encode_for_model(beside[0], known, scheme)
         else:
             known, scheme, encoding = self._labels(given, y)
             names = known.names
@@ -258,18 +279,18 @@ class RBMCRF(Labeller):
                 "RBMCRF has no features of label pairs; leave out templates that begin with "
                 "'label[-1] &'"
             )
-        groups = parse_groups(self.groups)
+        groups = parse_unit_groups(self.groups)
         self._check_lengths(groups, offsets)
         size = len(names)
         count = features.n_features if self.observation == LR else 0
-        units = LabelFeatures.zeros(groups, size, features.n_features, self.borders)
-        blank = RBMModel(
+        units = LabelFilters.zeros(groups, size, features.n_features, self.borders)
+        untrained = RBMModel(
             self.kind,
             names,
             features,
             np.zeros((count, size)),
             units,
-            Sampling(self.burn_in, self.samples, self.annealed, self.seed),
+            GibbsSettings(self.burn_in, self.samples, self.annealed, self.seed),
             base,
             self.gamma,
             scheme,
@@ -277,22 +298,22 @@ class RBMCRF(Labeller):
             self.constraints != "none",
             experts=experts,
         )
-        labels, _ = known.numbers(names)
+        labels, _ = known.to_codes(names)
         if fixed is None:
             fixed = np.zeros((len(labels), size))
-        seen = tuple(expert_data(own, given, labels, workers) for own in experts)
-        return RBMTask(Dataset(rows, offsets, labels), fixed, blank, seen)
+        seen = tuple(expert_dataset(own, given, labels, workers) for own in experts)
+        return RBMTask(Dataset(rows, offsets, labels), fixed, untrained, seen)
 
     def _learn(
         self, task: RBMTask, workers: Workers, progress: Progress | None
-    ) -> tuple[RBMModel, Minimum]:
-        blank, data = task.blank, task.data
+    ) -> tuple[RBMModel, OptimisationResult]:
+        untrained, data = task.untrained, task.data
         batches = task.batches(self.batch, self.seed)
         ascent = Momentum(self.rate, self.decay, self.momentum, self.momentum_from)
-        table = self._first(task, workers)
+        table = self._initial_table(task, workers)
         runs = [
-            Run(
-                blank,
+            RBMTraining(
+                untrained,
                 batches,
                 table,
                 self.spread,
@@ -306,7 +327,9 @@ class RBMCRF(Labeller):
         ]
         if progress is not None:
             size = len(runs[0].vector)
-            progress.begin(problem_of(data, len(blank.labels), size, 4 * 8 * size * len(runs)))
+            progress.begin(
+                training_size(data, len(untrained.labels), size, 4 * 8 * size * len(runs))
+            )
         schedule = parse_steps(self.steps)
         alone = Workers(1)  # restarts side by side, or the sequences of one
         inner = workers if len(runs) == 1 else alone
@@ -323,30 +346,33 @@ class RBMCRF(Labeller):
             if progress is not None:
                 progress.step(step, None)
 
-        minimum = run_epochs(once, lambda: runs[0].vector, self.epochs, callback=tell)
+        result = run_epochs(once, lambda: runs[0].vector, self.epochs, callback=tell)
         models = [run.model(run.average) for run in runs]
         losses = outer.map(lambda model: self._loss(model, task, inner), models)
         best = int(np.argmin(losses))
         experts = zip(models[best].experts, task.experts, strict=True)
         found = replace(
-            models[best], experts=tuple(counted(own, seen, workers) for own, seen in experts)
+            models[best],
+            experts=tuple(with_state_counts(own, seen, workers) for own, seen in experts),
         )
-        return found, replace(minimum, vector=runs[best].average, loss=losses[best])
+        return found, replace(result, vector=runs[best].average, loss=losses[best])
 
-    def _first(self, task: RBMTask, workers: Workers) -> Floats | None:
+    def _initial_table(self, task: RBMTask, workers: Workers) -> Floats | None:
         """The weights of the input as they are learnt alone; None where they begin at random."""
         if self.observation != LR or not self.warm:
             return None
-        blank, data = task.blank, task.data
-        if blank.experts:  # they have learnt it
-            return np.zeros_like(blank.weights)
-        size = len(blank.labels)
+        untrained, data = task.untrained, task.data
+        if untrained.experts:  # they have learnt it
+            return np.zeros_like(untrained.weights)
+        size = len(untrained.labels)
         chain = ChainModel(
-            MaxEnt.kind, blank.labels, blank.features, Weights.zeros(0, 0, size), local=True
+            MaxEnt.kind, untrained.labels, untrained.features, Weights.zeros(0, 0, size), local=True
         )
         l2 = self.decay * (len(data.offsets) - 1) / 2.0  # the same decay, of all sequences
         alone = MaxEnt(optimiser="lbfgs", l2=l2, pairs="all", threads=self.threads)
-        return alone._learn(Task(data, chain, None, None, None, workers, None, None)).weights.state
+        return alone._learn(
+            ChainTask(data, chain, None, None, None, workers, None, None)
+        ).weights.state
 
     def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
@@ -371,20 +397,22 @@ class RBMCRF(Labeller):
         """The pre-trained model, and the scores it gives the labels of the training data."""
         found = self.observation
         if isinstance(found, str):
-            if found in OBSERVATIONS:
+            if found in BUILT_IN_OBSERVATIONS:
                 return None, None
-            found = self._beside(found)
-        base, marginals = marginals_beside(found, given, y, self.folds, self.seed, workers)
-        return base, tempered(marginals, self.gamma)
+            found = self._make_estimator(found)
+        base, marginals = base_model_marginals(found, given, y, self.folds, self.seed, workers)
+        return base, tempered_log_marginals(marginals, self.gamma)
 
-    def _beside(self, kind: str, **settings: Any) -> Labeller:
+    def _make_estimator(self, kind: str, **settings: Any) -> BaseEstimator:
         """An estimator of a kind with the settings of this one, and some of its own."""
         known = estimator_class(kind)._parameters()
-        shared = {name: getattr(self, name) for name in SHARED if name in known}
+        shared = {name: getattr(self, name) for name in SHARED_PARAMETERS if name in known}
         return make_estimator(kind, self.features, **shared, **settings)
 
     def _experts(self) -> tuple[LatentEstimator | StateModel, ...]:
-        return parse_experts(self.experts, lambda kind, states: self._beside(kind, states=states))
+        return parse_experts(
+            self.experts, lambda kind, states: self._make_estimator(kind, states=states)
+        )
 
     # Settings ----------------------------------------------------------------------------------
 
@@ -409,13 +437,13 @@ class RBMCRF(Labeller):
         if not isinstance(self.folds, (int, np.integer)) or self.folds < 2:
             raise ParameterError(f"folds must be a whole number of at least 2, got {self.folds!r}")
         parse_steps(self.steps)
-        groups = parse_groups(self.groups)
+        groups = parse_unit_groups(self.groups)
         if isinstance(self.observation, str):
-            self._check_choices(observation=(*OBSERVATIONS, *BESIDE))
-        elif not isinstance(self.observation, (Model, Labeller)):
+            self._check_choices(observation=(*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS))
+        elif not isinstance(self.observation, (Model, BaseEstimator)):
             raise ParameterError(
-                f"observation is {', '.join((*OBSERVATIONS, *BESIDE))}, an estimator or a fitted "
-                f"model, got "
+                f"observation is {', '.join((*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS))}, an "
+                f"estimator or a fitted model, got "
                 f"{type(self.observation).__name__}"
             )
         sighted = any(group.conditioned for group in groups) or self._experts()
@@ -425,19 +453,23 @@ class RBMCRF(Labeller):
                 "experts, such as 'hrf:4'"
             )
 
-    def _check_lengths(self, groups: Sequence[Group], offsets: Ints) -> None:
+    def _check_lengths(self, groups: Sequence[HiddenUnitGroup], offsets: Ints) -> None:
         """Refuse, or warn of, windows that no sequence is long enough for."""
         longest = int(np.diff(offsets).max())
         for group in groups:
-            if group.span <= longest:
+            if group.width <= longest:
                 continue
-            told = (
-                f"the group {group} looks at labels {group.span} places apart, but the longest "
+            describe_base_model = (
+                f"the group {group} looks at labels {group.width} places apart, but the longest "
                 f"sequence has {longest}"
             )
             if self.borders == INSIDE:
-                raise ParameterError(f"{told}; use smaller offsets, or borders='partial'")
-            warnings.warn(f"{told}; no window is ever whole", SkipchainWarning, stacklevel=3)
+                raise ParameterError(
+                    f"{describe_base_model}; use smaller offsets, or borders='partial'"
+                )
+            warnings.warn(
+                f"{describe_base_model}; no window is ever whole", SkipchainWarning, stacklevel=3
+            )
 
 
 def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:

@@ -8,13 +8,13 @@ import numpy as np
 
 from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.kernels.latent import pull_back
+from skipchain.kernels.latent import log_softmax_backward
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.scorer import StatePotentials, StateScorer, StateWeights
 from skipchain.parallel import Workers
 
 
-class Expert:
+class ExpertBatch:
     """What one model of hidden states sees of some sequences, and the way back to its weights.
 
     A ``local`` one is normalised at each position (IOHMM), else its scores are as they are (HRF).
@@ -36,7 +36,7 @@ class Expert:
         self.scorer = StateScorer(data.rows, n_states, n_labels, bias=True)
 
     @classmethod
-    def of(cls, data: Dataset, like: StateWeights, *, local: bool, compact: bool) -> Expert:
+    def of(cls, data: Dataset, like: StateWeights, *, local: bool, compact: bool) -> ExpertBatch:
         """With all features of the weights, or with those only that the data have."""
         features = None
         if compact:
@@ -49,21 +49,21 @@ class Expert:
         """What is needed to score any block of chains."""
         return StateScores.of(self.data, weights, workers, local=self.local)
 
-    def gradient(self, contrast: StateContrast, workers: Workers) -> StateWeights:
+    def gradient(self, contrast: ExpertStatistics, workers: Workers) -> StateWeights:
         """The gradient in all weights."""
         vector = self.scorer.gradient(contrast.transitions, contrast.emissions, workers)
         return self.scorer.weights(vector)
 
 
 @dataclass(frozen=True, slots=True)
-class StateContrast:
+class ExpertStatistics:
     """Probabilities of states given the data, minus those given other labels, of all tokens."""
 
     transitions: Floats  # [N, S + 1, S]
     emissions: Floats  # [N, S, L]
 
     @classmethod
-    def like(cls, scores: StateScores) -> StateContrast:
+    def empty_like(cls, scores: StateScores) -> ExpertStatistics:
         """Not filled yet."""
         n_tokens, weights = scores.data.n_tokens, scores.weights
         return cls(
@@ -71,12 +71,12 @@ class StateContrast:
             np.empty((n_tokens, *weights.emissions.shape[1:])),
         )
 
-    def put(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
+    def write_block(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
         """The part of one block, given as the gradient in its potentials."""
-        if len(p.transition_chances):  # what follows from probabilities that are normalised
-            for chances, own in (
-                (p.transition_chances, transitions),
-                (p.emission_chances, emissions),
+        if len(p.transition_probs):  # what follows from probabilities that are normalised
+            for probs, own in (
+                (p.transition_probs, transitions),
+                (p.emission_probs, emissions),
             ):
-                pull_back(chances, own, np.zeros(own.shape[:2]))
+                log_softmax_backward(probs, own, np.zeros(own.shape[:2]))
         self.transitions[p.tokens], self.emissions[p.tokens] = transitions, emissions

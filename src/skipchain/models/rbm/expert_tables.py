@@ -7,27 +7,28 @@ from collections.abc import Sequence
 import numpy as np
 
 from skipchain.arrays import Floats, Ints
-from skipchain.kernels.experts import Experts
+from skipchain.kernels.experts import ExpertTables
 from skipchain.models.latent.scorer import StatePotentials
 
 
-def expert_tables(experts: Sequence[StatePotentials]) -> Experts:
+def expert_tables(experts: Sequence[StatePotentials]) -> ExpertTables:
     """The potentials of several models of hidden states for the same block of chains.
 
     >>> expert_tables([]).sizes
     array([], dtype=int64)
     """
-    moves = [_moves(own) for own in experts]
+    moves = [_exp_transitions(own) for own in experts]
     emits = [
-        own.emission_chances * np.exp(own.norms - own.norms.max(axis=1, keepdims=True))[:, :, None]
+        own.emission_probs
+        * np.exp(own.log_norms - own.log_norms.max(axis=1, keepdims=True))[:, :, None]
         for own in experts
     ]
-    return Experts(
-        np.array([own.norms.shape[1] for own in experts], np.int64),
+    return ExpertTables(
+        np.array([own.log_norms.shape[1] for own in experts], np.int64),
         _starts(moves),
         _starts(emits),
         _flat([own.transitions for own in experts]),
-        _flat([own.emissions + own.norms[:, :, None] for own in experts]),
+        _flat([own.emissions + own.log_norms[:, :, None] for own in experts]),
         _flat(moves),
         _flat(emits),
     )
@@ -41,9 +42,9 @@ def split_tables(flat: Floats, starts: Ints, like: Sequence[Floats]) -> list[Flo
     ]
 
 
-def _moves(own: StatePotentials) -> Floats:
-    if len(own.transition_chances) == len(own.transitions):
-        return own.transition_chances
+def _exp_transitions(own: StatePotentials) -> Floats:
+    if len(own.transition_probs) == len(own.transitions):
+        return own.transition_probs
     peaks = own.transitions.max(axis=(1, 2), keepdims=True)
     found: Floats = np.exp(own.transitions - peaks)
     return found

@@ -13,7 +13,7 @@ from skipchain.arrays import Bools
 from skipchain.chains.dataset import Dataset
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import Model
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.likelihood import expected_counts
@@ -21,13 +21,13 @@ from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
 
-Given = LatentEstimator | StateModel
+ExpertSpec = LatentEstimator | StateModel
 
 _EXPERT = re.compile(r"(iohmm|hrf)\s*:\s*(\d+)")
 _FORM = "write 'hrf:4' for an HRF with 4 hidden states, 'hrf:4; iohmm:2' for an IOHMM beside it"
 
 
-def parse_experts(given: Any, make: Callable[[str, int], Labeller]) -> tuple[Given, ...]:
+def parse_experts(given: Any, make: Callable[[str, int], BaseEstimator]) -> tuple[ExpertSpec, ...]:
     """Experts from text with ``;`` or ``+`` between them, or from models of hidden states.
 
     ``make`` gives the estimator of a kind with a number of states.
@@ -39,14 +39,14 @@ def parse_experts(given: Any, make: Callable[[str, int], Labeller]) -> tuple[Giv
     """
     if isinstance(given, str):
         given = [part for part in re.split("[;+]", given) if part.strip()]
-    elif isinstance(given, Given):
+    elif isinstance(given, ExpertSpec):
         given = [given]
     elif not isinstance(given, Sequence):
         raise ParameterError(f"experts are a list of models of hidden states, or text: {_FORM}")
-    return tuple(_expert(own, make) for own in given)
+    return tuple(_as_expert(own, make) for own in given)
 
 
-def experts_text(experts: Sequence[Given]) -> str:
+def format_experts(experts: Sequence[ExpertSpec]) -> str:
     """What a model file says of the experts that were given."""
     return "; ".join(
         f"{own.kind}:{own.n_states if isinstance(own, StateModel) else own.states}"
@@ -54,14 +54,14 @@ def experts_text(experts: Sequence[Given]) -> str:
     )
 
 
-def fitted_experts(
-    experts: Sequence[Given], given: Corpus | Sequence[Any], y: Any
+def fit_experts(
+    experts: Sequence[ExpertSpec], given: Corpus | Sequence[Any], y: Any
 ) -> tuple[StateModel, ...]:
     """The models to begin with: those that are fitted as they are, the others learnt alone."""
-    return tuple(_model(own, given, y) for own in experts)
+    return tuple(_fitted_expert(own, given, y) for own in experts)
 
 
-def check_labels(models: Sequence[Model]) -> None:
+def check_same_labels(models: Sequence[Model]) -> None:
     """Refuse models whose labels are not the same."""
     for own in models[1:]:
         first = models[0]
@@ -73,7 +73,7 @@ def check_labels(models: Sequence[Model]) -> None:
             )
 
 
-def expert_data(
+def expert_dataset(
     expert: StateModel, given: Corpus | Sequence[Any], labels: Any, workers: Workers
 ) -> Dataset:
     """The data as an expert sees them; refused if it knows none of their features."""
@@ -86,15 +86,15 @@ def expert_data(
     return replace(data, labels=labels)
 
 
-def learnt_weights(weights: StateWeights) -> Bools:
+def learnable_mask(weights: StateWeights) -> Bools:
     """Which weights of an expert are learnt: those that go with every token if it has them. [P]"""
     every = weights.transitions[-1].any() or weights.emissions[-1].any()
-    found = weights.like(np.ones(weights.size))
+    found = weights.from_vector(np.ones(weights.size))
     found.transitions[-1], found.emissions[-1] = every, every
     return found.vector.astype(np.bool_)
 
 
-def counted(expert: StateModel, data: Dataset, workers: Workers) -> StateModel:
+def with_state_counts(expert: StateModel, data: Dataset, workers: Workers) -> StateModel:
     """With the states' counts in the training data, as the weights that it has now expect them."""
     scorer = StateScorer(data.rows, expert.n_states, len(expert.labels), bias=True)
     followed, emitted = expected_counts(
@@ -104,7 +104,7 @@ def counted(expert: StateModel, data: Dataset, workers: Workers) -> StateModel:
     return replace(expert, summary={**expert.summary, **own})
 
 
-def _expert(given: Any, make: Callable[[str, int], Labeller]) -> Given:
+def _as_expert(given: Any, make: Callable[[str, int], BaseEstimator]) -> ExpertSpec:
     if isinstance(given, str):
         found = _EXPERT.fullmatch(given.strip())
         if found is None:
@@ -112,15 +112,15 @@ def _expert(given: Any, make: Callable[[str, int], Labeller]) -> Given:
         if int(found[2]) < 1:
             raise ParameterError(f"the expert {given.strip()!r} needs at least one hidden state")
         given = make(found[1], int(found[2]))
-    if not isinstance(given, Given):
-        kind = given.kind if isinstance(given, (Model, Labeller)) else type(given).__name__
+    if not isinstance(given, ExpertSpec):
+        kind = given.kind if isinstance(given, (Model, BaseEstimator)) else type(given).__name__
         raise ParameterError(
             f"experts are models of hidden states (HRF, IOHMM), or text: {_FORM}; got {kind}"
         )
     return given
 
 
-def _model(own: Given, given: Corpus | Sequence[Any], y: Any) -> StateModel:
+def _fitted_expert(own: ExpertSpec, given: Corpus | Sequence[Any], y: Any) -> StateModel:
     if isinstance(own, StateModel):
         return own
     if hasattr(own, "model_"):

@@ -14,20 +14,20 @@ from skipchain.kernels.random import seeded
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.inference import marginals as state_marginals
 from skipchain.models.rbm.expert_tables import expert_tables
-from skipchain.models.rbm.units import LabelFeatures
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers, blocks
 
 BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
-COLDEST = 0.1  # where annealing begins: scores are multiplied by this
+INITIAL_INVERSE_TEMPERATURE = 0.1  # where annealing begins: scores are multiplied by this
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class GibbsSettings:
     """How labels are sampled: ``samples`` steps that count, after ``burn_in`` that do not.
 
     Scores are multiplied by a number that rises to one while burning in, if ``annealed``.
 
-    >>> Sampling(burn_in=3, samples=2, annealed=True).heats
+    >>> GibbsSettings(burn_in=3, samples=2, annealed=True).inverse_temperatures
     array([0.1 , 0.55, 1.  , 1.  , 1.  ])
     """
 
@@ -37,9 +37,9 @@ class Sampling:
     seed: int = 0
 
     @property
-    def heats(self) -> Floats:
+    def inverse_temperatures(self) -> Floats:
         """What scores are multiplied by in each step."""
-        first = COLDEST if self.annealed else 1.0
+        first = INITIAL_INVERSE_TEMPERATURE if self.annealed else 1.0
         return np.concatenate([np.linspace(first, 1.0, self.burn_in), np.ones(self.samples)])
 
 
@@ -47,8 +47,8 @@ def marginals(
     node: Floats,
     inputs: Floats,
     offsets: Ints,
-    features: LabelFeatures,
-    sampling: Sampling,
+    features: LabelFilters,
+    sampling: GibbsSettings,
     workers: Workers,
     experts: Sequence[StateScores] = (),
 ) -> Floats:
@@ -60,13 +60,17 @@ def marginals(
     beside it. Without groups and experts this is exact.
     """
     found = np.empty_like(node)
-    current = first_labels(node, experts, workers)
+    current = initial_labels(node, experts, workers)
     chains = len(offsets) - 1
     states = np.repeat(seeded(sampling.seed, 0, 1), chains)
-    layout, tables, heats = features.layout, features.tables, sampling.heats
+    layout, tables, inverse_temperatures = (
+        features.layout,
+        features.tables,
+        sampling.inverse_temperatures,
+    )
 
     def run(block: tuple[int, int]) -> None:
-        beside = expert_tables([own.potentials(block) for own in experts])
+        packed_experts = expert_tables([own.potentials(block) for own in experts])
         rbm.sample(
             node,
             inputs,
@@ -74,8 +78,8 @@ def marginals(
             block,
             layout,
             tables,
-            beside,
-            heats,
+            packed_experts,
+            inverse_temperatures,
             sampling.samples,
             states,
             current,
@@ -86,7 +90,7 @@ def marginals(
     return found
 
 
-def first_labels(
+def initial_labels(
     node: Floats, experts: Sequence[StateScores], workers: Workers
 ) -> NDArray[np.int32]:
     """The labels to begin with: the best of each token by its scores and by each expert. [N]"""
@@ -101,8 +105,8 @@ def first_labels(
 def trace(
     node: Floats,
     inputs: Floats,
-    features: LabelFeatures,
-    sampling: Sampling,
+    features: LabelFilters,
+    sampling: GibbsSettings,
     experts: Sequence[StateScores] = (),
 ) -> list[Floats]:
     """p(h = 1 | y) of the units along one sequence, in each step that counts.
@@ -112,22 +116,33 @@ def trace(
     length, size = node.shape
     offsets = np.array([0, length], np.int64)
     layout, tables = features.layout, features.tables
-    current, own = first_labels(node, experts, Workers(1)), np.empty_like(node)
-    beside = expert_tables([expert.potentials((0, 1)) for expert in experts])
+    current, own = initial_labels(node, experts, Workers(1)), np.empty_like(node)
+    packed_experts = expert_tables([expert.potentials((0, 1)) for expert in experts])
     states = seeded(sampling.seed, 0, 1)
-    counts = np.maximum(length - layout.last - layout.first, 0).tolist()
+    counts = np.maximum(length - layout.replica_margin - layout.replica_start, 0).tolist()
     found = [
         np.empty((sampling.samples, count, group.units))
         for count, group in zip(counts, features.groups, strict=True)
     ]
-    for step, heat in enumerate(sampling.heats):
-        once = np.array([heat])
+    for step, inverse_temperature in enumerate(sampling.inverse_temperatures):
+        once = np.array([inverse_temperature])
         rbm.sample(
-            node, inputs, offsets, (0, 1), layout, tables, beside, once, 1, states, current, own
+            node,
+            inputs,
+            offsets,
+            (0, 1),
+            layout,
+            tables,
+            packed_experts,
+            once,
+            1,
+            states,
+            current,
+            own,
         )
         if step >= sampling.burn_in:
             for number, out in enumerate(found):
-                rbm.activities(
+                rbm.unit_probabilities(
                     current, inputs, layout, tables, size, number, out[step - sampling.burn_in]
                 )
     return found

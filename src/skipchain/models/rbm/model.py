@@ -10,35 +10,35 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.from_marginals import DECODERS, best_labels
+from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.table_scorer import table_scores
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, as_input, encode
 from skipchain.models.base.model import BEAM, Model
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
-from skipchain.models.rbm.gibbs import Sampling
-from skipchain.models.rbm.units import LabelFeatures
+from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 
-SMALLEST = 1e-9  # a marginal of a pre-trained model counts as this at least
+MIN_MARGINAL = 1e-9  # a marginal of a pre-trained model counts as this at least
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class RBMDataset:
     """Input as a model with label features sees it, its pre-trained model and its experts do."""
 
-    rows: Rows
+    rows: FeatureMatrix
     offsets: Ints  # [C + 1]
     base: Any = None
     experts: tuple[Dataset, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampledMarginals:
     """The marginals of all tokens."""
 
     offsets: Ints  # [C + 1]
@@ -61,8 +61,8 @@ class RBMModel(Model):
     labels: tuple[str, ...]
     features: Features
     weights: Floats  # [F, L] or [0, L]
-    units: LabelFeatures
-    sampling: Sampling = field(default_factory=Sampling)
+    units: LabelFilters
+    sampling: GibbsSettings = field(default_factory=GibbsSettings)
     base: Model | None = None
     gamma: float = 1.0
     scheme: str | None = None
@@ -71,14 +71,16 @@ class RBMModel(Model):
     summary: Mapping[str, Any] = field(default_factory=dict)
     experts: tuple[StateModel, ...] = ()
 
-    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Observed:
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> RBMDataset:
         """The input encoded."""
         rows, offsets = encode(self.features, given, workers)
         base = None if self.base is None else self.base.dataset(given, workers)
         experts = tuple(own.dataset(given, workers) for own in self.experts)
-        return Observed(rows, offsets, base, experts)
+        return RBMDataset(rows, offsets, base, experts)
 
-    def scored(self, data: Observed, workers: Workers, allowed: Bools | None = None) -> Sampled:
+    def score_dataset(
+        self, data: RBMDataset, workers: Workers, allowed: Bools | None = None
+    ) -> SampledMarginals:
         """The marginals of encoded data; ``allowed`` [N, L] limits tokens' labels."""
         node, inputs = self.potentials(data, workers)
         if allowed is not None:
@@ -92,33 +94,35 @@ class RBMModel(Model):
             workers,
             self.states(data.experts, workers),
         )
-        return Sampled(data.offsets, found, data.rows.unknown)
+        return SampledMarginals(data.offsets, found, data.rows.unknown)
 
     def scores(
         self,
         given: Corpus | Sequence[Any],
         workers: Workers,
         forced: Sequence[str | None] | None = None,
-    ) -> Sampled:
+    ) -> SampledMarginals:
         """The input encoded, and the marginals of its tokens."""
         data = self.dataset(given, workers)
         allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.scored(data, workers, allowed)
+        return self.score_dataset(data, workers, allowed)
 
-    def potentials(self, data: Observed, workers: Workers) -> tuple[Floats, Floats]:
+    def potentials(self, data: RBMDataset, workers: Workers) -> tuple[Floats, Floats]:
         """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""
         node = np.zeros((int(data.offsets[-1]), len(self.labels)))
         if len(self.weights):
             node += table_scores(data.rows, self.weights, workers)
         if self.base is not None:
-            found = self.base.marginals(self.base.scored(data.base, workers), workers)
-            node += tempered(found, self.gamma)
+            found = self.base.marginals(self.base.score_dataset(data.base, workers), workers)
+            node += tempered_log_marginals(found, self.gamma)
         inputs = self.units.inputs
         return node, table_scores(data.rows, inputs, workers) if len(inputs) else inputs
 
     def states(self, data: Sequence[Dataset], workers: Workers) -> list[StateScores]:
         """What the experts say of their input."""
-        return [own.scored(each, workers) for own, each in zip(self.experts, data, strict=True)]
+        return [
+            own.score_dataset(each, workers) for own, each in zip(self.experts, data, strict=True)
+        ]
 
     def trace(self, sequence: Any) -> tuple[list[str], list[Floats]]:
         """How the units fire along one sequence while it is sampled: labels, and a group each.
@@ -134,15 +138,21 @@ class RBMModel(Model):
         return found, gibbs.trace(node, inputs, self.units, self.sampling, experts)
 
     def decode(
-        self, scores: Sampled, workers: Workers, decoder: str | None = None, beam: int = BEAM
+        self,
+        scores: SampledMarginals,
+        workers: Workers,
+        decoder: str | None = None,
+        beam: int = BEAM,
     ) -> Column:
         """The predicted labels, in the model's encoding."""
         decoder = decoder or self.decoders[0]
         self.check_decoder(decoder, beam)
-        codes = best_labels(scores.marginals, scores.offsets, self.constraints, decoder, workers)
+        codes = decode_marginals(
+            scores.marginals, scores.offsets, self.constraints, decoder, workers
+        )
         return Column(frozen(codes), self.labels)
 
-    def marginals(self, scores: Sampled, workers: Workers) -> Floats:
+    def marginals(self, scores: SampledMarginals, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
         return scores.marginals
 
@@ -157,11 +167,11 @@ class RBMModel(Model):
         return False
 
     @property
-    def active(self) -> int:
+    def n_nonzero(self) -> int:
         """How many weights are not zero."""
         own = int(np.count_nonzero(self.weights)) + int(np.count_nonzero(self.units.vector))
         inside: list[Model] = [*self.experts, *([] if self.base is None else [self.base])]
-        return own + sum(model.active for model in inside)
+        return own + sum(model.n_nonzero for model in inside)
 
     def pruned(self) -> RBMModel:
         """Without features whose weights are all zero; predictions stay the same."""
@@ -174,16 +184,16 @@ class RBMModel(Model):
             self,
             features=self.features.keep(used, none),
             weights=self.weights[used] if len(self.weights) else self.weights,
-            units=self.units.kept(used),
+            units=self.units.keep_features(used),
             base=None if self.base is None else self.base.pruned(),
             experts=tuple(own.pruned() for own in self.experts),
         )
 
 
-def tempered(marginals: Floats, gamma: float) -> Floats:
+def tempered_log_marginals(marginals: Floats, gamma: float) -> Floats:
     """Scores of labels by the marginals of a model, to a power.
 
-    >>> np.exp(tempered(np.array([[0.64, 0.36]]), 0.5)).round(6)
+    >>> np.exp(tempered_log_marginals(np.array([[0.64, 0.36]]), 0.5)).round(6)
     array([[0.8, 0.6]])
     """
-    return gamma * np.log(np.maximum(marginals, SMALLEST))
+    return gamma * np.log(np.maximum(marginals, MIN_MARGINAL))

@@ -10,7 +10,7 @@ from skipchain.arrays import Floats
 from skipchain.models.rbm.model import RBMModel
 from skipchain.report.pictures import Picture
 
-IN_A_ROW = 6  # panels beside each other
+PANELS_PER_ROW = 6  # panels beside each other
 CELL = 0.28  # inches
 
 
@@ -32,14 +32,14 @@ def trace_picture(model: RBMModel, sequence: Any) -> Picture:
     panels = [
         (f"{group}, unit {unit + 1}", own[:, :, unit].T, int(first))
         for group, own, first in zip(
-            model.units.groups, found, model.units.layout.first, strict=True
+            model.units.groups, found, model.units.layout.replica_start, strict=True
         )
         for unit in range(group.units)
     ]
     rows = _rows(len(panels))
 
     def draw(figure: Any) -> None:
-        places = figure.subplots(rows, min(IN_A_ROW, len(panels)), squeeze=False).ravel()
+        places = figure.subplots(rows, min(PANELS_PER_ROW, len(panels)), squeeze=False).ravel()
         for place, (title, values, first) in zip(places, panels, strict=False):
             ends = (0.5, values.shape[1] + 0.5, first + len(values) - 0.5, first - 0.5)
             place.imshow(values, cmap="gray", vmin=0.0, vmax=1.0, aspect="auto", extent=ends)
@@ -61,7 +61,7 @@ def _weights(model: RBMModel, number: int) -> Picture:
     largest = float(np.abs(table).max()) or 1.0
 
     def draw(figure: Any) -> None:
-        columns = min(IN_A_ROW, group.units)
+        columns = min(PANELS_PER_ROW, group.units)
         places = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
         for unit, place in enumerate(places):
             if unit >= group.units:
@@ -72,7 +72,7 @@ def _weights(model: RBMModel, number: int) -> Picture:
             place.set_xticks(range(len(group.offsets)), [str(own) for own in group.offsets])
             place.set_yticks(range(shown), names[:shown])
 
-    width = max(3.0, min(IN_A_ROW, group.units) * (0.6 + CELL * len(group.offsets)))
+    width = max(3.0, min(PANELS_PER_ROW, group.units) * (0.6 + CELL * len(group.offsets)))
     height = rows * (0.8 + CELL * shown)
     caption = (
         f"label features of the group {group}: labels by offsets, largest weight {largest:.1f}"
@@ -97,4 +97,4 @@ def _hinton(panel: Any, values: Floats) -> None:
 
 
 def _rows(panels: int) -> int:
-    return -(-panels // IN_A_ROW)
+    return -(-panels // PANELS_PER_ROW)

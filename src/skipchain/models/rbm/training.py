@@ -12,14 +12,14 @@ from skipchain.arrays import Floats, Ints, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.errors import SkipchainError
-from skipchain.features.matrix import Rows
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.kernels.random import seeded
-from skipchain.learn.momentum import Momentum, average_in
-from skipchain.models.rbm.contrastive import Batch
-from skipchain.models.rbm.expert_gradient import Expert
-from skipchain.models.rbm.experts import learnt_weights
+from skipchain.learn.momentum import Momentum, update_average
+from skipchain.models.rbm.contrastive import ContrastiveBatch
+from skipchain.models.rbm.expert_gradient import ExpertBatch
+from skipchain.models.rbm.experts import learnable_mask
 from skipchain.models.rbm.model import RBMModel
-from skipchain.models.rbm.weights import LARGEST, MovingWeights, model_of
+from skipchain.models.rbm.weights import MAX_WEIGHT, MomentumWeights, model_from_vector
 from skipchain.parallel import Workers
 
 
@@ -27,28 +27,28 @@ from skipchain.parallel import Workers
 class RBMTask:
     """Everything to learn from: ``fixed`` [N, L] are the scores of a pre-trained model.
 
-    ``experts`` are the same data as the experts of the ``blank`` model see them.
+    ``experts`` are the same data as the experts of the ``untrained`` model see them.
     """
 
     data: Dataset
     fixed: Floats
-    blank: RBMModel
+    untrained: RBMModel
     experts: tuple[Dataset, ...] = ()
 
     @property
     def parameters(self) -> int:
         """How many weights are learnt."""
-        blank = self.blank
-        own = blank.weights.size + int(blank.units.free.sum())
-        return own + sum(int(learnt_weights(each.weights).sum()) for each in blank.experts)
+        untrained = self.untrained
+        own = untrained.weights.size + int(untrained.units.learnable.sum())
+        return own + sum(int(learnable_mask(each.weights).sum()) for each in untrained.experts)
 
-    def whole(self) -> Batch:
+    def whole(self) -> ContrastiveBatch:
         """All sequences together."""
         data = self.data
         assert data.labels is not None
         return self._batch(data.rows, self.fixed, data.offsets, data.labels, self.experts)
 
-    def batches(self, size: int | None, seed: int) -> list[Batch]:
+    def batches(self, size: int | None, seed: int) -> list[ContrastiveBatch]:
         """The sequences in batches, in a random order that stays; empty ones are left out."""
         data = self.data
         assert data.labels is not None
@@ -79,33 +79,33 @@ class RBMTask:
 
     def _batch(
         self,
-        rows: Rows,
+        rows: FeatureMatrix,
         fixed: Floats,
         offsets: Ints,
         labels: NDArray[np.int32],
         experts: Sequence[Dataset],
         *,
         compact: bool = False,
-    ) -> Batch:
+    ) -> ContrastiveBatch:
         """Sequences with all features, or with those only that they have."""
         own = [
-            Expert.of(data, model.weights, local=model.local, compact=compact)
-            for data, model in zip(experts, self.blank.experts, strict=True)
+            ExpertBatch.of(data, model.weights, local=model.local, compact=compact)
+            for data, model in zip(experts, self.untrained.experts, strict=True)
         ]
         features = None
         if compact:
             rows, features = rows.compact()
-        learnt = bool(len(self.blank.weights))
-        return Batch(TableScorer(rows), fixed, offsets, labels, learnt, own, features)
+        learnt = bool(len(self.untrained.weights))
+        return ContrastiveBatch(TableScorer(rows), fixed, offsets, labels, learnt, own, features)
 
 
-class Run:
+class RBMTraining:
     """One training from one beginning."""
 
     def __init__(
         self,
-        blank: RBMModel,
-        batches: Sequence[Batch],
+        untrained: RBMModel,
+        batches: Sequence[ContrastiveBatch],
         table: Floats | None,
         spread: float,
         ascent: Momentum,
@@ -115,10 +115,10 @@ class Run:
         number: int,
     ) -> None:
         rng = np.random.default_rng((seed, number))
-        units = blank.units
-        learnt = blank.weights.size
-        experts = [own.weights for own in blank.experts]
-        free = np.concatenate([np.ones(learnt), units.free, *map(learnt_weights, experts)])
+        units = untrained.units
+        learnt = untrained.weights.size
+        experts = [own.weights for own in untrained.experts]
+        free = np.concatenate([np.ones(learnt), units.learnable, *map(learnable_mask, experts)])
         self.vector = rng.uniform(-spread, spread, len(free)) * free
         if table is not None:
             self.vector[:learnt] = table.ravel()
@@ -127,8 +127,8 @@ class Run:
         self.average = self.vector
         self._averaged = 0
         self._average_from = average_from
-        self._blank = blank
-        self._weights = MovingWeights(blank, self.vector, ascent)
+        self._blank = untrained
+        self._weights = MomentumWeights(untrained, self.vector, ascent)
         self._batches = batches
         self._ascent = ascent
         self._persistent = persistent
@@ -141,7 +141,7 @@ class Run:
 
     def model(self, vector: Floats) -> RBMModel:
         """The model of a vector, whose memory it shares."""
-        return model_of(self._blank, vector)
+        return model_from_vector(self._blank, vector)
 
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
         """One pass over the data: how badly labels were reconstructed in it."""
@@ -150,20 +150,22 @@ class Run:
         for batch, states, current in zip(self._batches, self._states, self._current, strict=True):
             if not self._persistent:
                 current[:] = batch.labels
-            table, units, experts = self._weights.seen(batch)
-            lost, contrast = batch.contrast(table, units, steps, states, current, workers, experts)
+            table, units, experts = self._weights.weights_for(batch)
+            lost, contrast = batch.contrastive_divergence(
+                table, units, steps, states, current, workers, experts
+            )
             loss += lost
-            if not self._weights.push(batch, contrast):
+            if not self._weights.step(batch, contrast):
                 rate = self._ascent.rate
                 raise SkipchainError(
                     f"contrastive divergence has diverged in epoch {number + 1}: weights are "
-                    f"beyond {LARGEST:g} with rate={rate:g}; try rate={rate / 10:.1g}"
+                    f"beyond {MAX_WEIGHT:g} with rate={rate:g}; try rate={rate / 10:.1g}"
                 )
-        self._weights.settle()
+        self._weights.flush()
         if number >= self._average_from:
             self._averaged += 1
             if self._averaged == 1:
                 self.average = self.vector.copy()
             else:
-                average_in(self.average, self.vector, self._averaged)
+                update_average(self.average, self.vector, self._averaged)
         return loss

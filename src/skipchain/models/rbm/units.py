@@ -12,7 +12,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints, offsets_of
 from skipchain.errors import ParameterError
-from skipchain.kernels.rbm import Layout, Tables
+from skipchain.kernels.rbm import RBMLayout, RBMTables
 
 INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
 _GROUP = re.compile(r"(\d+)\s*:\s*([^|]+?)\s*(\|\s*x)?")
@@ -21,12 +21,12 @@ _FORM = "write '4:0..9' for 4 units that look at labels 0 to 9, '2:-1,0|x' if th
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HiddenUnitGroup:
     """Units that look at the labels at some offsets, repeated at each place of a sequence.
 
     ``conditioned`` units are also switched on and off by the input at their own place, offset 0.
 
-    >>> print(Group(4, (0, 1, 2, 3)), Group(2, (-1, 0, 8), conditioned=True))
+    >>> print(HiddenUnitGroup(4, (0, 1, 2, 3)), HiddenUnitGroup(2, (-1, 0, 8), conditioned=True))
     4:0..3 2:-1..0,8|x
     """
 
@@ -58,39 +58,39 @@ class Group:
         return f"{self.units}:{places}{'|x' if self.conditioned else ''}"
 
     @property
-    def span(self) -> int:
+    def width(self) -> int:
         """How many labels lie between the first and the last offset, both included."""
         return max(self.offsets) - min(self.offsets) + 1
 
 
-def parse_groups(given: str | Sequence[Any]) -> tuple[Group, ...]:
+def parse_unit_groups(given: str | Sequence[Any]) -> tuple[HiddenUnitGroup, ...]:
     """Groups from text with ``;`` or ``+`` between them, or from pairs (units, offsets).
 
-    >>> parse_groups("9:0..1; 3:0..7") == parse_groups([(9, range(2)), (3, range(8))])
+    >>> parse_unit_groups("9:0..1; 3:0..7") == parse_unit_groups([(9, range(2)), (3, range(8))])
     True
     """
     if isinstance(given, str):
         given = [part for part in re.split("[;+]", given) if part.strip()]
-    return tuple(_group(part) for part in given)
+    return tuple(_as_group(part) for part in given)
 
 
-def groups_text(groups: Sequence[Group]) -> str:
-    """The text that `parse_groups` reads.
+def format_unit_groups(groups: Sequence[HiddenUnitGroup]) -> str:
+    """The text that `parse_unit_groups` reads.
 
-    >>> groups_text(parse_groups([(2, (0, 3)), (1, (0, 1))]))
+    >>> format_unit_groups(parse_unit_groups([(2, (0, 3)), (1, (0, 1))]))
     '2:0,3; 1:0..1'
     """
     return "; ".join(map(str, groups))
 
 
-def _group(given: Any) -> Group:
-    if isinstance(given, Group):
+def _as_group(given: Any) -> HiddenUnitGroup:
+    if isinstance(given, HiddenUnitGroup):
         return given
     if isinstance(given, str):
-        return _parsed(given.strip())
+        return _parse_group(given.strip())
     try:
         units, offsets = given
-        return Group(units, tuple(offsets))
+        return HiddenUnitGroup(units, tuple(offsets))
     except (TypeError, ValueError) as error:
         if isinstance(error, ParameterError):
             raise
@@ -100,7 +100,7 @@ def _group(given: Any) -> Group:
         ) from None
 
 
-def _parsed(text: str) -> Group:
+def _parse_group(text: str) -> HiddenUnitGroup:
     found = _GROUP.fullmatch(text)
     ranges = [_RANGE.fullmatch(part.strip()) for part in found[2].split(",")] if found else []
     if found is None or None in ranges:
@@ -112,23 +112,23 @@ def _parsed(text: str) -> Group:
         if last < first:
             raise ParameterError(f"the group {text!r}: {own[0]!r} runs backwards")
         offsets.extend(range(first, last + 1))
-    return Group(int(found[1]), tuple(offsets), conditioned=found[3] is not None)
+    return HiddenUnitGroup(int(found[1]), tuple(offsets), conditioned=found[3] is not None)
 
 
 @dataclass(frozen=True)
-class LabelFeatures:
+class LabelFilters:
     """Groups with their weights, all in one vector, then biases, then weights of the input.
 
     ``borders`` says what becomes of replicas that reach beyond a sequence: ``inside`` leaves them
     out, ``partial`` has them look at the labels that there are, and ``marked`` has weights for
     what lies outside.
 
-    >>> features = LabelFeatures.zeros(parse_groups("2:0..1"), n_labels=3, n_features=0)
+    >>> features = LabelFilters.zeros(parse_unit_groups("2:0..1"), n_labels=3, n_features=0)
     >>> features.table(0).shape  # two offsets; three labels, and outside; two units
     (2, 4, 2)
     """
 
-    groups: tuple[Group, ...]
+    groups: tuple[HiddenUnitGroup, ...]
     n_labels: int
     n_features: int
     vector: Floats  # [P]
@@ -136,15 +136,19 @@ class LabelFeatures:
 
     @classmethod
     def zeros(
-        cls, groups: Sequence[Group], n_labels: int, n_features: int, borders: str = PARTIAL
-    ) -> LabelFeatures:
+        cls,
+        groups: Sequence[HiddenUnitGroup],
+        n_labels: int,
+        n_features: int,
+        borders: str = PARTIAL,
+    ) -> LabelFilters:
         """All weights zero; there are weights of the input if a group is conditioned."""
         empty = cls(tuple(groups), n_labels, n_features, np.zeros(0), borders)
-        return empty.filled(np.zeros(empty.size))
+        return empty.with_weights(np.zeros(empty.size))
 
-    def filled(self, vector: Floats) -> LabelFeatures:
+    def with_weights(self, vector: Floats) -> LabelFilters:
         """The same with other weights, which share the memory of the vector."""
-        return LabelFeatures(self.groups, self.n_labels, self.n_features, vector, self.borders)
+        return LabelFilters(self.groups, self.n_labels, self.n_features, vector, self.borders)
 
     @property
     def n_units(self) -> int:
@@ -154,41 +158,43 @@ class LabelFeatures:
     @property
     def size(self) -> int:
         """The length of the vector."""
-        return int(self.layout.weights[-1]) + self.n_units * (1 + self._n_inputs)
+        return int(self.layout.weight_starts[-1]) + self.n_units * (1 + self._n_inputs)
 
     @property
     def _n_inputs(self) -> int:
         return self.n_features if any(group.conditioned for group in self.groups) else 0
 
     @property
-    def up(self) -> Floats:
+    def label_to_unit(self) -> Floats:
         """The weights of labels, group after group."""
-        return self.vector[: self.layout.weights[-1]]
+        return self.vector[: self.layout.weight_starts[-1]]
 
     @property
     def bias(self) -> Floats:
         """The biases. [H]"""
-        cut = self.layout.weights[-1]
+        cut = self.layout.weight_starts[-1]
         return self.vector[cut : cut + self.n_units]
 
     @property
     def inputs(self) -> Floats:
         """The weights of features of the input; none where no group is conditioned. [F or 0, H]"""
-        cut = self.layout.weights[-1] + self.n_units
+        cut = self.layout.weight_starts[-1] + self.n_units
         return self.vector[cut:].reshape(self._n_inputs, self.n_units)
 
     def table(self, number: int) -> Floats:
         """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]"""
         group = self.groups[number]
-        own = self.up[self.layout.weights[number] : self.layout.weights[number + 1]]
+        own = self.label_to_unit[
+            self.layout.weight_starts[number] : self.layout.weight_starts[number + 1]
+        ]
         return own.reshape(len(group.offsets), self.n_labels + 1, group.units)
 
     @cached_property
-    def layout(self) -> Layout:
+    def layout(self) -> RBMLayout:
         """The groups as kernels take them."""
         groups, inside = self.groups, self.borders == INSIDE
         ends = [(min(own.offsets), max(own.offsets)) for own in groups]
-        return Layout(
+        return RBMLayout(
             _starts([own.units for own in groups]),
             _starts([len(own.offsets) for own in groups]),
             np.array([offset for own in groups for offset in own.offsets], np.int64),
@@ -198,15 +204,15 @@ class LabelFeatures:
         )
 
     @property
-    def tables(self) -> Tables:
+    def tables(self) -> RBMTables:
         """The weights as kernels take them."""
         turned = [self.table(k).transpose(2, 0, 1).ravel() for k in range(len(self.groups))]
-        return Tables(self.up, np.concatenate([np.zeros(0), *turned]), self.bias)
+        return RBMTables(self.label_to_unit, np.concatenate([np.zeros(0), *turned]), self.bias)
 
     @cached_property
-    def free(self) -> Bools:
+    def learnable(self) -> Bools:
         """Which numbers of the vector are learnt, and do not stay zero. [P]"""
-        found = self.filled(np.ones(self.size))
+        found = self.with_weights(np.ones(self.size))
         for number, group in enumerate(self.groups):
             if self.borders != MARKED:
                 found.table(number)[:, -1] = 0.0
@@ -214,15 +220,15 @@ class LabelFeatures:
                 found.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
         return found.vector.astype(np.bool_)
 
-    def kept(self, features: Bools) -> LabelFeatures:
+    def keep_features(self, features: Bools) -> LabelFilters:
         """With the weights of some features of the input only."""
         if not self._n_inputs:
-            found = self.filled(self.vector)
+            found = self.with_weights(self.vector)
         else:
             cut = self.size - self.inputs.size
             lean = np.concatenate([self.vector[:cut], self.inputs[features].ravel()])
-            found = self.filled(lean)
-        return LabelFeatures(
+            found = self.with_weights(lean)
+        return LabelFilters(
             self.groups, self.n_labels, int(features.sum()), found.vector, self.borders
         )
 

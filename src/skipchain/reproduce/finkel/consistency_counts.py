@@ -6,7 +6,7 @@ import numpy as np
 
 from skipchain.datasets.registry import data_set
 from skipchain.models.document.factors.counts import count_pairs
-from skipchain.reproduce.run import Clock, Run
+from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "consistency-counts"
@@ -19,7 +19,7 @@ CLOSE = 0.02  # of the published count
 def measure(run: Run) -> Table:
     """Count, and compare cell by cell."""
     train = data_set("conll2003").read("train")
-    clock = Clock()
+    clock = Timer()
     with clock("count"):
         found = count_pairs(train, merged=True)
     order = [found.types.index(name) for name in TYPES]

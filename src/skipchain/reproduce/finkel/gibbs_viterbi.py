@@ -12,17 +12,17 @@ from skipchain.corpus.column import frozen
 from skipchain.datasets.registry import data_set
 from skipchain.metrics import evaluate
 from skipchain.models.chain.crf import CRF
-from skipchain.models.document.annealing import Annealing, cooled
+from skipchain.models.document.annealing import Annealing, anneal_chain
 from skipchain.models.document.model import FactoredModel
 from skipchain.models.document.token_gibbs import anneal_tokens
 from skipchain.parallel import Workers
-from skipchain.reproduce.run import Clock, Run
-from skipchain.reproduce.system import System
+from skipchain.reproduce.run import Run, Timer
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "gibbs-viterbi"
 METRIC = "F1 testb"
-VITERBI, STRETCHES, TOKENS = "Viterbi", "Gibbs, stretches", "Gibbs, single labels"
+VITERBI, SEGMENTS, TOKENS = "Viterbi", "Gibbs, stretches", "Gibbs, single labels"
 PUBLISHED = (85.54, 85.51, 85.49, 85.51, 85.51, 85.51, 85.51, 85.51, 85.51)
 CLOSE = 0.05
 SWEEPS = 1000
@@ -41,23 +41,23 @@ def measure(run: Run) -> Table:
         settings = {"epochs": 5}
     run.say(f"{NAME}: training")
     base = CRF("ner", encoding="iob2", threads=run.threads, **settings).fit(train).model_
-    model = FactoredModel.around(base, ())
-    clock = Clock()
-    found: dict[str, list[float]] = {VITERBI: [], STRETCHES: [], TOKENS: []}
+    model = FactoredModel.from_chain(base, ())
+    clock = Timer()
+    found: dict[str, list[float]] = {VITERBI: [], SEGMENTS: [], TOKENS: []}
     with clock(VITERBI):
-        best = System(base).label(test, run.threads)
+        best = DecodedModel(base).label(test, run.threads)
     found[VITERBI].append(evaluate(test, best).f1)
     for seed in seeds:
         run.say(f"{NAME}: seed {seed}")
-        how = Annealing(sweeps, seed=seed, scattered=True)
-        with clock(STRETCHES):
-            own = _stretches(model, test, how, run.threads)
-        found[STRETCHES].append(evaluate(test, own).f1)
+        annealing = Annealing(sweeps, seed=seed, random_start=True)
+        with clock(SEGMENTS):
+            own = _sample_segments(model, test, annealing, run.threads)
+        found[SEGMENTS].append(evaluate(test, own).f1)
         with clock(TOKENS):
-            own = _single(model, test, how, run.threads)
+            own = _sample_tokens(model, test, annealing, run.threads)
         found[TOKENS].append(evaluate(test, own).f1)
     rows = [Row(NAME, VITERBI, METRIC, 85.51, found[VITERBI][0], seconds=clock.seconds(VITERBI))]
-    for system in (STRETCHES, TOKENS):
+    for system in (SEGMENTS, TOKENS):
         for seed, f1 in zip(seeds, found[system], strict=True):
             gap = f1 - found[VITERBI][0]
             verdict = f"{HOLDS if abs(gap) <= CLOSE else FAILS}: {gap:+.2f}"
@@ -73,10 +73,10 @@ def measure(run: Run) -> Table:
                     verdict=verdict,
                 )
             )
-        spread = float(np.std(found[system], ddof=1))
+        mean_and_range = float(np.std(found[system], ddof=1))
         rows.append(Row(NAME, system, "mean", 85.51, float(np.mean(found[system]))))
-        rows.append(Row(NAME, system, "standard deviation", 0.01, spread))
-    good = all(abs(f1 - found[VITERBI][0]) <= CLOSE for f1 in found[STRETCHES])
+        rows.append(Row(NAME, system, "standard deviation", 0.01, mean_and_range))
+    good = all(abs(f1 - found[VITERBI][0]) <= CLOSE for f1 in found[SEGMENTS])
     slow = float(np.mean(found[TOKENS])) - found[VITERBI][0]
     return Table(
         NAME,
@@ -97,18 +97,22 @@ def measure(run: Run) -> Table:
     )
 
 
-def _stretches(model: FactoredModel, test: Corpus, how: Annealing, threads: int | None) -> Corpus:
+def _sample_segments(
+    model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
+) -> Corpus:
     """The corpus with labels of stretches that were sampled, all of them."""
     with Workers(threads) as workers:
-        interplay = model.interplay(model.scores(test, workers), workers)
-        picks = cooled(replace(interplay, awake=True), how, workers)
-    labels = Column(frozen(interplay.candidates.labelled(picks)), model.labels)
-    return test.with_labels(model.outward(labels, test.sentences), model.scheme)
+        graph = model.candidate_graph(model.scores(test, workers), workers)
+        assignment = anneal_chain(replace(graph, all_interacting=True), annealing, workers)
+    labels = Column(frozen(graph.candidates.assemble_labels(assignment)), model.labels)
+    return test.with_labels(model.to_scheme(labels, test.sentences), model.scheme)
 
 
-def _single(model: FactoredModel, test: Corpus, how: Annealing, threads: int | None) -> Corpus:
+def _sample_tokens(
+    model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
+) -> Corpus:
     """The corpus with labels that were sampled one at a time."""
     with Workers(threads) as workers:
-        codes = anneal_tokens(model.base.scores(test, workers), how, workers)
+        codes = anneal_tokens(model.base.scores(test, workers), annealing, workers)
     labels = Column(frozen(codes), model.labels)
-    return test.with_labels(model.outward(labels, test.sentences), model.scheme)
+    return test.with_labels(model.to_scheme(labels, test.sentences), model.scheme)

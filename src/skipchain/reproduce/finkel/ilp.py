@@ -7,16 +7,16 @@ from collections import defaultdict
 import numpy as np
 
 from skipchain.arrays import Floats, Ints
-from skipchain.models.document.candidate_graph import Interplay
+from skipchain.models.document.candidate_graph import CandidateGraph
 
-MOST_PAIRS = 4_000  # of candidates that mind each other; beyond, a document is not tried
-SECONDS = 5.0  # for one document
+MAX_PAIRS = 4_000  # of candidates that mind each other; beyond, a document is not tried
+TIME_LIMIT = 5.0  # for one document
 
 
-def optimum(
-    interplay: Interplay, document: int, most: int = MOST_PAIRS, seconds: float = SECONDS
+def solve_ilp(
+    graph: CandidateGraph, document: int, most: int = MAX_PAIRS, seconds: float = TIME_LIMIT
 ) -> Ints | None:
-    """The best candidates of the live stretches of one of the ``groups``; None if not proven.
+    """The best candidates of one document's interacting segments; None if not proven.
 
     A candidate q is chosen if x_q = 1, one for each stretch; pairs that add w have a variable z =
     x_q x_r, which linear constraints bind: z ≤ x_q, z ≤ x_r, z ≥ x_q + x_r − 1.
@@ -24,14 +24,14 @@ def optimum(
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array
 
-    stretches = interplay.groups[document]
-    first = interplay.lists.first
-    candidates = np.concatenate([np.arange(first[v], first[v + 1]) for v in stretches])
+    segments = graph.document_segments[document]
+    first = graph.arrays.first
+    candidates = np.concatenate([np.arange(first[v], first[v + 1]) for v in segments])
     number = {int(q): k for k, q in enumerate(candidates)}
-    pairs = _pairs(interplay, candidates)
+    pairs = _pair_scores(graph, candidates)
     if len(pairs) > most:
         return None
-    scores = _scores(interplay, candidates)
+    scores = _unary_scores(graph, candidates)
     size = len(candidates)
     gains = np.concatenate([scores, list(pairs.values())])
     rows: list[int] = []
@@ -39,7 +39,7 @@ def optimum(
     values: list[float] = []
     low: list[float] = []
     high: list[float] = []
-    for v in stretches.tolist():
+    for v in segments.tolist():
         own = [number[q] for q in range(int(first[v]), int(first[v + 1]))]
         rows += [len(low)] * len(own)
         columns += own
@@ -72,34 +72,34 @@ def optimum(
     return candidates[np.flatnonzero(found.x[:size] > 0.5)]
 
 
-def _scores(interplay: Interplay, candidates: Ints) -> Floats:
+def _unary_scores(graph: CandidateGraph, candidates: Ints) -> Floats:
     """The scores of candidates beside the fixed spans."""
-    lists = interplay.lists
-    field = interplay.field(np.zeros(len(lists.local)))
-    met = field[lists.slots, lists.kinds]
+    arrays = graph.arrays
+    field = graph.field(np.zeros(len(arrays.unary)))
+    met = field[arrays.string_ids, arrays.type_ids]
     ends = np.concatenate([[0.0], np.cumsum(met)])
-    own = lists.local + interplay.pairs + ends[lists.spans[1:]] - ends[lists.spans[:-1]]
+    own = arrays.unary + graph.internal_scores + ends[arrays.spans[1:]] - ends[arrays.spans[:-1]]
     found: Floats = own[candidates]
     return found
 
 
-def _pairs(interplay: Interplay, candidates: Ints) -> dict[tuple[int, int], float]:
+def _pair_scores(graph: CandidateGraph, candidates: Ints) -> dict[tuple[int, int], float]:
     """What pairs of candidates of different stretches add, where it is not zero."""
-    lists, links = interplay.lists, interplay.links
-    stretch = interplay.candidates.stretches
+    arrays, edges = graph.arrays, graph.edges
+    segment = graph.candidates.segment_ids
     holders: dict[int, list[tuple[int, int]]] = defaultdict(list)  # slot: candidate, kind
     spans = [
-        (int(q), int(lists.slots[e]), int(lists.kinds[e]))
+        (int(q), int(arrays.string_ids[e]), int(arrays.type_ids[e]))
         for q in candidates
-        for e in range(lists.spans[q], lists.spans[q + 1])
+        for e in range(arrays.spans[q], arrays.spans[q + 1])
     ]
-    for q, slot, kind in spans:
-        holders[slot].append((q, kind))
+    for q, string_id, kind in spans:
+        holders[string_id].append((q, kind))
     found: dict[tuple[int, int], float] = defaultdict(float)
-    for q, slot, kind in spans:
-        for r in range(links.starts[slot], links.starts[slot + 1]):
-            table = links.sizes[r] * interplay.weights[links.tables[r], kind]
-            for other, own in holders[int(links.others[r])]:
-                if q < other and stretch[q] != stretch[other]:
+    for q, string_id, kind in spans:
+        for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
+            table = edges.scales[r] * graph.weights[edges.table_ids[r], kind]
+            for other, own in holders[int(edges.neighbours[r])]:
+                if q < other and segment[q] != segment[other]:
                     found[q, other] += float(table[own])
     return {pair: gain for pair, gain in found.items() if gain}

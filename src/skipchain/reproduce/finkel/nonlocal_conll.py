@@ -19,10 +19,10 @@ from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.models.document.model import GIBBS, ICM, MEAN_FIELD, TWO_PASS, FactoredModel
 from skipchain.parallel import Workers
-from skipchain.reproduce.finkel.ilp import optimum
+from skipchain.reproduce.finkel.ilp import solve_ilp
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run
-from skipchain.reproduce.system import System
+from skipchain.reproduce.run import Run, Timer
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "nonlocal-conll"
@@ -33,7 +33,7 @@ LOCAL, PAPER, TUNED, LEARNED = (
     "Gibbs, counted, tuned",
     "Gibbs, learned",
 )
-TWICE, CLIMB, MEAN = "two passes", "climbing, learned", "mean field, learned"
+TWICE, ICM_LEARNED, MEAN = "two passes", "climbing, learned", "mean field, learned"
 PUBLISHED: Mapping[str, tuple[float, ...]] = {
     LOCAL: (88.16, 80.83, 78.51, 90.36, 85.51),
     PAPER: (88.51, 81.72, 80.43, 92.29, 86.86),
@@ -41,7 +41,10 @@ PUBLISHED: Mapping[str, tuple[float, ...]] = {
 STRENGTHS = (1.0, 0.5, 0.25, 0.125)
 SAMPLES = 200
 GAIN = 1.2  # points of F1 that are wanted
-SHORT, PROVEN = 400, 60  # tokens of documents for which the optimum is proven, and how many
+SHORT, PROVEN_DOCUMENTS = (
+    400,
+    60,
+)  # tokens of documents for which the optimum is proven, and how many
 
 
 def measure(run: Run) -> Table:
@@ -54,7 +57,7 @@ def measure(run: Run) -> Table:
         train = train.take_documents(np.arange(160))
         testa, testb = (own.take_documents(np.arange(40)) for own in (testa, testb))
         settings["epochs"] = 5
-    clock = Clock()
+    clock = Timer()
     run.say(f"{NAME}: training, and learning penalties on parts held out")
     with clock("training"):
         learned = (
@@ -64,15 +67,15 @@ def measure(run: Run) -> Table:
         )
     paper = replace(learned, factors=(Consistency.of(count_pairs(train, merged=True)),))
     strength = _strength(paper, testa, run)
-    tuned = replace(paper, factors=tuple(own.times(strength) for own in paper.factors))
+    tuned = replace(paper, factors=tuple(own.scaled(strength) for own in paper.factors))
     systems = {
-        LOCAL: System(learned.base),
-        PAPER: System(paper, GIBBS),
-        TUNED: System(tuned, GIBBS),
-        LEARNED: System(learned, GIBBS),
-        TWICE: System(learned, TWO_PASS),
-        CLIMB: System(learned, ICM),
-        MEAN: System(learned, MEAN_FIELD),
+        LOCAL: DecodedModel(learned.base),
+        PAPER: DecodedModel(paper, GIBBS),
+        TUNED: DecodedModel(tuned, GIBBS),
+        LEARNED: DecodedModel(learned, GIBBS),
+        TWICE: DecodedModel(learned, TWO_PASS),
+        ICM_LEARNED: DecodedModel(learned, ICM),
+        MEAN: DecodedModel(learned, MEAN_FIELD),
     }
     found: dict[str, list[Corpus]] = {}
     for name, system in systems.items():
@@ -107,12 +110,12 @@ def measure(run: Run) -> Table:
             "other places in the document added to the scores.",
         ),
         trials,
-        _outcome(rows),
+        _conclusion(rows),
         (points([row for row in rows if row.metric == "F1 ALL"], "F1 on testb"),),
     )
 
 
-def _seeded(system: System, seed: int) -> System:
+def _seeded(system: DecodedModel, seed: int) -> DecodedModel:
     """The same system with other random numbers."""
     model = system.model
     if not isinstance(model, FactoredModel):
@@ -125,8 +128,8 @@ def _strength(model: FactoredModel, testa: Corpus, run: Run) -> float:
     found = []
     for strength in STRENGTHS[: 2 if run.quick else None]:
         run.say(f"{NAME}: strength {strength:g} on testa")
-        factors = tuple(own.times(strength) for own in model.factors)
-        labelled = System(replace(model, factors=factors), GIBBS).label(testa, run.threads)
+        factors = tuple(own.scaled(strength) for own in model.factors)
+        labelled = DecodedModel(replace(model, factors=factors), GIBBS).label(testa, run.threads)
         found.append(evaluate(testa, labelled).f1)
     return STRENGTHS[int(np.argmax(found))]
 
@@ -135,7 +138,7 @@ def _f1_rows(
     test: Corpus,
     found: Mapping[str, list[Corpus]],
     scores: Mapping[str, list[Evaluation]],
-    clock: Clock,
+    clock: Timer,
 ) -> list[Row]:
     rows = []
     local = scores[LOCAL][0]
@@ -174,10 +177,10 @@ def _trials(f1: list[float], local: float) -> str:
     """Standard deviation and t-test of trials."""
     from scipy.stats import ttest_1samp
 
-    spread = float(np.std(f1, ddof=1))
-    if spread < 1e-9:
+    mean_and_range = float(np.std(f1, ddof=1))
+    if mean_and_range < 1e-9:
         return "std 0 (all trials alike)"
-    return f"std {spread:.3f}, t-test p {ttest_1samp(f1, local).pvalue:.1e}"
+    return f"std {mean_and_range:.3f}, t-test p {ttest_1samp(f1, local).pvalue:.1e}"
 
 
 def _consistency_rows(scores: Mapping[str, list[Evaluation]]) -> list[Row]:
@@ -190,7 +193,7 @@ def _consistency_rows(scores: Mapping[str, list[Evaluation]]) -> list[Row]:
     return rows
 
 
-def _time_rows(clock: Clock, runs: Mapping[str, int]) -> list[Row]:
+def _time_rows(clock: Timer, runs: Mapping[str, int]) -> list[Row]:
     """Seconds to label, and how many times those of Viterbi."""
     local = clock.seconds(LOCAL) / runs[LOCAL]
     rows = [Row(NAME, LOCAL, "seconds to label", 55.0, local)]
@@ -205,27 +208,27 @@ def _time_rows(clock: Clock, runs: Mapping[str, int]) -> list[Row]:
 def _optimum_rows(model: FactoredModel, test: Corpus, run: Run) -> list[Row]:
     """How often each way to decode finds the proven optimum of short documents."""
     lengths = np.diff(test.sentences[test.documents])
-    short = np.flatnonzero(lengths < SHORT)[: 10 if run.quick else PROVEN]
+    short = np.flatnonzero(lengths < SHORT)[: 10 if run.quick else PROVEN_DOCUMENTS]
     run.say(f"{NAME}: proven optima of {len(short)} documents")
     corpus = test.take_documents(short).without_labels()
     with Workers(run.threads) as workers:
-        interplay = model.interplay(model.scores(corpus, workers), workers)
+        graph = model.candidate_graph(model.scores(corpus, workers), workers)
         ways = {
-            LEARNED: annealing.anneal(interplay, Annealing(SAMPLES), workers),
-            CLIMB: annealing.climb(interplay, workers),
-            MEAN: interplay.tops(annealing.mean_field(interplay, workers)),
+            LEARNED: annealing.anneal(graph, Annealing(SAMPLES), workers),
+            ICM_LEARNED: annealing.icm(graph, workers),
+            MEAN: graph.argmax(annealing.mean_field(graph, workers)),
         }
     right = dict.fromkeys(ways, 0)
     proven = 0
-    own_scores = {name: interplay.document_scores(picks) for name, picks in ways.items()}
-    for document, stretches in enumerate(interplay.groups):
-        best = optimum(interplay, document)
+    own_scores = {name: graph.document_scores(assignment) for name, assignment in ways.items()}
+    for document, segments in enumerate(graph.document_segments):
+        best = solve_ilp(graph, document)
         if best is None:
             continue
         proven += 1
-        picks = ways[LEARNED].copy()
-        picks[stretches] = best
-        top = interplay.document_scores(picks)[document]
+        assignment = ways[LEARNED].copy()
+        assignment[segments] = best
+        top = graph.document_scores(assignment)[document]
         for name, scores in own_scores.items():
             right[name] += scores[document] >= top - 1e-6
     told = f"of {proven} documents of less than {SHORT} tokens with something to decide"
@@ -235,7 +238,7 @@ def _optimum_rows(model: FactoredModel, test: Corpus, run: Run) -> list[Row]:
     ]
 
 
-def _outcome(rows: list[Row]) -> str:
+def _conclusion(rows: list[Row]) -> str:
     f1 = {row.system: row.measured for row in rows if row.metric == "F1 ALL"}
     gain = f1[LEARNED] - f1[LOCAL]
     wanted = f"a gain of {GAIN} {HOLDS if gain >= GAIN else FAILS}"

@@ -23,8 +23,8 @@ from skipchain.models.document.estimator import Factored
 from skipchain.models.document.factors import Agreement, Consistency, LastWord
 from skipchain.models.document.model import GIBBS, TWO_PASS, FactoredModel
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run, spread
-from skipchain.reproduce.system import System
+from skipchain.reproduce.run import Run, Timer, mean_and_range
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "nonlocal-seminars"
@@ -35,7 +35,7 @@ LOCAL, PLAIN = "Viterbi", "Viterbi, words and shapes only"
 PAPER, LEARNED, TWICE = "Gibbs, given", "Gibbs, learned", "two passes"
 FEATURES, PLAIN_FEATURES = "seminars-lines", "seminars"
 PENALTY, SAMPLES = 4.0, 100
-GIVEN = (
+FIXED_PENALTIES = (
     Agreement("stime", "time", PENALTY),
     Agreement("etime", "time", PENALTY),
     LastWord("speaker", PENALTY),
@@ -53,13 +53,13 @@ FEW_MESSAGES, FEW_EPOCHS = 100, 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class SeminarFold:
     """Messages to be labelled, and a model with factors that was learnt from all others."""
 
     test: Corpus
     model: FactoredModel
 
-    def scores(self, system: System, threads: int | None) -> list[float]:
+    def scores(self, system: DecodedModel, threads: int | None) -> list[float]:
         """The F1 of each field's tokens in per cent, and their mean, as in `METRICS`."""
         found = system.label(self.test.without_labels(), threads)
         scores = type_scores(self.test.labels, found.labels)
@@ -69,7 +69,7 @@ class Fold:
 def measure(run: Run) -> Table:
     """Train a model a fold, and score what it says of its own fifth, with and without factors."""
     corpus = messages(run)
-    clock = Clock()
+    clock = Timer()
     with clock("training"):
         folds = fit_folds(corpus, FEATURES, run, GIBBS)
         plain = fit_folds(corpus, PLAIN_FEATURES, run)
@@ -100,7 +100,8 @@ def measure(run: Run) -> Table:
             "Tokens are cut in the same way with and without tags, by rules that were made with "
             "the ends of all fields in view; four fields that end within a word (three lack its "
             "last letter) have all of it. Chains end at blank lines.",
-            f"CRF, {_told(SETTINGS)}. {PLAIN}: the families of the paper's Table 2; else the "
+            f"CRF, {_describe_settings(SETTINGS)}. {PLAIN}: the families of the paper's Table 2; "
+            "else the "
             f"set {FEATURES!r}, which adds neighbours' affixes and the layout of lines.",
             "Sets, chains and settings were chosen by the scores of three folds within the "
             "messages from which the first fold's model is learnt, among some sixty variants, "
@@ -114,17 +115,17 @@ def measure(run: Run) -> Table:
             "skip-chain CRF 96.7, 97.2, 88.1, 80.4, mean 90.6.",
         ),
         (SEED,),
-        _outcome(rows),
+        _conclusion(rows),
         (points([row for row in rows if row.metric == ALL], "Mean F1 of the four fields"),),
     )
 
 
-def _system(name: str, model: FactoredModel) -> System:
+def _system(name: str, model: FactoredModel) -> DecodedModel:
     """A fold's model, and how it is decoded."""
     if name == PAPER:
-        return System(replace(model, factors=GIVEN), GIBBS)
+        return DecodedModel(replace(model, factors=FIXED_PENALTIES), GIBBS)
     decoders = {LEARNED: GIBBS, TWICE: TWO_PASS}
-    return System(model, decoders[name]) if name in decoders else System(model.base)
+    return DecodedModel(model, decoders[name]) if name in decoders else DecodedModel(model.base)
 
 
 def messages(run: Run) -> Corpus:
@@ -137,7 +138,9 @@ def messages(run: Run) -> Corpus:
     )
 
 
-def fit_folds(corpus: Corpus, features: str, run: Run, decoder: str | None = None) -> list[Fold]:
+def fit_folds(
+    corpus: Corpus, features: str, run: Run, decoder: str | None = None
+) -> list[SeminarFold]:
     """A model for each fold, learnt from the messages of the others.
 
     Without a ``decoder`` that asks for them, nothing is learnt about factors.
@@ -153,21 +156,21 @@ def fit_folds(corpus: Corpus, features: str, run: Run, decoder: str | None = Non
         test = corpus.take_documents(np.flatnonzero(fold == number))
         estimator = Factored(
             CRF(features, **settings),
-            factors=(Consistency.blank(), *GIVEN),
+            factors=(Consistency.blank(), *FIXED_PENALTIES),
             penalties="given" if decoder is None else "learned",
             folds=2 if run.quick else INNER,
             samples=SAMPLES,
             threads=run.threads,
         )
-        found.append(Fold(test, estimator.fit(train).model_))
+        found.append(SeminarFold(test, estimator.fit(train).model_))
     return found
 
 
-def _rows(system: str, scores: Floats, local: Floats, clock: Clock) -> list[Row]:
+def _rows(system: str, scores: Floats, local: Floats, clock: Timer) -> list[Row]:
     published = PUBLISHED.get(system, (None,) * len(METRICS))
     rows = []
     for k, (metric, told) in enumerate(zip(METRICS, published, strict=True)):
-        mean, low, high = spread(scores[:, k].tolist())
+        mean, low, high = mean_and_range(scores[:, k].tolist())
         verdict = []
         if told is not None:
             verdict.append(f"{HOLDS if mean >= told else FAILS}: {mean - told:+.2f} on published")
@@ -199,11 +202,11 @@ def _t_test(gains: Floats) -> str:
     return f", t-test p {ttest_1samp(gains, 0.0).pvalue:.3f}"
 
 
-def _told(settings: Mapping[str, Any]) -> str:
+def _describe_settings(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in settings.items())
 
 
-def _outcome(rows: Sequence[Row]) -> str:
+def _conclusion(rows: Sequence[Row]) -> str:
     mean = {row.system: row.measured for row in rows if row.metric == ALL}
     return (
         f"The local model reaches a mean F1 of {mean[LOCAL]:.2f} (published 91.85), the published "

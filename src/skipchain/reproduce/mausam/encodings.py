@@ -14,13 +14,13 @@ import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import convert
-from skipchain.corpus.schemes.codec import merges
+from skipchain.corpus.schemes.codec import count_merged
 from skipchain.datasets.registry import data_set
-from skipchain.learn.step import INTERRUPTED, Minimum, Step
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.fitting import Problem
+from skipchain.models.chain.fitting import TrainingSize
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Run, spread
+from skipchain.reproduce.run import Run, mean_and_range
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "encodings"
@@ -46,14 +46,14 @@ def measure(run: Run) -> Table:
     for seed in seeds:
         for encoding in ENCODINGS:
             run.say(f"{NAME}: {encoding}, seed {seed}")
-            watch = Stopwatch()
+            watch = LearningTimer()
             crf = CRF(FEATURES, encoding=encoding, epochs=epochs, seed=seed, threads=1)
-            crf.fit(rewritten(train, encoding), progress=watch)
+            crf.fit(re_encoded(train, encoding), progress=watch)
             spent[encoding].append(watch.seconds)
             f1[encoding].append(100 * crf.score(test))
             labels[encoding] = len(crf.classes_)
     rows = _rows(f1, spent)
-    merged = merges(test.spans(), test.sentences)
+    merged = count_merged(test.spans(), test.sentences)
     return Table(
         NAME,
         "Encodings of names",
@@ -72,7 +72,7 @@ def measure(run: Run) -> Table:
             f"Negligible: less than {NEGLIGIBLE} F1 from IO; much faster: {MUCH:g} times.",
         ),
         seeds,
-        outcome(rows),
+        conclusion(rows),
         (
             points([row for row in rows if row.metric == F1], "F1 by encoding"),
             replace(
@@ -86,27 +86,27 @@ def measure(run: Run) -> Table:
     )
 
 
-class Stopwatch:
+class LearningTimer:
     """Told how learning goes on, it keeps the processor's seconds that it has taken."""
 
     seconds = 0.0
     _began = 0.0
 
-    def begin(self, problem: Problem) -> None:
+    def begin(self, problem: TrainingSize) -> None:
         """Features are read; learning begins."""
         self._began = time.process_time()
 
     def step(self, step: Step, dev: float | None) -> None:
         """After each epoch."""
 
-    def end(self, minimum: Minimum) -> None:
+    def end(self, result: OptimisationResult) -> None:
         """After the last; an interrupt goes on to whoever runs this."""
         self.seconds = time.process_time() - self._began
-        if minimum.reason == INTERRUPTED:
+        if result.reason == INTERRUPTED:
             raise KeyboardInterrupt
 
 
-def rewritten(corpus: Corpus, encoding: str) -> Corpus:
+def re_encoded(corpus: Corpus, encoding: str) -> Corpus:
     """The corpus with its labels in an encoding, touching names merged where it must."""
     assert corpus.scheme is not None
     labels = convert(corpus.labels, corpus.sentences, corpus.scheme, encoding, lossy=True)
@@ -129,11 +129,13 @@ def _rows(f1: dict[str, list[float]], spent: dict[str, list[float]]) -> tuple[Ro
             RATIO: "" if base else f"{slow}: IO is {np.mean(times):.2f} times as fast",
         }
         for metric, values in ((F1, f1[encoding]), (SECONDS, spent[encoding]), (RATIO, times)):
-            rows.append(Row(NAME, encoding, metric, None, *spread(values), total, verdicts[metric]))
+            rows.append(
+                Row(NAME, encoding, metric, None, *mean_and_range(values), total, verdicts[metric])
+            )
     return tuple(rows)
 
 
-def outcome(rows: Sequence[Row]) -> str:
+def conclusion(rows: Sequence[Row]) -> str:
     """What becomes of both parts of the claim."""
     parts = []
     for metric, claim in ((F1, "the accuracies differ negligibly"), (RATIO, "IO is much faster")):

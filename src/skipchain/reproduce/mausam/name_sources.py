@@ -14,12 +14,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from skipchain.corpus import Corpus
-from skipchain.datasets.registry import VARIABLE, data_set, root
+from skipchain.datasets.registry import VARIABLE, data_folder, data_set
 from skipchain.errors import CorpusError
 from skipchain.nametagger.gender import (
     PATTERNS,
     PropertyCounts,
-    discover,
+    count_properties,
     read_gender_counts,
     read_phrases,
 )
@@ -32,7 +32,7 @@ NEWS = 20_000  # sentences of gmb whose contexts are learnt
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class TextStatistics:
     """What raw text tells: properties by pattern, words that are no names, and the text itself."""
 
     patterns: Mapping[str, PropertyCounts]
@@ -41,7 +41,7 @@ class Counted:
     tokens: int
 
 
-def count_text(train: Corpus, quick: bool) -> Counted:
+def count_text(train: Corpus, quick: bool) -> TextStatistics:
     """Count the n-grams of the training text without its labels, and of more news and web text."""
     more = [data_set("gmb").read("all"), *(data_set(own).read("train") for own in ("ud-ewt",))]
     if quick:
@@ -49,10 +49,10 @@ def count_text(train: Corpus, quick: bool) -> Counted:
     texts = [train.without_labels(), *(_unlabelled(own) for own in more)]
     with TemporaryDirectory() as folder:
         store = NgramStore.count(texts, Path(folder) / "store", orders=5)
-        found = discover(store)
+        found = count_properties(store)
         common = common_words(store)
     news = _cut(texts[1][:NEWS])
-    return Counted(
+    return TextStatistics(
         dict(zip(PATTERNS, found, strict=True)),
         common,
         (texts[0], news),
@@ -111,7 +111,7 @@ def _cut(corpus: Corpus) -> Corpus:
 
 def _file(path: str) -> Path:
     """A file of the data folder."""
-    found = root() / path
+    found = data_folder() / path
     if not found.exists():
-        raise CorpusError(f"there is no {path} in {root()}, which {VARIABLE} names")
+        raise CorpusError(f"there is no {path} in {data_folder()}, which {VARIABLE} names")
     return found

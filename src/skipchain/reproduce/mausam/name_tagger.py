@@ -16,9 +16,9 @@ from skipchain.nametagger.confidence import MEASURES
 from skipchain.nametagger.evidence import MATCHINGS, Evidence
 from skipchain.nametagger.gender import PropertyCounts
 from skipchain.nametagger.tagger import NameTagger
-from skipchain.reproduce.mausam.name_sources import Counted, count_text, read_lists
-from skipchain.reproduce.run import Clock, Run
-from skipchain.reproduce.system import System
+from skipchain.reproduce.mausam.name_sources import TextStatistics, count_text, read_lists
+from skipchain.reproduce.run import Run, Timer
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "name-tagger"
@@ -51,7 +51,7 @@ def measure(run: Run) -> Table:
     if run.quick:
         train = train.take_documents(np.arange(120))
         parts = {own: corpus.take_documents(np.arange(25)) for own, corpus in parts.items()}
-    clock = Clock()
+    clock = Timer()
     run.say(f"{NAME}: counting n-grams")
     with clock("counting"):
         counted = count_text(train, run.quick)
@@ -89,16 +89,16 @@ def measure(run: Run) -> Table:
             "measured; the published 77.57 beside 77.49 stays unchecked.",
         ),
         (0,),
-        _outcome(scores),
+        _conclusion(scores),
     )
 
 
 def _supervised(
-    train: Corpus, parts: Mapping[str, Corpus], run: Run, clock: Clock
+    train: Corpus, parts: Mapping[str, Corpus], run: Run, clock: Timer
 ) -> dict[str, list[tuple[int, int]]]:
     """The persons by a CRF; one for each set of columns that the corpora have."""
     settings: dict[str, Any] = {"threads": run.threads, **({"epochs": 3} if run.quick else {})}
-    fitted: dict[tuple[str, ...], System] = {}
+    fitted: dict[tuple[str, ...], DecodedModel] = {}
     found = {}
     for part, corpus in parts.items():
         shared = tuple(own for own in train.columns if own in corpus.columns)
@@ -106,19 +106,19 @@ def _supervised(
             run.say(f"{NAME}: training a CRF on {', '.join(shared)}")
             own = replace(train, columns={name: train.columns[name] for name in shared})
             with clock(SUPERVISED):
-                fitted[shared] = System(CRF("ner", **settings).fit(own).model_)
+                fitted[shared] = DecodedModel(CRF("ner", **settings).fit(own).model_)
         spans = fitted[shared].label(corpus, run.threads).spans().tolist()
         found[part] = [(a, b) for a, b, kind in spans if kind == "PER"]
     return found
 
 
 def _ablation(
-    counted: Counted,
+    counted: TextStatistics,
     lists: list[PropertyCounts],
     train: Corpus,
     dev: Corpus,
     run: Run,
-    clock: Clock,
+    clock: Timer,
 ) -> tuple[list[Row], NameTagger, NameTagger]:
     """Rows of one source more each; the tagger of n-grams alone, and that of everything."""
     rows: list[Row] = []
@@ -186,7 +186,7 @@ def _figures(score: Score) -> tuple[float, float, float]:
     return score.precision, score.recall, score.f1
 
 
-def _final_rows(scores: Mapping[tuple[str, str], Score], clock: Clock) -> list[Row]:
+def _final_rows(scores: Mapping[tuple[str, str], Score], clock: Timer) -> list[Row]:
     rows = []
     for (name, part), score in scores.items():
         published = PUBLISHED.get(name, (None,) * 3) if part == "testb" else (None,) * 3
@@ -203,7 +203,7 @@ def _final_rows(scores: Mapping[tuple[str, str], Score], clock: Clock) -> list[R
     return rows
 
 
-def _outcome(scores: Mapping[tuple[str, str], Score]) -> str:
+def _conclusion(scores: Mapping[tuple[str, str], Score]) -> str:
     told = [
         f"{part} {scores[UNSUPERVISED, part].f1:.2f} beside {scores[SUPERVISED, part].f1:.2f}"
         for part in PARTS

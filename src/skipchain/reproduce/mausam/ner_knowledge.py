@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.annotators.document import Documents
-from skipchain.annotators.phrase_lists import tokenized
+from skipchain.annotators.document import DocumentContext
+from skipchain.annotators.phrase_lists import tokenized_lexicon
 from skipchain.annotators.truecase import Truecase
-from skipchain.annotators.words import Clustered
+from skipchain.annotators.words import ClusterColumn
 from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
-from skipchain.datasets.registry import data_set, root
+from skipchain.datasets.registry import data_folder, data_set
 from skipchain.features import presets as sets
-from skipchain.features.annotator import add_columns, learn_sources
+from skipchain.features.annotator import annotate, fit_annotators
 from skipchain.io import read
 from skipchain.metrics import entity_scores
-from skipchain.metrics.bootstrap import counted_significance, f1_interval
+from skipchain.metrics.bootstrap import f1_interval, significance_of_counts
 from skipchain.metrics.evaluate import unit_counts
 from skipchain.models.base.model import Model
 from skipchain.models.chain.crf import CRF
@@ -27,13 +27,13 @@ from skipchain.models.chain.memm import MEMM
 from skipchain.models.document.estimator import Factored
 from skipchain.models.document.model import GIBBS, FactoredModel
 from skipchain.models.graph.mop import MoPMEMM
-from skipchain.models.stacking import FirstStage
-from skipchain.nametagger.lookup import Lookup
+from skipchain.models.stacking import StackedPredictions
+from skipchain.nametagger.lookup import DictionaryTagger
 from skipchain.parallel import Workers
 from skipchain.reproduce.mausam.phrases import all_lists, illinois_lists, news_clusters
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run, spread
-from skipchain.reproduce.system import System
+from skipchain.reproduce.run import Run, Timer, mean_and_range
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "ner-knowledge"
@@ -79,7 +79,7 @@ LOCAL_SET = sets.NER + "chunk?[-1..1]\npos?[-2..2]\nchunk? & pos?\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FeatureSetting:
     """A row: the templates, whether a first model comes before, and with how many seeds."""
 
     text: str
@@ -88,14 +88,14 @@ class Setting:
 
 
 SETTINGS = {
-    LOCAL: Setting(LOCAL_SET, seeds=5),
-    CONTEXT: Setting(LOCAL_SET + sets.DOCUMENT),
-    STAGES: Setting(LOCAL_SET + sets.FIRST, stages=True),
-    NONLOCAL: Setting(LOCAL_SET + sets.DOCUMENT + sets.FIRST, stages=True, seeds=2),
-    LISTS: Setting(LOCAL_SET + sets.LEXICON),
-    KNOWLEDGE: Setting(LOCAL_SET + sets.LEXICON + sets.CLUSTERS),
-    ONE: Setting(sets.SETS["ner-full"], seeds=5),
-    ALL: Setting(sets.SETS["ner-full"], stages=True, seeds=5),
+    LOCAL: FeatureSetting(LOCAL_SET, seeds=5),
+    CONTEXT: FeatureSetting(LOCAL_SET + sets.DOCUMENT),
+    STAGES: FeatureSetting(LOCAL_SET + sets.STACKING, stages=True),
+    NONLOCAL: FeatureSetting(LOCAL_SET + sets.DOCUMENT + sets.STACKING, stages=True, seeds=2),
+    LISTS: FeatureSetting(LOCAL_SET + sets.LEXICON),
+    KNOWLEDGE: FeatureSetting(LOCAL_SET + sets.LEXICON + sets.CLUSTERS),
+    ONE: FeatureSetting(sets.PRESETS["ner-full"], seeds=5),
+    ALL: FeatureSetting(sets.PRESETS["ner-full"], stages=True, seeds=5),
 }
 
 Parts = dict[str, Corpus]
@@ -103,21 +103,21 @@ Parts = dict[str, Corpus]
 
 def measure(run: Run) -> Table:
     """All rows: each configuration labels testb once a seed."""
-    return _Measuring(run).table()
+    return _Measurement(run).table()
 
 
-class _Measuring:
+class _Measurement:
     """Corpora with the columns of knowledge, the rows so far, and the log of runs on testb."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.rows: list[Row] = []
         self.log: list[str] = []
-        self.clock = Clock()
+        self.clock = Timer()
         self.f1: dict[tuple[str, str], list[float]] = {}
         self.labelled: dict[tuple[str, str], list[Corpus]] = {}
         self.staged: list[Parts] = []
-        self.systems: dict[str, list[System]] = {}
+        self.systems: dict[str, list[DecodedModel]] = {}
         self.settings: dict[str, Any] = {"threads": run.threads}
         if run.quick:
             self.settings["epochs"] = 3
@@ -139,7 +139,7 @@ class _Measuring:
             tuple(self.rows),
             self._notes(parts),
             SEEDS[:1] if self.run.quick else SEEDS,
-            self._outcome(),
+            self._conclusion(),
             (points([row for row in self.rows if row.metric == f"F1 {TEST}"], "F1 on testb"),),
             (
                 "## Runs on testb\n\n"
@@ -153,7 +153,9 @@ class _Measuring:
         """Train, testa and testb, with the columns of lexicons, clusters and documents."""
         data = data_set("conll2003")
         parts = {name: data.read(name) for name in ("train", DEV, TEST)}
-        corrected = read(root() / "conll2003/conllpp_test.txt.gz", columns=data.parts[TEST].columns)
+        corrected = read(
+            data_folder() / "conll2003/conllpp_test.txt.gz", columns=data.files[TEST].columns
+        )
         if self.run.quick:
             sizes = {"train": 60, DEV: 15, TEST: 15}
             parts = {
@@ -164,16 +166,16 @@ class _Measuring:
         lists = illinois_lists() if self.run.quick else all_lists()
         if self.run.quick:
             lists = {name: own[:3000] for name, own in lists.items()}
-        self.phrases = tokenized(lists)
+        self.phrases = tokenized_lexicon(lists)
         clusters = news_clusters()
         counts = zip(clusters.words.tolist(), clusters.counts.tolist(), strict=True)
         truecase = Truecase.of(dict(counts))
-        sources = (self.phrases, Clustered(clusters), Documents(truecase=truecase))
+        annotators = (self.phrases, ClusterColumn(clusters), DocumentContext(truecase=truecase))
         with self.clock("columns"):
-            self.sources, parts["train"] = learn_sources(sources, parts["train"])
+            self.annotators, parts["train"] = fit_annotators(annotators, parts["train"])
             with Workers(self.run.threads) as workers:
                 for name in (DEV, TEST):
-                    parts[name] = add_columns(self.sources, parts[name], workers)
+                    parts[name] = annotate(self.annotators, parts[name], workers)
         return parts
 
     # Rows --------------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ class _Measuring:
             values = self.f1.get((name, part))
             if not values:
                 continue
-            mean, low, high = spread(values)
+            mean, low, high = mean_and_range(values)
             told = verdict if part == DEV else ""
             if part != CORRECTED:
                 bar = BARS.get(name, (None, None))[part == DEV]
@@ -228,7 +230,7 @@ class _Measuring:
         """Names by looking them up."""
         self.run.say(f"{NAME}: {DICTIONARY}")
         with self.clock(DICTIONARY):
-            lookup = Lookup.fit(parts["train"], self.phrases)
+            lookup = DictionaryTagger.fit(parts["train"], self.phrases)
             self._gold = {part: parts[part] for part in (DEV, TEST)}
             for part in (DEV, TEST):
                 self._score(DICTIONARY, part, parts[part], lookup.label)
@@ -241,13 +243,15 @@ class _Measuring:
             with self.clock(name):
                 model = MEMM(text, **self.settings).fit(parts["train"]).model_
                 for part in (DEV, TEST):
-                    self._score(name, part, parts[part], self._labeller(System(model, "greedy")))
+                    self._score(
+                        name, part, parts[part], self._labeller(DecodedModel(model, "greedy"))
+                    )
             self._add(name)
 
-    def _labeller(self, system: System) -> Callable[[Corpus], Corpus]:
+    def _labeller(self, system: DecodedModel) -> Callable[[Corpus], Corpus]:
         return lambda corpus: system.label(corpus, self.run.threads)
 
-    def _row(self, name: str, setting: Setting, parts: Parts) -> None:
+    def _row(self, name: str, setting: FeatureSetting, parts: Parts) -> None:
         """A CRF, in one stage or two."""
         seeds = SEEDS[: 1 if self.run.quick else setting.seeds]
         self.systems[name] = []
@@ -258,20 +262,22 @@ class _Measuring:
                 if name == ALL:
                     self.staged.append(own)
                 model = CRF(setting.text, seed=seed, **self.settings).fit(own["train"]).model_
-                system = System(model)
+                system = DecodedModel(model)
                 self.systems[name].append(system)
                 for part in (DEV, TEST):
                     self._score(name, part, own[part], self._labeller(system))
         self._add(name)
 
-    def _staged(self, setting: Setting, parts: Parts, seed: int) -> Parts:
+    def _staged(self, setting: FeatureSetting, parts: Parts, seed: int) -> Parts:
         """The corpora with what a first model says, where there is one."""
         if not setting.stages:
             return parts
         first = CRF(setting.text, seed=seed, **self.settings)
-        sources, train = learn_sources((FirstStage(first, self.folds, seed),), parts["train"])
+        annotators, train = fit_annotators(
+            (StackedPredictions(first, self.folds, seed),), parts["train"]
+        )
         with Workers(self.run.threads) as workers:
-            tests = {part: add_columns(sources, parts[part], workers) for part in (DEV, TEST)}
+            tests = {part: annotate(annotators, parts[part], workers) for part in (DEV, TEST)}
         return {"train": train, **tests}
 
     def _mixture(self, parts: Parts) -> None:
@@ -285,10 +291,10 @@ class _Measuring:
                 self.run.say(f"{NAME}: {name}, seed {seed}")
                 with self.clock(name):
                     mixture = MoPMEMM(SETTINGS[plain].text, seed=seed, **self.settings)
-                    label = self._labeller(System(mixture.fit(own["train"]).model_))
+                    label = self._labeller(DecodedModel(mixture.fit(own["train"]).model_))
                     for part in (DEV, TEST):
                         self._score(name, part, own[part], label)
-            self._add(name, self._against(plain, name))
+            self._add(name, self._compare_on_dev(plain, name))
 
     def _consistent(self, parts: Parts) -> None:
         """Names keep their type: penalties are learnt once, and stand beside the CRF of each seed.
@@ -302,18 +308,22 @@ class _Measuring:
             learnt = own.fit(parts["train"]).model_
             for system in self.systems[ONE]:
                 for part in (DEV, TEST):
-                    self._score(CONSISTENT, part, parts[part], self._beside(system.model, learnt))
-        self._add(CONSISTENT, self._against(ONE, CONSISTENT))
+                    self._score(
+                        CONSISTENT, part, parts[part], self._with_penalties(system.model, learnt)
+                    )
+        self._add(CONSISTENT, self._compare_on_dev(ONE, CONSISTENT))
         self.run.say(f"{NAME}: {WITH_DEV}")
         with self.clock(WITH_DEV):
             both = crf.fit(Corpus.concatenate([parts["train"], parts[DEV]])).model_
-            self._score(WITH_DEV, TEST, parts[TEST], self._beside(both, learnt))
+            self._score(WITH_DEV, TEST, parts[TEST], self._with_penalties(both, learnt))
         self._add(WITH_DEV)
 
-    def _beside(self, base: Model, learnt: FactoredModel) -> Callable[[Corpus], Corpus]:
+    def _with_penalties(self, base: Model, learnt: FactoredModel) -> Callable[[Corpus], Corpus]:
         """The penalties that were learnt, beside another CRF with the same features."""
-        model = FactoredModel.around(base, learnt.factors, learnt.doubts, learnt.annealing)
-        return self._labeller(System(model, GIBBS))
+        model = FactoredModel.from_chain(
+            base, learnt.factors, learnt.candidate_limits, learnt.annealing
+        )
+        return self._labeller(DecodedModel(model, GIBBS))
 
     def _counts(self, name: str, part: str) -> Ints:
         """Gold, predicted and right names of each document, over all seeds. [D, 3]"""
@@ -321,10 +331,10 @@ class _Measuring:
         total: Ints = np.sum(own, axis=0)
         return total
 
-    def _against(self, one: str, other: str) -> str:
+    def _compare_on_dev(self, one: str, other: str) -> str:
         """How much better the second is on testa, and whether by chance."""
         gain = float(np.mean(self.f1[other, DEV])) - float(np.mean(self.f1[one, DEV]))
-        found = counted_significance(self._counts(other, DEV), self._counts(one, DEV))
+        found = significance_of_counts(self._counts(other, DEV), self._counts(one, DEV))
         good = gain > 0 and found.p_value < 0.05
         return f"{HOLDS if good else FAILS}: {gain:+.2f} on testa, p {found.p_value:.4f}"
 
@@ -335,7 +345,8 @@ class _Measuring:
             f"Trained on {parts['train'].n_documents} documents. CRFs (bioes, stochastic steps "
             "with dropout) unless told; features as in the set 'ner-full', all from train and "
             "public lists. Nothing was chosen by testb; what was chosen was chosen on testa.",
-            f"Lexicons: {self.phrases.told}; the list of persons of the published system is not "
+            f"Lexicons: {self.phrases.description}; the list of persons of the published system is "
+            "not "
             "among them. Clusters: BLLIP's 1,000, not those of Reuters text.",
             "low and high: of several seeds, or of 95 % of resamples of documents. p: how often "
             "chance alone makes a difference as large, by randomisation over documents, all seeds "
@@ -349,7 +360,7 @@ class _Measuring:
             "testb, corrected: the same labels scored against the test set of CrossWeigh.",
         )
 
-    def _outcome(self) -> str:
+    def _conclusion(self) -> str:
         def mean(name: str) -> float:
             return float(np.mean(self.f1[name, TEST]))
 

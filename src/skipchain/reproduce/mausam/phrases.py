@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from skipchain.annotators.phrase_lists import list_name
-from skipchain.datasets.registry import root
+from skipchain.datasets.registry import data_folder
 from skipchain.errors import CorpusError
 from skipchain.io.files import read_bytes
 from skipchain.resources.clusters import Clusters
@@ -102,7 +102,9 @@ def _phrases(text: str) -> list[str]:
 
 
 def _folder(name: str) -> Path:
-    folder = root() / name
+    folder = data_folder() / name
     if not folder.is_dir():
-        raise CorpusError(f"there is no {name} in {root()}, where the phrase lists should be")
+        raise CorpusError(
+            f"there is no {name} in {data_folder()}, where the phrase lists should be"
+        )
     return folder

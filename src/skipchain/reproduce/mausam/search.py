@@ -16,7 +16,7 @@ from skipchain.models.chain.memm import MEMM
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run, spread
+from skipchain.reproduce.run import Run, Timer, mean_and_range
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "search"
@@ -59,7 +59,7 @@ def measure(run: Run) -> Table:
     seeds, epochs = tuple(range(1 if run.quick else 3)), 8 if run.quick else EPOCHS
     if run.quick:
         train, test = train[:1500], test[:800]
-    clock = Clock()
+    clock = Timer()
     found: dict[str, list[float]] = {}
     for order in ORDERS:
         for seed in seeds:
@@ -108,7 +108,7 @@ def measure(run: Run) -> Table:
 
 
 def scores(
-    model: ChainModel, test: Corpus, order: int, threads: int | None, clock: Clock
+    model: ChainModel, test: Corpus, order: int, threads: int | None, clock: Timer
 ) -> dict[str, float]:
     """Entity F1 of every search with one model; the clock runs while it searches."""
     gold = test.spans()
@@ -133,9 +133,15 @@ def _row(search: str, order: int, found: dict[str, list[float]], seconds: float)
     verdict = "the base of the others"
     if search != GREEDY:
         gain = float(np.mean(np.subtract(own, greedy)))
-        outcome = HOLDS if abs(gain) < LITTLE else FAILS
+        conclusion = HOLDS if abs(gain) < LITTLE else FAILS
         published = PUBLISHED[search] - PUBLISHED[GREEDY]
-        verdict = f"{outcome}: {gain:+.2f} on greedy, published {published:+.2f}"
+        verdict = f"{conclusion}: {gain:+.2f} on greedy, published {published:+.2f}"
     return Row(
-        NAME, _system(search, order), METRIC, PUBLISHED[search], *spread(own), seconds, verdict
+        NAME,
+        _system(search, order),
+        METRIC,
+        PUBLISHED[search],
+        *mean_and_range(own),
+        seconds,
+        verdict,
     )

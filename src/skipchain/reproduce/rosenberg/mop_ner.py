@@ -25,8 +25,8 @@ from skipchain.models.graph.skipchain import SkipChainCRF
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run
-from skipchain.reproduce.system import System
+from skipchain.reproduce.run import Run, Timer
+from skipchain.reproduce.system import DecodedModel
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "mop-ner"
@@ -37,7 +37,7 @@ TENNIS, PLAYER, PERSON, PLACE = 14, "Washington", "PER", "LOC"  # the 15th docum
 
 VITERBI, POSTERIOR_MEMM = "MEMM, Viterbi", "MEMM, posterior"
 SEPARATE, JOINT = "mixture, separate", "mixture, joint"
-LINEAR, SKIP, PIECES = "CRF, linear chain", "CRF, skip chain", "CRF, skip chain, piecewise"
+LINEAR, SKIP, PIECEWISE = "CRF, linear chain", "CRF, skip chain", "CRF, skip chain, piecewise"
 BOTH_MEMM = "MEMM, averaged"
 BOTH_SEPARATE, BOTH_JOINT = "mixture, separate, averaged", "mixture, joint, averaged"
 GATED_SEPARATE = "mixture, separate, averaged, gate"
@@ -60,7 +60,7 @@ def measure(run: Run) -> Table:
     if run.quick:
         train = train.take_documents(np.arange(160))
         tests = {name: test.take_documents(np.arange(50)) for name, test in tests.items()}
-    clock = Clock()
+    clock = Timer()
     systems = _systems(run, train, clock)
     found: dict[str, dict[str, Corpus]] = {}
     for name, system in systems.items():
@@ -97,12 +97,12 @@ def measure(run: Run) -> Table:
             told,
         ),
         (),
-        _outcome(rows),
+        _conclusion(rows),
         (points([row for row in rows if row.metric == "F1 testa"], "F1 on testa"), picture),
     )
 
 
-def _systems(run: Run, train: Corpus, clock: Clock) -> dict[str, System]:
+def _systems(run: Run, train: Corpus, clock: Timer) -> dict[str, DecodedModel]:
     settings: dict[str, Any] = {
         "encoding": ENCODING, "optimiser": "lbfgs", "l2": L2, "threads": run.threads,
     }  # fmt: skip
@@ -116,7 +116,7 @@ def _systems(run: Run, train: Corpus, clock: Clock) -> dict[str, System]:
 
     memm = fit(VITERBI, MEMM(FEATURES, **settings))
     linear = fit(LINEAR, CRF(FEATURES, **settings))
-    pieces = fit(PIECES, SkipChainCRF(FEATURES, edges=EDGES, objective="piecewise", **settings))
+    pieces = fit(PIECEWISE, SkipChainCRF(FEATURES, edges=EDGES, objective="piecewise", **settings))
     skip = fit(SKIP, SkipChainCRF(FEATURES, edges=EDGES, objective="joint", **settings))
     mixed = {"edges": EDGES, "orderings": "forward, backward", **settings}
     separate = fit(
@@ -125,18 +125,18 @@ def _systems(run: Run, train: Corpus, clock: Clock) -> dict[str, System]:
     joint = fit(BOTH_JOINT, MoPMEMM(FEATURES, objective="marginal", **mixed))
     uniform = replace(separate, gate=None)
     return {
-        VITERBI: System(memm),
-        POSTERIOR_MEMM: System(memm, "posterior"),
-        SEPARATE: System(_forward(uniform), POSTERIOR),
-        JOINT: System(_forward(joint), POSTERIOR),
-        LINEAR: System(linear),
-        SKIP: System(skip),
-        PIECES: System(pieces),
-        BOTH_MEMM: System(_chains(uniform)),
-        BOTH_SEPARATE: System(uniform),
-        BOTH_JOINT: System(joint),
-        GATED_SEPARATE: System(separate),
-        GATED_JOINT: System(replace(joint, gate=separate.gate)),
+        VITERBI: DecodedModel(memm),
+        POSTERIOR_MEMM: DecodedModel(memm, "posterior"),
+        SEPARATE: DecodedModel(_forward(uniform), POSTERIOR),
+        JOINT: DecodedModel(_forward(joint), POSTERIOR),
+        LINEAR: DecodedModel(linear),
+        SKIP: DecodedModel(skip),
+        PIECEWISE: DecodedModel(pieces),
+        BOTH_MEMM: DecodedModel(_chains(uniform)),
+        BOTH_SEPARATE: DecodedModel(uniform),
+        BOTH_JOINT: DecodedModel(joint),
+        GATED_SEPARATE: DecodedModel(separate),
+        GATED_JOINT: DecodedModel(replace(joint, gate=separate.gate)),
     }
 
 
@@ -146,17 +146,17 @@ def _forward(model: GraphModel) -> GraphModel:
 
 def _chains(model: GraphModel) -> GraphModel:
     """The same chains without any other edges."""
-    chains = tuple(rule for rule in model.rules if rule.chain)
-    kinds = {kind for rule in chains for kind in rule.kinds}
-    own = {kind: part for kind, part in model.conditionals.items() if kind in kinds}
-    return replace(model, rules=chains, conditionals=own)
+    chains = tuple(rule for rule in model.rules if rule.is_chain)
+    kinds = {kind for rule in chains for kind in rule.edge_types}
+    own = {kind: part for kind, part in model.edge_models.items() if kind in kinds}
+    return replace(model, rules=chains, edge_models=own)
 
 
 def _f1_rows(
     tests: Mapping[str, Corpus],
     found: Mapping[str, Mapping[str, Corpus]],
     scores: Mapping[str, Mapping[str, Evaluation]],
-    clock: Clock,
+    clock: Timer,
 ) -> list[Row]:
     rows = []
     for part in SETS:
@@ -165,7 +165,7 @@ def _f1_rows(
             published = PUBLISHED.get(name, (None, None, None))[0] if part == "testa" else None
             low, high = own[part].interval or (None, None)
             verdict = _verdict(name, f1)
-            if name in (BOTH_SEPARATE, BOTH_JOINT, GATED_SEPARATE, GATED_JOINT, SKIP, PIECES):
+            if name in (BOTH_SEPARATE, BOTH_JOINT, GATED_SEPARATE, GATED_JOINT, SKIP, PIECEWISE):
                 test = significance(tests[part], found[name][part], found[LINEAR][part])
                 gain = f"{test.difference:+.2f} on the CRF, p {test.p_value:.4f}"
                 verdict = f"{verdict}; {gain}" if verdict else gain
@@ -191,7 +191,7 @@ def _verdict(name: str, f1: Mapping[str, float]) -> str:
         SEPARATE: POSTERIOR_MEMM,
         JOINT: SEPARATE,
         SKIP: LINEAR,
-        PIECES: LINEAR,
+        PIECEWISE: LINEAR,
         BOTH_MEMM: VITERBI,
         BOTH_SEPARATE: SEPARATE,
         BOTH_JOINT: JOINT,
@@ -217,7 +217,7 @@ def _error_rows(scores: Mapping[str, Mapping[str, Evaluation]]) -> list[Row]:
 
 def _consistency_rows(scores: Mapping[str, Mapping[str, Evaluation]]) -> list[Row]:
     rows = []
-    for name in (VITERBI, LINEAR, SKIP, PIECES, BOTH_MEMM, BOTH_JOINT, GATED_JOINT):
+    for name in (VITERBI, LINEAR, SKIP, PIECEWISE, BOTH_MEMM, BOTH_JOINT, GATED_JOINT):
         own = scores[name]["testb"].consistency
         assert own is not None
         told = f"{own.inconsistent} of {own.groups} recurring names have two types"
@@ -226,7 +226,7 @@ def _consistency_rows(scores: Mapping[str, Mapping[str, Evaluation]]) -> list[Ro
 
 
 def _tennis(
-    systems: Mapping[str, System], testa: Corpus, run: Run
+    systems: Mapping[str, DecodedModel], testa: Corpus, run: Run
 ) -> tuple[list[Row], str, Picture]:
     """The document about a tennis player called Washington, occurrence by occurrence."""
     document = testa.document(TENNIS)
@@ -270,11 +270,11 @@ def _tennis(
     return rows, note, Picture("tennis", caption, draw, (11.0, 4.0))
 
 
-def _outcome(rows: list[Row]) -> str:
+def _conclusion(rows: list[Row]) -> str:
     """The order of Figure 2, and what the best mixture gains on the CRF."""
     f1 = {row.system: row.measured for row in rows if row.metric == "F1 testa"}
     order = f1[POSTERIOR_MEMM] < f1[SEPARATE] <= f1[JOINT]
-    gains: dict[str, list[str]] = {name: [] for name in (GATED_JOINT, PIECES)}
+    gains: dict[str, list[str]] = {name: [] for name in (GATED_JOINT, PIECEWISE)}
     for part in SETS:
         own = {row.system: row.measured for row in rows if row.metric == f"F1 {part}"}
         for name, found in gains.items():
@@ -283,5 +283,5 @@ def _outcome(rows: list[Row]) -> str:
         f"The published order (MEMM, separate, joint) {HOLDS if order else FAILS} on testa. The "
         f"mixture with all that goes past the paper gains on the CRF "
         f"{' and '.join(gains[GATED_JOINT])}, the skip-chain CRF in pieces "
-        f"{' and '.join(gains[PIECES])}."
+        f"{' and '.join(gains[PIECEWISE])}."
     )

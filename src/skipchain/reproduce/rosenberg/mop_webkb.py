@@ -19,7 +19,7 @@ from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.graph.mop import MoPMEMM
 from skipchain.models.graph.skipchain import SkipChainCRF
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Clock, Run
+from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "mop-webkb"
@@ -42,7 +42,7 @@ GATED_SIBLINGS = "mixture, separate, siblings, gate"
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class WebKBSystem:
     """One model: what makes it, its settings, the penalties to choose from, what was published."""
 
     estimator: Callable[..., Any]
@@ -71,21 +71,21 @@ LINKED = {"edges": "links", "encoding": None}
 WITH_SIBLINGS = {**LINKED, "edges": "links, siblings"}
 GATE = {"mixing": "learned"}
 SYSTEMS = {
-    NODE: System(MaxEnt, published=16.9),
-    LINK: System(SkipChainCRF, {**LINKED, "agreement": False}, LINK_L2, 13.6),
-    WORDS_LINK: System(SkipChainCRF, {**LINKED, "agreement": True}, LINK_L2),
-    SEPARATE: System(MoPMEMM, LINKED, published=13.1),
-    JOINT: System(MoPMEMM, {**LINKED, "objective": "marginal"}, JOINT_L2, 13.3),
-    GATED: System(MoPMEMM, {**LINKED, **GATE}),
-    SIBLINGS: System(MoPMEMM, WITH_SIBLINGS),
-    GATED_SIBLINGS: System(MoPMEMM, {**WITH_SIBLINGS, **GATE}),
+    NODE: WebKBSystem(MaxEnt, published=16.9),
+    LINK: WebKBSystem(SkipChainCRF, {**LINKED, "agreement": False}, LINK_L2, 13.6),
+    WORDS_LINK: WebKBSystem(SkipChainCRF, {**LINKED, "agreement": True}, LINK_L2),
+    SEPARATE: WebKBSystem(MoPMEMM, LINKED, published=13.1),
+    JOINT: WebKBSystem(MoPMEMM, {**LINKED, "objective": "marginal"}, JOINT_L2, 13.3),
+    GATED: WebKBSystem(MoPMEMM, {**LINKED, **GATE}),
+    SIBLINGS: WebKBSystem(MoPMEMM, WITH_SIBLINGS),
+    GATED_SIBLINGS: WebKBSystem(MoPMEMM, {**WITH_SIBLINGS, **GATE}),
 }
 QUICK = (NODE, LINK, SEPARATE, JOINT)
 
 
 def measure(run: Run) -> Table:
     """Label each school with what was learnt from the others, by every system."""
-    clock = Clock()
+    clock = Timer()
     rows: list[Row] = []
     chosen: list[str] = []
     links = []
@@ -122,7 +122,7 @@ def measure(run: Run) -> Table:
             "and nothing was chosen by them. Penalties (l2): " + "; ".join(chosen) + ".",
         ),
         (SEED,),
-        _outcome(rows, names),
+        _conclusion(rows, names),
         (points([row for row in rows if row.metric == f"{WEBKB}: {MEAN}"], "Error on webkb"),),
     )
 
@@ -201,7 +201,7 @@ def _names(corpus: Corpus, schools: Sequence[int]) -> str:
     return " and ".join(corpus.names[school] for school in schools)
 
 
-def _rows(name: str, errors: Mapping[str, Mapping[str, float]], clock: Clock) -> list[Row]:
+def _rows(name: str, errors: Mapping[str, Mapping[str, float]], clock: Timer) -> list[Row]:
     rows, by_school = [], []
     means = {system: float(np.mean(list(own.values()))) for system, own in errors.items()}
     for system, own in errors.items():
@@ -241,7 +241,7 @@ def _verdict(system: str, means: Mapping[str, float]) -> str:
     return f"{HOLDS if gain >= ENOUGH else FAILS}: {gain:.1f} % fewer errors than the {NODE}"
 
 
-def _outcome(rows: Sequence[Row], names: Sequence[str]) -> str:
+def _conclusion(rows: Sequence[Row], names: Sequence[str]) -> str:
     """What links save, and how mixtures and link models compare."""
     told = []
     for name in names:

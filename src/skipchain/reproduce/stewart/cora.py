@@ -15,7 +15,7 @@ import numpy as np
 
 from skipchain.datasets.registry import data_set
 from skipchain.features.views import UserView
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.chain.crf import CRF
 from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.memm import MEMM
@@ -25,8 +25,8 @@ from skipchain.reproduce.labelling import (
     AVERAGE_F1,
     INSTANCE_ACCURACY,
     TOKEN_ACCURACY,
-    Results,
-    labelled,
+    SystemResults,
+    score_labels,
 )
 from skipchain.reproduce.plots import label_bars
 from skipchain.reproduce.run import Run
@@ -68,56 +68,58 @@ NOTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class CoraSystem:
     """An estimator with its settings.
 
-    ``beside`` names a system that it puts label features beside: one that is fitted already, or
-    with ``crossed`` one that is fitted to parts of the data first.
+    ``base_model`` names a system that it puts label features beside: one that is fitted already, or
+    with ``cross_fitted`` one that is fitted to parts of the data first.
     """
 
-    estimator: Callable[..., Labeller]
+    estimator: Callable[..., BaseEstimator]
     settings: Mapping[str, Any] = field(default_factory=dict)
     features: str = references.THESIS
-    beside: str | None = None
-    crossed: bool = False
+    base_model: str | None = None
+    cross_fitted: bool = False
 
     def make(
-        self, fitted: Mapping[str, Labeller], functions: Mapping[str, UserView], run: Run
-    ) -> Labeller:
+        self, fitted: Mapping[str, BaseEstimator], functions: Mapping[str, UserView], run: Run
+    ) -> BaseEstimator:
         """The estimator, not fitted yet."""
         own = {"encoding": None, **self.settings}
-        if self.beside is not None:
-            new = SYSTEMS[self.beside].make({}, functions, run) if self.crossed else None
-            own["observation"] = fitted[self.beside] if new is None else new
+        if self.base_model is not None:
+            new = SYSTEMS[self.base_model].make({}, functions, run) if self.cross_fitted else None
+            own["observation"] = fitted[self.base_model] if new is None else new
         return self.estimator(self.features, functions=functions, threads=run.threads, **own)
 
 
-_OBSERVED = {"optimiser": "lbfgs", "l2": l2_of(SIGMA), "pairs": "all"}
+_CHAIN_SETTINGS = {"optimiser": "lbfgs", "l2": l2_of(SIGMA), "pairs": "all"}
 _SAMPLED = {
     "batch": 35, "rate": 0.1, "decay": 1 / SIGMA**2, "momentum_from": 3, "burn_in": 100,
     "samples": 200,
 }  # fmt: skip
-_ALONE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
-_BESIDE = {"epochs": 50, "steps": 1, **_SAMPLED}
+_WITHOUT_BASE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
+_WITH_BASE = {"epochs": 50, "steps": 1, **_SAMPLED}
 _ONE, _THREE = "10:0..9", "10:0..4; 10:0..9; 10:0..19"
 
 SYSTEMS = {
-    LR: System(MaxEnt, _OBSERVED),
-    "MEMM": System(MEMM, {**_OBSERVED, "dependent": True}),
-    "IMEMM": System(MEMM, _OBSERVED),
-    "CRF": System(CRF, {**_OBSERVED, "dependent": True}),
-    "ICRF": System(CRF, _OBSERVED),
-    "IOHMM": System(IOHMM, {"states": 6, "restarts": 1, "em": 20, "max_iterations": 100}),
-    "RBM(1)": System(RBMCRF, {"groups": "15:0..1", **_ALONE}),
-    "RBM(2)": System(RBMCRF, {"groups": "15:0..1; 20:0..2", **_ALONE}),
-    "RBM(3)": System(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_ALONE}),
-    "RBM-LR(1)": System(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_BESIDE}, beside=LR),
-    RBM_LR: System(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_BESIDE}, beside=LR),
-    CROSSED: System(RBMCRF, {"groups": _THREE, **_BESIDE}, beside=LR, crossed=True),
-    "RBM-CRF(1)": System(RBMCRF, {"groups": _ONE, "gamma": 0.6, **_BESIDE}, beside="CRF"),
-    RBM_CRF: System(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_BESIDE}, beside="CRF"),
-    OURS: System(CRF, {"optimiser": "sgd", "l2": 0.02}, references.OURS),
-    OURS_RBM: System(RBMCRF, {"groups": _ONE, **_BESIDE}, beside=OURS),
+    LR: CoraSystem(MaxEnt, _CHAIN_SETTINGS),
+    "MEMM": CoraSystem(MEMM, {**_CHAIN_SETTINGS, "dependent": True}),
+    "IMEMM": CoraSystem(MEMM, _CHAIN_SETTINGS),
+    "CRF": CoraSystem(CRF, {**_CHAIN_SETTINGS, "dependent": True}),
+    "ICRF": CoraSystem(CRF, _CHAIN_SETTINGS),
+    "IOHMM": CoraSystem(IOHMM, {"states": 6, "restarts": 1, "em": 20, "max_iterations": 100}),
+    "RBM(1)": CoraSystem(RBMCRF, {"groups": "15:0..1", **_WITHOUT_BASE}),
+    "RBM(2)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2", **_WITHOUT_BASE}),
+    "RBM(3)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_WITHOUT_BASE}),
+    "RBM-LR(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
+    RBM_LR: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
+    CROSSED: CoraSystem(RBMCRF, {"groups": _THREE, **_WITH_BASE}, base_model=LR, cross_fitted=True),
+    "RBM-CRF(1)": CoraSystem(
+        RBMCRF, {"groups": _ONE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"
+    ),
+    RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"),
+    OURS: CoraSystem(CRF, {"optimiser": "sgd", "l2": 0.02}, references.OURS),
+    OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_WITH_BASE}, base_model=OURS),
 }
 QUICK = {LR: {}, "ICRF": {}, "RBM-LR(1)": {"epochs": 20}, OURS: {"epochs": 15}}
 """What a quick run trains, with settings of its own."""
@@ -134,8 +136,8 @@ def measure(run: Run) -> Table:
             name: replace(SYSTEMS[name], settings={**SYSTEMS[name].settings, **own})
             for name, own in QUICK.items()
         }
-    results = Results()
-    fitted: dict[str, Labeller] = {}
+    results = SystemResults()
+    fitted: dict[str, BaseEstimator] = {}
     for seed in seeds:
         train, test = corpus.split(SHARE, seed=seed)
         gold = [sentence.labels for sentence in test]
@@ -143,16 +145,18 @@ def measure(run: Run) -> Table:
             run.say(f"{NAME}: split {seed}, {name}")
             if seed == seeds[0]:  # the first call of a kernel may compile it
                 few = train.take_documents(np.arange(FEW))
-                system.make(fitted, functions, run).shortened().fit(few).predict(few)
+                system.make(fitted, functions, run).for_warmup().fit(few).predict(few)
             began = time.perf_counter()
             own = system.make(fitted, functions, run).fit(train)
             spent = time.perf_counter() - began
             fitted[name] = own
-            results.add(name, labelled(gold, own.predict(test.without_labels()), spent))
+            results.add(name, score_labels(gold, own.predict(test.without_labels()), spent))
     return _table(results, fitted, seeds)
 
 
-def _table(results: Results, fitted: Mapping[str, Labeller], seeds: tuple[int, ...]) -> Table:
+def _table(
+    results: SystemResults, fitted: Mapping[str, BaseEstimator], seeds: tuple[int, ...]
+) -> Table:
     published = {metric: {**told, OURS: PENG_MCCALLUM[metric]} for metric, told in FIGURES.items()}
 
     def verdict(system: str, metric: str) -> str:
@@ -175,7 +179,7 @@ def _table(results: Results, fitted: Mapping[str, Labeller], seeds: tuple[int, .
         ),
         NOTES,
         seeds,
-        _outcome(results),
+        _conclusion(results),
         (
             label_bars(shown, "F1 by field, as in Figure A.1", log=True),
             picture(results),
@@ -185,7 +189,7 @@ def _table(results: Results, fitted: Mapping[str, Labeller], seeds: tuple[int, .
     )
 
 
-def _outcome(results: Results) -> str:
+def _conclusion(results: SystemResults) -> str:
     """What label features gain, and how far the best goes past the published figures."""
     gains = []
     for system, base in ((RBM_LR, LR), (CROSSED, LR), (RBM_CRF, "CRF")):

@@ -8,9 +8,9 @@ from skipchain.arrays import Floats, Ints
 from skipchain.metrics.token import TokenScores
 from skipchain.report import markdown
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import Results
+from skipchain.reproduce.labelling import SystemResults
 from skipchain.reproduce.plots import confusions
-from skipchain.reproduce.run import spread
+from skipchain.reproduce.run import mean_and_range
 from skipchain.reproduce.stewart.cora_published import CONFUSION_TABLES, FIELDS, confusion
 from skipchain.reproduce.table import Row
 
@@ -18,7 +18,7 @@ LARGEST = 3  # of the published confusions of a system
 LEAST = 0.5  # per cent that are shown
 
 
-def confusion_rows(table: str, results: Results) -> list[Row]:
+def confusion_rows(table: str, results: SystemResults) -> list[Row]:
     """The largest published confusions of each system, in percent of a field's tokens."""
     names = list(FIELDS.values())
     rows = []
@@ -30,11 +30,13 @@ def confusion_rows(table: str, results: Results) -> list[Row]:
             gold, found = divmod(place, len(names))
             values = [float(each[gold, found]) for each in own]
             metric = f"{number}: {names[gold]} taken for {names[found]}"
-            rows.append(Row(table, system, metric, float(shares[gold, found]), *spread(values)))
+            rows.append(
+                Row(table, system, metric, float(shares[gold, found]), *mean_and_range(values))
+            )
     return rows
 
 
-def matrices(results: Results) -> tuple[str, ...]:
+def matrices(results: SystemResults) -> tuple[str, ...]:
     """Every table as Markdown, published and measured in percent of a field's tokens."""
     sections = []
     for system, number in _tables(results).items():
@@ -50,7 +52,7 @@ def matrices(results: Results) -> tuple[str, ...]:
     return tuple(sections)
 
 
-def picture(results: Results) -> Picture:
+def picture(results: SystemResults) -> Picture:
     """What was measured, a panel a system."""
     names, scores = tuple(FIELDS), {}
     for system in _tables(results):
@@ -58,7 +60,7 @@ def picture(results: Results) -> Picture:
     return confusions(scores, "What tokens of each field are taken for, all splits together")
 
 
-def measured(results: Results, system: str) -> list[Ints]:
+def measured(results: SystemResults, system: str) -> list[Ints]:
     """The confusions of each split, in the order of the published tables. [L, L] each"""
     found = []
     for own in results.by_system[system]:
@@ -71,7 +73,7 @@ def measured(results: Results, system: str) -> list[Ints]:
     return found
 
 
-def total(results: Results, system: str) -> Ints:
+def total(results: SystemResults, system: str) -> Ints:
     """The confusions of all splits together. [L, L]"""
     found: Ints = np.sum(measured(results, system), axis=0)
     return found
@@ -83,7 +85,7 @@ def percent(table: Ints) -> Floats:
     return shares
 
 
-def _tables(results: Results) -> dict[str, str]:
+def _tables(results: SystemResults) -> dict[str, str]:
     """The tables of the systems that were measured."""
     return {own: number for own, number in CONFUSION_TABLES.items() if own in results.by_system}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from skipchain.datasets.registry import root
+from skipchain.datasets.registry import data_folder
 from skipchain.errors import CorpusError
-from skipchain.features.presets import MONTHS, SETS
+from skipchain.features.presets import MONTHS, PRESETS
 from skipchain.features.views import UserView
 from skipchain.io.files import read_text
 
@@ -20,7 +20,7 @@ LISTS = {
 }  # fmt: skip
 """Files of the data set ``gazetteers``, by the view that looks into them."""
 
-THESIS = SETS["reference"] + "\nname[-1..1]\nplace[-1..1]"
+THESIS = PRESETS["reference"] + "\nname[-1..1]\nplace[-1..1]"
 OURS = """
     word
     stem(lower(trim(",.:;")))[-2..2]
@@ -181,7 +181,7 @@ def bare(word: str) -> str:
 
 def word_list(name: str) -> frozenset[str]:
     """The words of a list, in lower case; entries of several words are left out."""
-    folder = root() / "gazetteers"
+    folder = data_folder() / "gazetteers"
     words: set[str] = set()
     for file in LISTS[name]:
         if not (folder / file).exists():

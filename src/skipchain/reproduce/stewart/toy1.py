@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from skipchain.datasets.synthetic import Problem, toy1
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.latent.hrf import HRF
 from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, Results, columns
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, columns
 from skipchain.reproduce.plots import confusions, label_bars
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart.toys import (
@@ -20,8 +20,8 @@ from skipchain.reproduce.stewart.toys import (
     SIGMA,
     SOURCE,
     TIMES,
-    System,
-    Trainer,
+    ToySystem,
+    ToyTrainer,
     l2_of,
     unit_pictures,
 )
@@ -47,9 +47,9 @@ PUBLISHED = columns(
     instance accuracy  26 26 26 26 26 100 100  98 99 92
 """,
 )
-LEAST = {"IOHMM": 100.0, "HRF": 100.0, "RBM(1)": 97.0, "RBM(2)": 97.0, "RBM(3)": 92.0}
+MIN_ACCURACY = {"IOHMM": 100.0, "HRF": 100.0, "RBM(1)": 97.0, "RBM(2)": 97.0, "RBM(3)": 92.0}
 """The mean instance accuracies from which on a published one counts as reached."""
-A_COIN = 60.0  # labels told apart have a higher mean F1 than this, guessed ones about 35 to 50
+CHANCE_F1 = 60.0  # labels told apart have a higher mean F1 than this, guessed ones about 35 to 50
 SHAPES = "BCE", "ABCD"
 
 
@@ -59,7 +59,7 @@ def measure(run: Run) -> Table:
     restarts = 1 if run.quick else 5
     sizes = {"train": 40, "test": 30} if run.quick else {}
     systems = _systems(restarts)
-    trainer, results = Trainer(NAME, systems, run), Results()
+    trainer, results = ToyTrainer(NAME, systems, run), SystemResults()
     for seed in seeds:
         problem = toy1(seed, **sizes)
         fitted = trainer.train(seed, problem, results)
@@ -86,7 +86,7 @@ def measure(run: Run) -> Table:
             TIMES,
         ),
         seeds,
-        _outcome(rows),
+        _conclusion(rows),
         (
             label_bars(shown, "F1 of each label, mean over the data sets"),
             confusions(
@@ -98,40 +98,40 @@ def measure(run: Run) -> Table:
     )
 
 
-def _systems(restarts: int) -> dict[str, System]:
+def _systems(restarts: int) -> dict[str, ToySystem]:
     states = {"states": STATES, "restarts": restarts, "l2": l2_of(SIGMA)}
     return {
         **OBSERVED,
-        "IOHMM": System(IOHMM, states),
-        "HRF": System(HRF, states, start="IOHMM"),
+        "IOHMM": ToySystem(IOHMM, states),
+        "HRF": ToySystem(HRF, states, start="IOHMM"),
         **{
-            name: System(RBMCRF, {"groups": f"{units}:0..5", "restarts": restarts})
+            name: ToySystem(RBMCRF, {"groups": f"{units}:0..5", "restarts": restarts})
             for name, units in UNITS.items()
         },
     }
 
 
-def _verdict(results: Results, system: str, metric: str) -> str:
+def _verdict(results: SystemResults, system: str, metric: str) -> str:
     """What is to be said of a figure: all that counts are whole sequences, and D and E."""
     if metric != INSTANCE_ACCURACY:
         return ""
-    if system in LEAST:
+    if system in MIN_ACCURACY:
         mean = results.mean(system, metric)
-        good = mean >= LEAST[system]
-        return f"{HOLDS if good else FAILS}: {mean:.1f}, {LEAST[system]:g} is wanted"
+        good = mean >= MIN_ACCURACY[system]
+        return f"{HOLDS if good else FAILS}: {mean:.1f}, {MIN_ACCURACY[system]:g} is wanted"
     pairs = zip(results.values(system, "D"), results.values(system, "E"), strict=True)
-    guessed = all((d + e) / 2 < A_COIN for d, e in pairs)
+    guessed = all((d + e) / 2 < CHANCE_F1 for d, e in pairs)
     return f"{HOLDS}: D and E are guessed" if guessed else f"{FAILS}: D and E are told apart"
 
 
-def _outcome(rows: list[Row]) -> str:
+def _conclusion(rows: list[Row]) -> str:
     bad = [row.system for row in rows if row.verdict.startswith(FAILS)]
     if bad:
         return f"The published findings do not hold for {', '.join(bad)}."
     return "Models without memory guess D and E, hidden states and label features tell them apart."
 
 
-def _pictures(fitted: Mapping[str, Labeller], problem: Problem) -> tuple[Picture, ...]:
+def _pictures(fitted: Mapping[str, BaseEstimator], problem: Problem) -> tuple[Picture, ...]:
     """What the label features look for, and where they fire along a sequence with both shapes."""
     shown = next(
         (

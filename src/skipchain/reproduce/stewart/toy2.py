@@ -8,16 +8,16 @@ is measured beside the table. Tables 6.9 and 6.10, with more data, are those of 
 from __future__ import annotations
 
 from skipchain.datasets.synthetic import Problem, toy2
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.latent.hrf import HRF
 from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, Losses, Results, columns
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, LossRecorder, SystemResults, columns
 from skipchain.reproduce.plots import curves, label_bars
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart import toy2_size
-from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, Study, settings, study
+from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, StateStudy, settings, study
 from skipchain.reproduce.stewart.toys import (
     NOTE,
     OBSERVED,
@@ -25,8 +25,8 @@ from skipchain.reproduce.stewart.toys import (
     SIGMA,
     SOURCE,
     TIMES,
-    System,
-    Trainer,
+    ToySystem,
+    ToyTrainer,
     unit_pictures,
 )
 from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table
@@ -59,8 +59,8 @@ def measure(run: Run) -> Table:
     sizes = {"train": 40, "test": 60} if run.quick else {}
     problems = [toy2(seed, **sizes).with_bias() for seed in seeds]
     states = study(problems[0], run, NAME)
-    trainer = Trainer(NAME, _systems(states, run), run)
-    results, known = Results(), Results()
+    trainer = ToyTrainer(NAME, _systems(states, run), run)
+    results, known = SystemResults(), SystemResults()
     fitted = [
         trainer.train(seed, problem, results, known)
         for seed, problem in zip(seeds, problems, strict=True)
@@ -86,14 +86,14 @@ def measure(run: Run) -> Table:
             f"{1 if run.quick else RESTARTS} restarts by the training data (label features: "
             f"{1 if run.quick else RBM_RESTARTS}).",
             f"chosen: states and prior by {2 if run.quick else FOLDS}-fold cross-validation of the "
-            f"training sequences of the first data set. {states.told()}.",
+            f"training sequences of the first data set. {states.describe()}.",
             "An IOHMM's labels depend on the inputs up to theirs only. An HRF's depend on all, so "
             "that the end of a block tells what its inside is.",
             toy2_size.NOTE,
             TIMES,
         ),
         seeds,
-        _outcome(results, known),
+        _conclusion(results, known),
         (
             label_bars(
                 {
@@ -114,7 +114,7 @@ def chosen(kind: str) -> str:
     return f"{kind}, chosen"
 
 
-def _systems(states: Study, run: Run) -> dict[str, System]:
+def _systems(states: StateStudy, run: Run) -> dict[str, ToySystem]:
     own = {**settings(SIGMA, run, RESTARTS), "states": STATES}
     sampled = {
         "epochs": 60 if run.quick else 1000, "steps": "1, 500:3",
@@ -122,17 +122,17 @@ def _systems(states: Study, run: Run) -> dict[str, System]:
     }  # fmt: skip
     return {
         **OBSERVED,
-        "IOHMM": System(IOHMM, own),
-        "HRF": System(HRF, own, start="IOHMM"),
-        **{name: System(RBMCRF, {**sampled, "groups": groups}) for name, groups in RBMS.items()},
+        "IOHMM": ToySystem(IOHMM, own),
+        "HRF": ToySystem(HRF, own, start="IOHMM"),
+        **{name: ToySystem(RBMCRF, {**sampled, "groups": groups}) for name, groups in RBMS.items()},
         **{
-            chosen(kind): System(KINDS[kind], {**settings(sigma, run), "states": number})
+            chosen(kind): ToySystem(KINDS[kind], {**settings(sigma, run), "states": number})
             for kind, (number, sigma) in states.chosen.items()
         },
     }
 
 
-def _verdict(results: Results, known: Results, system: str, metric: str) -> str:
+def _verdict(results: SystemResults, known: SystemResults, system: str, metric: str) -> str:
     """What is to be said of whole sequences: the published order, and learning by heart."""
     if metric != INSTANCE_ACCURACY:
         return ""
@@ -153,7 +153,7 @@ def _verdict(results: Results, known: Results, system: str, metric: str) -> str:
     return ""
 
 
-def _outcome(results: Results, known: Results) -> str:
+def _conclusion(results: SystemResults, known: SystemResults) -> str:
     told = {name: _verdict(results, known, name, INSTANCE_ACCURACY) for name in BELOW}
     bad = [name for name, verdict in told.items() if verdict.startswith(FAILS)]
     order = (
@@ -171,9 +171,9 @@ def _outcome(results: Results, known: Results) -> str:
 def _curves(problem: Problem, run: Run) -> Picture:
     """The losses of an IOHMM from random weights, and of the HRF that begins with it."""
     found: dict[str, list[float]] = {}
-    start: Labeller | None = None
+    start: BaseEstimator | None = None
     for kind, estimator in KINDS.items():
-        losses = Losses()
+        losses = LossRecorder()
         model = estimator(**settings(SIGMA, run, 1), states=STATES)
         start = model.fit(problem.train_x, problem.train_y, start=start, progress=losses)
         found[kind] = losses.found

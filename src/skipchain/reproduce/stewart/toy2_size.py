@@ -12,10 +12,10 @@ from __future__ import annotations
 from skipchain.datasets.synthetic import toy2
 from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.rbm.estimator import RBMCRF
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, Results, columns, labelled
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, columns, score_labels
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart.toy2_states import FEW_STEPS, settings
-from skipchain.reproduce.stewart.toys import OBSERVED, System, Trainer
+from skipchain.reproduce.stewart.toys import OBSERVED, ToySystem, ToyTrainer
 from skipchain.reproduce.table import FAILS, HOLDS, Row
 
 STATES, SIGMA = 8, 2.0
@@ -58,22 +58,22 @@ def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Ro
     systems = {
         "LR": OBSERVED["LR"],
         "CRF": OBSERVED["CRF"],
-        "IOHMM": System(IOHMM, {**settings(SIGMA, run, 1, FEW_STEPS), "states": STATES}),
-        "RBM(2)": System(
+        "IOHMM": ToySystem(IOHMM, {**settings(SIGMA, run, 1, FEW_STEPS), "states": STATES}),
+        "RBM(2)": ToySystem(
             RBMCRF, {"groups": groups, "epochs": 20 if run.quick else 200, "steps": 1}
         ),
     }
-    trainer = Trainer(name, systems, run)
-    known, same, new = Results(), Results(), Results()
+    trainer = ToyTrainer(name, systems, run)
+    known, same, new = SystemResults(), SystemResults(), SystemResults()
     for seed in seeds:
         problem = toy2(seed, train=size, test=size).with_bias()
         fitted = trainer.train(seed, problem, same, known)
-        others = [toy2(own, train=0, test=size // DRAWS).with_bias() for own in _elsewhere(seed)]
+        others = [toy2(own, train=0, test=size // DRAWS).with_bias() for own in _other_seeds(seed)]
         for system, estimator in fitted.items():
-            given, spent = systems[system].given, same.by_system[system][-1].seconds
+            given, spent = systems[system].encode_inputs, same.by_system[system][-1].seconds
             for other in others:
                 found = estimator.predict(given(other.test_x))
-                new.add(system, labelled(other.test_y, found, spent / DRAWS))
+                new.add(system, score_labels(other.test_y, found, spent / DRAWS))
     return [
         *known.rows(name, "6.9", TRAINING),
         *same.rows(name, "6.10, inputs as before", TEST, lambda *of: _verdict(same, *of)),
@@ -81,12 +81,12 @@ def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Ro
     ]
 
 
-def _elsewhere(seed: int) -> range:
+def _other_seeds(seed: int) -> range:
     """Seeds that no other data set has."""
     return range(1000 * seed, 1000 * seed + DRAWS)
 
 
-def _verdict(results: Results, system: str, metric: str) -> str:
+def _verdict(results: SystemResults, system: str, metric: str) -> str:
     """Whether a model breaks down as published."""
     if metric != INSTANCE_ACCURACY:
         return ""

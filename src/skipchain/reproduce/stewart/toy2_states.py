@@ -25,14 +25,14 @@ HELD_OUT, TRAINING, TEST = "cross-validation", "training", "test"
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class StateStudy:
     """Errors in percent by part of the data, system and number of states, and what is chosen."""
 
     errors: Mapping[str, Mapping[str, Mapping[int, float]]]
     chosen: Mapping[str, tuple[int, float]]
     """States and sigma of each kind of model, by cross-validation."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """The choice in words."""
         return "; ".join(
             f"{kind}: {states} states, a prior of width {sigma:g} "
@@ -45,7 +45,7 @@ class Study:
         return errors_by_states(self.errors, "Labels wrong by states and width of the prior (σ)")
 
 
-def study(problem: Problem, run: Run, name: str) -> Study:
+def study(problem: Problem, run: Run, name: str) -> StateStudy:
     """Measure each kind of model by cross-validation, and on training and test data.
 
     The test data are for the picture only: what is chosen is chosen without them.
@@ -80,7 +80,7 @@ def study(problem: Problem, run: Run, name: str) -> Study:
                 for part, x, y in _parts(problem):
                     by_states = errors[part].setdefault(line(kind, sigma), {})
                     by_states[states] = 100.0 * (1.0 - model.score(x, y))
-    return Study(errors, chosen)
+    return StateStudy(errors, chosen)
 
 
 def line(kind: str, sigma: float) -> str:

@@ -12,7 +12,7 @@ from skipchain.datasets.synthetic.problem import Labels
 from skipchain.models.latent.hrf import HRF
 from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.rbm.estimator import RBMCRF
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, Results, columns
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, columns
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart.toys import (
@@ -22,8 +22,8 @@ from skipchain.reproduce.stewart.toys import (
     SIGMA,
     SOURCE,
     TIMES,
-    System,
-    Trainer,
+    ToySystem,
+    ToyTrainer,
     l2_of,
 )
 from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Row, Table
@@ -51,7 +51,10 @@ ERRORS = columns(
     errors on I  44.38 42.54 46.22 41.31 47.24 44.99
 """,
 )
-LEAST, LONGEST = 98.0, 60.0  # per cent of the sequences of every data set, seconds a data set
+MIN_ACCURACY, LONGEST = (
+    98.0,
+    60.0,
+)  # per cent of the sequences of every data set, seconds a data set
 ON_R = "errors on R"
 HELPED = {"CRF": "LR", MARGINAL: "CRF", "RBM(1)": "LR", "RBM(2)": "RBM(1)"}
 """Who is to make fewer errors on R than whom."""
@@ -63,7 +66,7 @@ def measure(run: Run) -> Table:
     """Train the systems on each data set."""
     seeds = SEEDS[:1] if run.quick else SEEDS
     sizes = {"train": 60, "test": 40} if run.quick else {}
-    trainer, results = Trainer(NAME, _systems(run.quick), run), Results()
+    trainer, results = ToyTrainer(NAME, _systems(run.quick), run), SystemResults()
     for seed in seeds:
         problem = toy3(seed, **sizes)
         trainer.train(seed, problem, results, others=partial(errors_by_input, problem))
@@ -93,7 +96,7 @@ def measure(run: Run) -> Table:
             TIMES,
         ),
         seeds,
-        _outcome(rows),
+        _conclusion(rows),
         (
             side_by_side(
                 [row for row in rows if row.metric.endswith((INSTANCE_ACCURACY, *ERRORS))],
@@ -124,7 +127,7 @@ def _restarts(quick: bool) -> int:
     return 4 if quick else 10
 
 
-def _systems(quick: bool) -> dict[str, System]:
+def _systems(quick: bool) -> dict[str, ToySystem]:
     states = {"states": STATES, "restarts": _restarts(quick), "l2": l2_of(SIGMA)}
     sampled = {
         "rate": 0.1 if quick else 0.01, "epochs": 40 if quick else 1000, "steps": "1, 500:3",
@@ -134,21 +137,26 @@ def _systems(quick: bool) -> dict[str, System]:
     return {
         "LR": OBSERVED["LR"],
         "CRF": crf,
-        MARGINAL: System(crf.estimator, {**crf.settings, "objective": "marginal"}, words=True),
-        "IOHMM": System(IOHMM, states),
-        "HRF": System(HRF, states, start="IOHMM"),
-        "RBM(1)": System(RBMCRF, {**sampled, "groups": CONDITIONED, "restarts": 1 if quick else 5}),
-        "RBM(2)": System(RBMCRF, {**sampled, "groups": f"{CONDITIONED}; {PAIRS}", "spread": 0.1}),
+        MARGINAL: ToySystem(crf.estimator, {**crf.settings, "objective": "marginal"}, words=True),
+        "IOHMM": ToySystem(IOHMM, states),
+        "HRF": ToySystem(HRF, states, start="IOHMM"),
+        "RBM(1)": ToySystem(
+            RBMCRF, {**sampled, "groups": CONDITIONED, "restarts": 1 if quick else 5}
+        ),
+        "RBM(2)": ToySystem(
+            RBMCRF, {**sampled, "groups": f"{CONDITIONED}; {PAIRS}", "spread": 0.1}
+        ),
     }
 
 
-def _verdict(results: Results, system: str, metric: str) -> str:
+def _verdict(results: SystemResults, system: str, metric: str) -> str:
     """Whether memory is learnt, and learnt soon; and what helps with R, which needs half of it."""
     if metric == INSTANCE_ACCURACY and system in LATENT:
         worst, slowest = min(results.values(system, metric)), max(results.seconds(system))
-        good = worst >= LEAST and slowest <= LONGEST
+        good = worst >= MIN_ACCURACY and slowest <= LONGEST
         return (
-            f"{BETTER if good else FAILS}: at least {worst:.1f} on every data set ({LEAST:g} is "
+            f"{BETTER if good else FAILS}: at least {worst:.1f} on every data set "
+            f"({MIN_ACCURACY:g} is "
             f"wanted), each in at most {slowest:.0f} s"
         )
     if metric == ON_R and system in HELPED:
@@ -157,7 +165,7 @@ def _verdict(results: Results, system: str, metric: str) -> str:
     return ""
 
 
-def _outcome(rows: list[Row]) -> str:
+def _conclusion(rows: list[Row]) -> str:
     whole = {row.system: row for row in rows if row.metric.endswith(INSTANCE_ACCURACY)}
     learnt = [name for name in LATENT if not whole[name].verdict.startswith(FAILS)]
     if len(learnt) == len(LATENT):

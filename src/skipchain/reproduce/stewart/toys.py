@@ -12,14 +12,14 @@ import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.datasets.synthetic.problem import Inputs, Labels, Problem
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.chain.crf import CRF
 from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.memm import MEMM
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.plots import trace_picture, weight_pictures
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import Results, labelled
+from skipchain.reproduce.labelling import SystemResults, score_labels
 from skipchain.reproduce.run import Run
 
 SOURCE = "Stewart, Structure Learning in Sequential Data (thesis, Toronto, 2005)"
@@ -47,28 +47,28 @@ def l2_of(sigma: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class System:
+class ToySystem:
     """An estimator with its settings.
 
     ``words`` gives it the inputs as words, from which features of label pairs can be made, instead
     of numbers. ``start`` names a system whose model it begins with: the time of that counts.
     """
 
-    estimator: Callable[..., Labeller]
+    estimator: Callable[..., BaseEstimator]
     settings: Mapping[str, Any] = field(default_factory=dict)
     words: bool = False
     start: str | None = None
 
-    def make(self, threads: int | None) -> Labeller:
+    def make(self, threads: int | None) -> BaseEstimator:
         """The estimator, not fitted yet."""
         return self.estimator(**{"encoding": None, "threads": threads, **self.settings})
 
-    def given(self, x: Inputs) -> Any:
+    def encode_inputs(self, x: Inputs) -> Any:
         """Inputs as the estimator wants them."""
-        return Corpus.of([spelt(own) for own in x]) if self.words else x
+        return Corpus.of([active_columns(own) for own in x]) if self.words else x
 
 
-_OBSERVED = {
+_CHAIN_SETTINGS = {
     "features": "words",
     "optimiser": "lbfgs",
     "l2": l2_of(SIGMA),
@@ -76,28 +76,28 @@ _OBSERVED = {
     "period": 1,
 }
 OBSERVED = {
-    "LR": System(MaxEnt, _OBSERVED, words=True),
-    "MEMM": System(MEMM, {**_OBSERVED, "dependent": True}, words=True),
-    "IMEMM": System(MEMM, _OBSERVED, words=True),
-    "CRF": System(CRF, {**_OBSERVED, "dependent": True}, words=True),
-    "ICRF": System(CRF, _OBSERVED, words=True),
+    "LR": ToySystem(MaxEnt, _CHAIN_SETTINGS, words=True),
+    "MEMM": ToySystem(MEMM, {**_CHAIN_SETTINGS, "dependent": True}, words=True),
+    "IMEMM": ToySystem(MEMM, _CHAIN_SETTINGS, words=True),
+    "CRF": ToySystem(CRF, {**_CHAIN_SETTINGS, "dependent": True}, words=True),
+    "ICRF": ToySystem(CRF, _CHAIN_SETTINGS, words=True),
 }
 """The models without hidden variables; in MEMM and CRF all features go with pairs of labels."""
 
 
-def spelt(x: Any) -> list[str]:
+def active_columns(x: Any) -> list[str]:
     """The rows of an array of zeros and ones as text: the numbers of the columns with ones.
 
-    >>> spelt(np.array([[0, 1, 1], [1, 0, 0]]))
+    >>> active_columns(np.array([[0, 1, 1], [1, 0, 0]]))
     ['x1 x2', 'x0']
     """
     return [" ".join(f"x{column}" for column in np.flatnonzero(row)) for row in x]
 
 
-class Trainer:
+class ToyTrainer:
     """Trains systems on one data set after the other, and keeps what became of them."""
 
-    def __init__(self, name: str, systems: Mapping[str, System], run: Run) -> None:
+    def __init__(self, name: str, systems: Mapping[str, ToySystem], run: Run) -> None:
         self.name, self.systems, self.run = name, systems, run
         self._compiled: set[str] = set()
 
@@ -105,40 +105,40 @@ class Trainer:
         self,
         seed: int,
         problem: Problem,
-        results: Results,
-        known: Results | None = None,
+        results: SystemResults,
+        known: SystemResults | None = None,
         others: Callable[[Labels], Mapping[str, float]] = lambda found: {},
-    ) -> dict[str, Labeller]:
+    ) -> dict[str, BaseEstimator]:
         """Fit every system to a problem, and add what it makes of the test data to ``results``.
 
         ``known`` gets what it makes of the training data, and ``others`` are further figures.
         """
-        fitted: dict[str, Labeller] = {}
+        fitted: dict[str, BaseEstimator] = {}
         seconds: dict[str, float] = {}
         for name, system in self.systems.items():
             self.run.say(f"{self.name}: data set {seed}, {name}")
             own, spent = self.fit(name, problem, fitted, seconds)
             fitted[name], seconds[name] = own, spent
-            found = own.predict(system.given(problem.test_x))
-            results.add(name, labelled(problem.test_y, found, spent, others(found)))
+            found = own.predict(system.encode_inputs(problem.test_x))
+            results.add(name, score_labels(problem.test_y, found, spent, others(found)))
             if known is not None:
-                found = own.predict(system.given(problem.train_x))
-                known.add(name, labelled(problem.train_y, found, spent))
+                found = own.predict(system.encode_inputs(problem.train_x))
+                known.add(name, score_labels(problem.train_y, found, spent))
         return fitted
 
     def fit(
         self,
         name: str,
         problem: Problem,
-        fitted: Mapping[str, Labeller],
+        fitted: Mapping[str, BaseEstimator],
         seconds: Mapping[str, float],
-    ) -> tuple[Labeller, float]:
+    ) -> tuple[BaseEstimator, float]:
         """One system fitted to a problem, and how long that took (compiling left out)."""
         system = self.systems[name]
-        given, start = system.given(problem.train_x), system.start
+        given, start = system.encode_inputs(problem.train_x), system.start
         if name not in self._compiled:
-            few = system.given(problem.train_x[:_FEW])
-            system.make(self.run.threads).shortened().fit(few, problem.train_y[:_FEW]).predict(few)
+            few = system.encode_inputs(problem.train_x[:_FEW])
+            system.make(self.run.threads).for_warmup().fit(few, problem.train_y[:_FEW]).predict(few)
             self._compiled.add(name)
         estimator = system.make(self.run.threads)
         began = time.perf_counter()
@@ -147,7 +147,7 @@ class Trainer:
         return estimator, spent + (0.0 if start is None else seconds[start])
 
 
-def unit_pictures(name: str, fitted: Labeller, sequence: Any = None) -> list[Picture]:
+def unit_pictures(name: str, fitted: BaseEstimator, sequence: Any = None) -> list[Picture]:
     """What a system's label features look for, and where they fire along a sequence."""
     model = cast(RBMModel, fitted.fitted)
     found = [

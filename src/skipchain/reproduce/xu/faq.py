@@ -22,11 +22,11 @@ from skipchain.datasets.registry import data_set
 from skipchain.metrics import entity_scores
 from skipchain.metrics.score import Score
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.estimator import SequenceEstimator
+from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.memm import MEMM
 from skipchain.reproduce.plots import side_by_side
-from skipchain.reproduce.run import Clock, Run
+from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "faq"
@@ -117,7 +117,7 @@ VIEWS = {"line": line_features, "before": previous_line_features}
 # The methods ----------------------------------------------------------------------------------
 
 
-def systems(threads: int | None) -> dict[str, Callable[[], SequenceEstimator]]:
+def systems(threads: int | None) -> dict[str, Callable[[], ChainEstimator]]:
     """The methods by name: the four of the published table, and two to compare them with."""
     from skipchain import HMM
 
@@ -145,11 +145,11 @@ def systems(threads: int | None) -> dict[str, Callable[[], SequenceEstimator]]:
 
 
 @dataclass(slots=True)
-class Tally:
+class SegmentCounts:
     """Gold, predicted and right segments of each tested file, and files without a question."""
 
     counts: list[tuple[int, int, int]] = field(default_factory=list)
-    stuck: int = 0
+    without_questions: int = 0
 
 
 def measure(run: Run) -> Table:
@@ -157,8 +157,8 @@ def measure(run: Run) -> Table:
     corpus = data_set("faq-usenet-substitute").read("all")
     parts = groups(corpus)
     methods = systems(run.threads)
-    clock = Clock()
-    tallies = {system: Tally() for system in methods}
+    clock = Timer()
+    tallies = {system: SegmentCounts() for system in methods}
     for group, members in parts.items():
         for own in members[:1] if run.quick else members:
             assert corpus.names is not None
@@ -171,7 +171,7 @@ def measure(run: Run) -> Table:
                 for sentence, labels in zip(test, found, strict=True):
                     score = entity_scores(segments(sentence.labels), segments(labels)).micro
                     tallies[system].counts.append((score.gold, score.predicted, score.correct))
-                    tallies[system].stuck += QUESTION not in labels
+                    tallies[system].without_questions += QUESTION not in labels
     rows = _rows(tallies, clock)
     memm = tallies["MEMM"]
     good = [metric for metric in METRICS if _same_order(rows, metric)]
@@ -190,7 +190,8 @@ def measure(run: Run) -> Table:
             "methods can be compared.",
             "Learnt on one part of a FAQ and tested on its others, "
             f"{len(memm.counts)} tests; low and high: 95 % of {SAMPLES:,} resamples of the tests.",
-            f"MEMM: one classifier per previous label. In {memm.stuck} of its tests it stays in "
+            f"MEMM: one classifier per previous label. In {memm.without_questions} of its tests it "
+            "stays in "
             "the head to the end and finds no question: a file has one line that leaves the head.",
             f"Log-linear models by L-BFGS with l2 = {L2}; other penalties leave the order by "
             "precision as it is from 0.005 to 2, that by F1 from 0.03 to 0.2. TokenHMM emits the "
@@ -225,7 +226,7 @@ def segments(labels: list[str]) -> Spans:
     return Spans.of((a, b, labels[a]) for a, b in pairwise([*starts, len(labels)]))
 
 
-def _rows(tallies: dict[str, Tally], clock: Clock) -> tuple[Row, ...]:
+def _rows(tallies: dict[str, SegmentCounts], clock: Timer) -> tuple[Row, ...]:
     """Three figures per method; the verdict is whether it has the place it has in the paper."""
     rows = []
     for system, tally in tallies.items():

@@ -18,12 +18,12 @@ from skipchain.arrays import Floats
 from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.loglinear import LogLinear
+from skipchain.models.chain.loglinear import LogLinearChain
 from skipchain.models.chain.memm import MEMM
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.run import Clock, Run, spread
+from skipchain.reproduce.run import Run, Timer, mean_and_range
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 
 NAME = "labelbias"
@@ -42,7 +42,7 @@ def measure(run: Run) -> Table:
     """Learn and score the three models on samples of several seeds."""
     seeds = tuple(range(3 if run.quick else 10))
     sizes = (400, 400) if run.quick else (2000, 2000)
-    clock = Clock()
+    clock = Timer()
     words: dict[str, list[float]] = {system: [] for system in SYSTEMS}
     states: dict[str, list[float]] = {system: [] for system in SYSTEMS}
     for seed in seeds:
@@ -50,7 +50,7 @@ def measure(run: Run) -> Table:
         random = np.random.default_rng(seed)
         train, test = (sample(size, random) for size in sizes)
         gold = np.array([sentence.labels for sentence in test])  # [C, 3]
-        fitted: dict[str, LogLinear] = {}
+        fitted: dict[str, LogLinearChain] = {}
         for system in SYSTEMS:
             with clock(system):
                 fitted[system] = model(system, run.threads).fit(train)
@@ -62,7 +62,7 @@ def measure(run: Run) -> Table:
     rows = []
     for system in SYSTEMS:
         for metric, found in (("whole words right", words), ("labels right", states)):
-            mean, low, high = spread(found[system])
+            mean, low, high = mean_and_range(found[system])
             verdict = _verdict(system, mean) if metric == "whole words right" else ""
             rows.append(
                 Row(NAME, system, metric, None, mean, low, high, clock.seconds(system), verdict)
@@ -108,7 +108,7 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     )
 
 
-def model(system: str, threads: int | None) -> LogLinear:
+def model(system: str, threads: int | None) -> LogLinearChain:
     """One of the three models, not fitted yet."""
     kind = CRF if system == "CRF" else MEMM
     return kind(

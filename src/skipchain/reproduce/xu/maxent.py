@@ -13,7 +13,7 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.learn.lbfgs import minimize
-from skipchain.reproduce.run import Clock, Run
+from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import FAILS, Row, Table
 
 NAME = "maxent"
@@ -26,7 +26,7 @@ NOUN, PROPER = (1, 1, 1, 1, 0, 0), (0, 0, 1, 1, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class MaxentExample:
     """An event space with counts, the features whose expectations are kept, and the solution."""
 
     system: str
@@ -39,28 +39,28 @@ class Example:
 OVERLAP, INTERACTION = (2, 1, 2, 1), (1, 1, 1, 0)
 
 EXAMPLES = (
-    Example("tags, no constraint", TAGS, TAG_COUNTS, (), "1/6 1/6 1/6 1/6 1/6 1/6"),
-    Example("tags, N*", TAGS, TAG_COUNTS, (NOUN,), "8/36 8/36 8/36 8/36 2/36 2/36"),
-    Example(
+    MaxentExample("tags, no constraint", TAGS, TAG_COUNTS, (), "1/6 1/6 1/6 1/6 1/6 1/6"),
+    MaxentExample("tags, N*", TAGS, TAG_COUNTS, (NOUN,), "8/36 8/36 8/36 8/36 2/36 2/36"),
+    MaxentExample(
         "tags, N* and proper nouns",
         TAGS,
         TAG_COUNTS,
         (NOUN, PROPER),
         "4/36 4/36 12/36 12/36 2/36 2/36",
     ),
-    Example("overlap, A", CELLS, OVERLAP, (A,), "1/3 1/6 1/3 1/6"),
-    Example("overlap, A twice", CELLS, OVERLAP, (A, A), "1/3 1/6 1/3 1/6"),
-    Example("interaction, no constraint", CELLS, INTERACTION, (), "1/4 1/4 1/4 1/4"),
-    Example("interaction, A", CELLS, INTERACTION, (A,), "1/3 1/6 1/3 1/6"),
-    Example("interaction, A and B", CELLS, INTERACTION, (A, B), "4/9 2/9 2/9 1/9"),
-    Example("interaction, A, B and AB", CELLS, INTERACTION, (A, B, BOTH), "1/3 1/3 1/3 0"),
-    Example("interaction, A or B alone", CELLS, INTERACTION, (EITHER,), "1/3 1/3 1/3 0"),
+    MaxentExample("overlap, A", CELLS, OVERLAP, (A,), "1/3 1/6 1/3 1/6"),
+    MaxentExample("overlap, A twice", CELLS, OVERLAP, (A, A), "1/3 1/6 1/3 1/6"),
+    MaxentExample("interaction, no constraint", CELLS, INTERACTION, (), "1/4 1/4 1/4 1/4"),
+    MaxentExample("interaction, A", CELLS, INTERACTION, (A,), "1/3 1/6 1/3 1/6"),
+    MaxentExample("interaction, A and B", CELLS, INTERACTION, (A, B), "4/9 2/9 2/9 1/9"),
+    MaxentExample("interaction, A, B and AB", CELLS, INTERACTION, (A, B, BOTH), "1/3 1/3 1/3 0"),
+    MaxentExample("interaction, A or B alone", CELLS, INTERACTION, (EITHER,), "1/3 1/3 1/3 0"),
 )
 
 
 def measure(run: Run) -> Table:
     """Solve every example; there is nothing to shorten for a quick run."""
-    clock, rows, sums = Clock(), [], {}
+    clock, rows, sums = Timer(), [], {}
     for example in EXAMPLES:
         run.say(f"{NAME}: {example.system}")
         with clock(example.system):

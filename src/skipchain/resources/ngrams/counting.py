@@ -16,8 +16,8 @@ from skipchain.io.files import check_text
 from skipchain.io.formats import read
 from skipchain.io.streams import BLOCK, text_blocks
 from skipchain.io.text import parse_plain
-from skipchain.resources.ngrams.duck import quoted
-from skipchain.resources.ngrams.manifest import Part
+from skipchain.resources.ngrams.duck import sql_literal
+from skipchain.resources.ngrams.manifest import ParquetFile
 from skipchain.resources.ngrams.pattern import END, START
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_blocks(
             yield parse_plain(text, path)
 
 
-class Tally:
+class NgramCounter:
     """Counts n-grams of corpora; what it has counted lies in Parquet files of a folder."""
 
     def __init__(self, database: DuckDBPyConnection, folder: Path, orders: int) -> None:
@@ -58,7 +58,7 @@ class Tally:
     def add(self, corpus: Corpus) -> None:
         """Count the n-grams of a corpus, and its parts of speech where it has any."""
         words = np.array([*corpus.words.values, START, END], object)
-        codes, offsets = padded(corpus)
+        codes, offsets = pad_sentences(corpus)
         for order, (firsts, counts) in enumerate(ngrams(codes, offsets, self.orders), 1):
             columns = {f"w{k + 1}": words[codes[firsts + k]] for k in range(order)}
             self.write(order, {**columns, "count": counts})
@@ -89,31 +89,31 @@ class Tally:
             self.total[kind] = self.total.get(kind, 0) + int(np.sum(columns["count"]))
         path = self._folder / f"chunk-{kind}-{next(self._numbers)}.parquet"
         self._database.register("chunk", columns)
-        self._database.execute(f"COPY chunk TO {quoted(str(path))} (FORMAT parquet)")
+        self._database.execute(f"COPY chunk TO {sql_literal(str(path))} (FORMAT parquet)")
         self._database.unregister("chunk")
 
-    def merge(self, kind: int | str, target: Path, min_count: int = 1) -> Part | None:
+    def merge(self, kind: int | str, target: Path, min_count: int = 1) -> ParquetFile | None:
         """Sum the counts of a kind into one sorted file; None where nothing was counted."""
         chunks = sorted(self._folder.glob(f"chunk-{kind}-*.parquet"))
         if not chunks:
             return None
         keys = "word, tag" if kind == "tags" else ", ".join(f"w{k + 1}" for k in range(int(kind)))
-        sources = ", ".join(quoted(str(chunk)) for chunk in chunks)
+        sources = ", ".join(sql_literal(str(chunk)) for chunk in chunks)
         self._database.execute(
             f"COPY (SELECT {keys}, CAST(sum(count) AS BIGINT) AS count "
             f"FROM read_parquet([{sources}]) GROUP BY {keys} HAVING sum(count) >= {min_count} "
-            f"ORDER BY {keys}) TO {quoted(str(target))} (FORMAT parquet, COMPRESSION zstd)"
+            f"ORDER BY {keys}) TO {sql_literal(str(target))} (FORMAT parquet, COMPRESSION zstd)"
         )
         for chunk in chunks:
             chunk.unlink()
         rows, kept = self._database.execute(
-            f"SELECT count(*), coalesce(sum(count), 0) FROM {quoted(str(target))}"
+            f"SELECT count(*), coalesce(sum(count), 0) FROM {sql_literal(str(target))}"
         ).fetchall()[0]
         total = self.total[kind] if isinstance(kind, int) else int(kept)
-        return Part(target.name, int(rows), total, target.stat().st_size)
+        return ParquetFile(target.name, int(rows), total, target.stat().st_size)
 
 
-def padded(corpus: Corpus) -> tuple[Ints, Ints]:
+def pad_sentences(corpus: Corpus) -> tuple[Ints, Ints]:
     """Codes of words with a mark before and behind each sentence ``[N + 2 M]``, and offsets."""
     size = len(corpus.words.values)
     lengths = np.diff(corpus.sentences)

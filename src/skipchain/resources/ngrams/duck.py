@@ -25,15 +25,15 @@ def connection(
     ...     database.execute("SELECT 1 + 1").fetchall()
     [(2,)]
     """
-    duckdb = imported()
+    duckdb = import_duckdb()
     database = duckdb.connect(":memory:")
     try:
         try:
-            database.execute(f"SET memory_limit = {quoted(memory)}")
+            database.execute(f"SET memory_limit = {sql_literal(memory)}")
         except duckdb.Error:
             raise ParameterError(f"memory: expected a size such as 2GB, got {memory!r}") from None
         if spill is not None:
-            database.execute(f"SET temp_directory = {quoted(str(spill))}")
+            database.execute(f"SET temp_directory = {sql_literal(str(spill))}")
         if threads is not None:
             database.execute(f"SET threads = {threads}")
         database.execute("SET preserve_insertion_order = false")
@@ -42,7 +42,7 @@ def connection(
         database.close()
 
 
-def imported() -> Any:
+def import_duckdb() -> Any:
     """The module duckdb."""
     try:
         import duckdb
@@ -54,10 +54,10 @@ def imported() -> Any:
     return duckdb
 
 
-def quoted(text: str) -> str:
+def sql_literal(text: str) -> str:
     """A text as SQL writes it.
 
-    >>> quoted("O'Hara")
+    >>> sql_literal("O'Hara")
     "'O''Hara'"
     """
     return "'" + text.replace("'", "''") + "'"

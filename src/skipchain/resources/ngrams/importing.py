@@ -10,7 +10,7 @@ import numpy as np
 
 from skipchain.errors import ReadError
 from skipchain.io.streams import numbered_lines
-from skipchain.resources.ngrams.counting import Tally
+from skipchain.resources.ngrams.counting import NgramCounter
 
 HEADER = "ngram,freq"
 CHUNK = 500_000  # n-grams
@@ -61,7 +61,7 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
         raise ReadError("there is not one n-gram in the file", path=path)
 
 
-def add_counts(tally: Tally, path: str | Path) -> None:
+def add_counts(tally: NgramCounter, path: str | Path) -> None:
     """Add the counts of a file."""
     waiting: dict[int, list[tuple[tuple[str, ...], int]]] = {}
     for words, count in read_counts(path):
@@ -73,7 +73,7 @@ def add_counts(tally: Tally, path: str | Path) -> None:
         write_rows(tally, rows)
 
 
-def write_rows(tally: Tally, rows: list[tuple[tuple[str, ...], int]]) -> None:
+def write_rows(tally: NgramCounter, rows: list[tuple[tuple[str, ...], int]]) -> None:
     """Write n-grams of one order, and forget them."""
     if not rows:
         return

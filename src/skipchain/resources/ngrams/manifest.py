@@ -16,7 +16,7 @@ FORMAT, VERSION = "skipchain n-grams", 1
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ParquetFile:
     """One Parquet file: its rows, the sum of their counts, and its size."""
 
     file: str
@@ -33,10 +33,10 @@ class Manifest:
     the store leaves out. ``tags`` is the part that holds parts of speech of words, or None.
     """
 
-    orders: Mapping[int, Part]
+    orders: Mapping[int, ParquetFile]
     min_count: int = 1
     origin: tuple[str, ...] = ()
-    tags: Part | None = None
+    tags: ParquetFile | None = None
     version: int = VERSION
     format: str = field(default=FORMAT)
 
@@ -59,7 +59,7 @@ class Manifest:
             )
         try:
             found = json.loads(read_text(path))
-            manifest = parsed(found, path)
+            manifest = parse_manifest(found, path)
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, ReadError):
                 raise
@@ -67,11 +67,11 @@ class Manifest:
                 None
             )
         for part in (*manifest.orders.values(), *((manifest.tags,) if manifest.tags else ())):
-            check(folder / part.file, part)
+            check_file(folder / part.file, part)
         return manifest
 
 
-def parsed(found: Any, path: Path) -> Manifest:
+def parse_manifest(found: Any, path: Path) -> Manifest:
     """The manifest that the JSON holds."""
     if found["format"] != FORMAT:
         raise ReadError(f"expected the format {FORMAT!r}, got {found['format']!r}", path=path)
@@ -82,14 +82,14 @@ def parsed(found: Any, path: Path) -> Manifest:
             path=path,
         )
     return Manifest(
-        {int(order): Part(**part) for order, part in found["orders"].items()},
+        {int(order): ParquetFile(**part) for order, part in found["orders"].items()},
         int(found["min_count"]),
         tuple(map(str, found["origin"])),
-        None if found["tags"] is None else Part(**found["tags"]),
+        None if found["tags"] is None else ParquetFile(**found["tags"]),
     )
 
 
-def check(path: Path, part: Part) -> None:
+def check_file(path: Path, part: ParquetFile) -> None:
     """Refuse a part that is missing or was cut off."""
     if not path.exists():
         raise ReadError("missing from the store; count it again", path=path)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from skipchain.errors import SkipchainError
-from skipchain.resources.ngrams.duck import quoted
+from skipchain.resources.ngrams.duck import sql_literal
 
 START, END = "<s>", "</s>"  # around every sentence of counted text
 SHAPES = {
@@ -17,7 +17,7 @@ SHAPES = {
     "punct": r"^[^\p{L}\p{N}]+$",
 }
 CLASS = re.compile(r"<([^<>\s|]+(?:\|[^<>\s|]+)*)>")
-SHARE = 0.1  # of its occurrences that a word must have a tag in to be of that class
+MIN_TAG_SHARE = 0.1  # of its occurrences that a word must have a tag in to be of that class
 
 
 class PatternError(SkipchainError, ValueError):
@@ -40,22 +40,26 @@ class Item:
         """The condition as SQL, for the words of a column."""
         tests = []
         if self.words:
-            tests.append(f"{column} IN ({', '.join(map(quoted, self.words))})")
+            tests.append(f"{column} IN ({', '.join(map(sql_literal, self.words))})")
         for name in self.classes:
             if name in SHAPES:
-                tests.append(f"regexp_matches({column}, {quoted(SHAPES[name])})")
+                tests.append(f"regexp_matches({column}, {sql_literal(SHAPES[name])})")
                 continue
             tag = name.removesuffix("*")
-            same = f"starts_with(tag, {quoted(tag)})" if tag != name else f"tag = {quoted(tag)}"
+            same = (
+                f"starts_with(tag, {sql_literal(tag)})"
+                if tag != name
+                else f"tag = {sql_literal(tag)}"
+            )
             tests.append(
                 f"{column} IN (SELECT word FROM tags WHERE {same} "
-                f"GROUP BY word HAVING sum(share) >= {SHARE})"
+                f"GROUP BY word HAVING sum(share) >= {MIN_TAG_SHARE})"
             )
         found = f"({' OR '.join(tests)})" if tests else "TRUE"
         if self.negated:
             return f"NOT {found}"
         if not self.words:  # a class or any word: the marks of sentences are none
-            return f"{found} AND {column} NOT IN ({quoted(START)}, {quoted(END)})"
+            return f"{found} AND {column} NOT IN ({sql_literal(START)}, {sql_literal(END)})"
         return found
 
 
@@ -82,7 +86,7 @@ class Pattern:
     @classmethod
     def parse(cls, text: str) -> Pattern:
         """The pattern that a text spells; a `PatternError` says what is wrong with it."""
-        items = [item(part, text) for part in text.split()]
+        items = [parse_item(part, text) for part in text.split()]
         if not any(own.slot for own in items):
             items = [
                 Item(own.words, own.classes, bool(own.classes) and not own.negated, own.negated)
@@ -118,7 +122,7 @@ class Pattern:
         )
 
 
-def item(part: str, whole: str) -> Item:
+def parse_item(part: str, whole: str) -> Item:
     """One word of a pattern."""
     if part.startswith("\\"):
         return Item((part[1:] or part,))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
-from skipchain.resources.ngrams.counting import Tally, read_blocks
-from skipchain.resources.ngrams.duck import MEMORY, connection, imported, quoted
+from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
+from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb, sql_literal
 from skipchain.resources.ngrams.importing import LONGEST, add_counts
 from skipchain.resources.ngrams.manifest import FILE, Manifest
 from skipchain.resources.ngrams.pattern import Pattern, PatternError
@@ -22,10 +22,12 @@ from skipchain.resources.ngrams.pattern import Pattern, PatternError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Watch = Callable[[str, int], None]  # a source, and how many tokens were counted since last time
+CountCallback = Callable[
+    [str, int], None
+]  # a source, and how many tokens were counted since last time
 
 
-def unwatched(source: str, tokens: int) -> None:
+def ignore_progress(source: str, tokens: int) -> None:
     """Tell nobody."""
 
 
@@ -77,7 +79,7 @@ class NgramStore:
         columns: tuple[str, ...] | None = None,
         overwrite: bool = False,
         memory: str = MEMORY,
-        watch: Watch = unwatched,
+        watch: CountCallback = ignore_progress,
     ) -> NgramStore:
         """Count the n-grams of texts and corpora, of the orders 1 to ``orders``.
 
@@ -87,16 +89,16 @@ class NgramStore:
         """
         check_whole("orders", orders, LONGEST)
         check_whole("min_count", min_count)
-        with building(path, overwrite, memory) as (tally, finish):
+        with new_store(path, overwrite, memory) as (tally, finish):
             tally.orders = orders
             origin = []
             for source in sources:
                 origin.append(named(source))
-                for corpus in corpora(source, format, columns):
+                for corpus in source_corpora(source, format, columns):
                     tally.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                read = corpora(source, format, columns)
+                read = source_corpora(source, format, columns)
                 found = [tally.add_tags(corpus, labels=True) for corpus in read]
                 if not any(found):
                     raise ReadError(
@@ -116,11 +118,11 @@ class NgramStore:
         min_count: int = 1,
         overwrite: bool = False,
         memory: str = MEMORY,
-        watch: Watch = unwatched,
+        watch: CountCallback = ignore_progress,
     ) -> NgramStore:
         """A store of counts that were published, by files; see `read_counts` for their form."""
         check_whole("min_count", min_count)
-        with building(path, overwrite, memory) as (tally, finish):
+        with new_store(path, overwrite, memory) as (tally, finish):
             for file in files:
                 add_counts(tally, file)
                 watch(named(file), 1)
@@ -143,11 +145,11 @@ class NgramStore:
         with TemporaryDirectory() as spill, connection(self.memory, Path(spill)) as database:
             source = self.path / self.manifest.tags.file if self.manifest.tags else None
             if source is not None:
-                with naming(source):
+                with naming_database_errors(source):
                     database.execute(
                         "CREATE TEMP TABLE tags AS SELECT word, tag, count, "
                         "count / sum(count) OVER (PARTITION BY word) AS share "
-                        f"FROM {quoted(str(source))}"
+                        f"FROM {sql_literal(str(source))}"
                     )
             yield Session(self, database)
 
@@ -171,11 +173,11 @@ class Session:
 
     def source(self, order: int) -> str:
         """The n-grams of an order, as SQL names them."""
-        return quoted(str(self.store.path / self.store.manifest.orders[order].file))
+        return sql_literal(str(self.store.path / self.store.manifest.orders[order].file))
 
     def rows(self, sql: str, order: int) -> list[tuple[Any, ...]]:
         """The rows of any query; ``order`` tells which file is damaged where it fails."""
-        with naming(self.store.path / self.store.manifest.orders[order].file):
+        with naming_database_errors(self.store.path / self.store.manifest.orders[order].file):
             return self.database.execute(sql).fetchall()
 
     def check(self, pattern: Pattern) -> None:
@@ -237,16 +239,18 @@ Finish = Callable[[int, list[str]], None]
 
 
 @contextmanager
-def building(path: str | Path, overwrite: bool, memory: str) -> Iterator[tuple[Tally, Finish]]:
+def new_store(
+    path: str | Path, overwrite: bool, memory: str
+) -> Iterator[tuple[NgramCounter, Finish]]:
     """A tally, and what to call when all is counted; the store takes its name at the very end."""
     target = Path(os.path.realpath(path))
     check_folder(target, path, overwrite)
-    duckdb = imported()
+    duckdb = import_duckdb()
     temporary = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
     try:
         temporary.mkdir(parents=True)
         with connection(memory, temporary) as database:
-            tally = Tally(database, temporary, 0)
+            tally = NgramCounter(database, temporary, 0)
 
             def finish(min_count: int, origin: list[str]) -> None:
                 parts = {}
@@ -290,7 +294,7 @@ def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
         )
 
 
-def corpora(
+def source_corpora(
     source: str | Path | Corpus, format: str | None, columns: tuple[str, ...] | None
 ) -> Iterator[Corpus]:
     """The corpora of a source."""
@@ -306,9 +310,9 @@ def named(source: str | Path | Corpus) -> str:
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
+def naming_database_errors(path: Path) -> Iterator[None]:
     """Errors of the database as errors that name the file."""
-    duckdb = imported()
+    duckdb = import_duckdb()
     try:
         yield
     except duckdb.Error as error:

@@ -9,12 +9,17 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.models.document.factors.base import Relation, Wiring, check_types, single
-from skipchain.models.document.factors.mentions import Mentions
+from skipchain.models.document.factors.base import (
+    FactorEdges,
+    PairPotential,
+    check_types,
+    single_entry_table,
+)
+from skipchain.models.document.factors.mentions import MentionStrings
 from skipchain.models.document.factors.times import time_key
 
-Key = Callable[[str], str | None]
-KEYS: dict[str, Key] = {"words": str, "lower": str.lower, "time": time_key}
+KeyFunction = Callable[[str], str | None]
+KEY_FUNCTIONS: dict[str, KeyFunction] = {"words": str, "lower": str.lower, "time": time_key}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +34,14 @@ class Agreement:
     """
 
     type: str
-    key: str | Key = "words"
+    key: str | KeyFunction = "words"
     penalty: float = 4.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.key, str) and self.key not in KEYS:
+        if isinstance(self.key, str) and self.key not in KEY_FUNCTIONS:
             raise ParameterError(
-                f"there is no key {self.key!r}; there are {', '.join(KEYS)}, or give a function"
+                f"there is no key {self.key!r}; there are {', '.join(KEY_FUNCTIONS)}, or give a "
+                "function"
             )
         if not np.isfinite(self.penalty):
             raise ParameterError(f"the penalty must be a finite number, got {self.penalty}")
@@ -44,15 +50,17 @@ class Agreement:
         """Refuse a type that a model does not have."""
         check_types([self.type], types, "Agreement")
 
-    def wiring(self, mentions: Mentions, types: Sequence[str], first: int) -> Wiring:
+    def build_edges(
+        self, mentions: MentionStrings, types: Sequence[str], first: int
+    ) -> FactorEdges:
         """A slot for all such spans of a document, and one for those of a key, which is let off.
 
         So the work grows with the number of spans, not with that of pairs.
         """
-        function = KEYS[self.key] if isinstance(self.key, str) else self.key
+        function = KEY_FUNCTIONS[self.key] if isinstance(self.key, str) else self.key
         kind = list(types).index(self.type)
-        own = np.flatnonzero(mentions.possible[:, kind])
-        keys = [_key_of(function, mentions.text(slot)) for slot in own.tolist()]
+        own = np.flatnonzero(mentions.possible_types[:, kind])
+        keys = [_key_of(function, mentions.text(string_id)) for string_id in own.tolist()]
         own = own[np.array([key is not None for key in keys], np.bool_)]
         documents = mentions.documents[own].tolist()
         names = [key for key in keys if key is not None]
@@ -61,14 +69,14 @@ class Agreement:
         groups = {pair: k for k, pair in enumerate(dict.fromkeys(pairs))}
         hub = np.array([hubs[document] for document in documents], np.int64)
         group = np.array([groups[pair] for pair in pairs], np.int64)
-        costs = single(types, self.type, kind, -self.penalty)
+        costs = single_entry_table(types, self.type, kind, -self.penalty)
         every = first + np.arange(len(hubs))
         alike = first + len(hubs) + np.arange(len(groups))
         sizes = np.append(np.ones(len(every)), -np.ones(len(alike)))
-        free = single(types, self.type, kind, 1.0) > 0.0
+        free = single_entry_table(types, self.type, kind, 1.0) > 0.0
         name = f"{self.type} disagrees"
-        relation = Relation.within(name, costs, np.append(every, alike), sizes, free)
-        return Wiring(
+        relation = PairPotential.within(name, costs, np.append(every, alike), sizes, free)
+        return FactorEdges(
             (relation,),
             len(hubs) + len(groups),
             np.append(own, own),
@@ -76,21 +84,21 @@ class Agreement:
             np.append(first + hub, first + len(hubs) + group),
         )
 
-    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Agreement:
+    def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Agreement:
         """The same with a penalty from a table."""
         kind = list(types).index(self.type)
         return replace(self, penalty=float(-tables[0][kind, kind]))
 
-    def times(self, strength: float) -> Agreement:
+    def scaled(self, strength: float) -> Agreement:
         """The same, so many times as strong."""
         return replace(self, penalty=self.penalty * strength)
 
-    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+    def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What a pair that differs adds."""
         return {f"{self.type} disagrees": {self.type: {self.type: -self.penalty}}}
 
 
-def _key_of(function: Key, text: str) -> str | None:
+def _key_of(function: KeyFunction, text: str) -> str | None:
     """The key of a span; the mistakes of a function are told with the words they happen at."""
     try:
         found = function(text)

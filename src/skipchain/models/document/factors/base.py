@@ -10,18 +10,20 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import SkipchainError
-from skipchain.models.document.factors.mentions import Mentions
+from skipchain.models.document.factors.mentions import MentionStrings
 
-FORBIDDING = 1e4  # a penalty that nothing makes up for, and that can still be added and taken off
+FORBIDDEN_PENALTY = (
+    1e4  # a penalty that nothing makes up for, and that can still be added and taken off
+)
 
 
-def none() -> Ints:
+def no_ids() -> Ints:
     """No numbers."""
     return np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Relation:
+class PairPotential:
     """Slots whose spans mind each other: table [K + 1, K + 1] of what a pair of kinds adds.
 
     Spans of rows[r] and columns[r] are a pair of this relation, sizes[r] times; where both are the
@@ -33,38 +35,42 @@ class Relation:
     table: Floats  # [K + 1, K + 1]
     rows: Ints  # [R]
     columns: Ints  # [R]
-    sizes: Floats  # [R]
-    free: Bools  # [K + 1, K + 1], the entries that may be learnt
+    scales: Floats  # [R]
+    learnable: Bools  # [K + 1, K + 1], the entries that may be learnt
 
     @classmethod
-    def within(cls, name: str, table: Floats, slots: Ints, sizes: Floats, free: Bools) -> Relation:
+    def within(
+        cls, name: str, table: Floats, slots: Ints, sizes: Floats, free: Bools
+    ) -> PairPotential:
         """Any two spans of one slot."""
         return cls(name, table, slots, slots, sizes, free)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wiring:
+class FactorEdges:
     """What one factor adds to the slots of a corpus.
 
-    ``slots`` further slots; spans of slot sources[m] and kind kinds[m] count as spans of slot
+    ``n_strings`` further slots; spans of slot sources[m] and kind kinds[m] count as spans of slot
     targets[m] too (marks); token tokens[j] counts as a span of slot missed[j] and the kind after
     all types where its type is not wanted[j] (lapses).
     """
 
-    relations: tuple[Relation, ...]
-    slots: int = 0
-    sources: Ints = field(default_factory=none)  # [M]
-    kinds: Ints = field(default_factory=none)  # [M]
-    targets: Ints = field(default_factory=none)  # [M]
-    tokens: Ints = field(default_factory=none)  # [J]
-    wanted: Ints = field(default_factory=none)  # [J]
-    missed: Ints = field(default_factory=none)  # [J]
+    pair_potentials: tuple[PairPotential, ...]
+    n_strings: int = 0
+    alias_sources: Ints = field(default_factory=no_ids)  # [M]
+    type_ids: Ints = field(default_factory=no_ids)  # [M]
+    alias_targets: Ints = field(default_factory=no_ids)  # [M]
+    violation_tokens: Ints = field(default_factory=no_ids)  # [J]
+    required_types: Ints = field(default_factory=no_ids)  # [J]
+    violation_strings: Ints = field(default_factory=no_ids)  # [J]
 
 
 class SpanFactor(Protocol):
     """A factor in compiled form: a few tables of penalties for pairs of spans."""
 
-    def wiring(self, mentions: Mentions, types: Sequence[str], first: int) -> Wiring:
+    def build_edges(
+        self, mentions: MentionStrings, types: Sequence[str], first: int
+    ) -> FactorEdges:
         """Which spans of a corpus mind each other; further slots are numbered from ``first``."""
         ...
 
@@ -72,15 +78,15 @@ class SpanFactor(Protocol):
         """Refuse types that a model does not have."""
         ...
 
-    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> SpanFactor:
+    def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> SpanFactor:
         """The same factor with other tables, one for each of its relations."""
         ...
 
-    def times(self, strength: float) -> SpanFactor:
+    def scaled(self, strength: float) -> SpanFactor:
         """The same factor, so many times as strong."""
         ...
 
-    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+    def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What it adds, for people: by relation, row and column."""
         ...
 
@@ -101,7 +107,7 @@ def check_types(wanted: Sequence[str], known: Sequence[str], factor: str) -> Non
         )
 
 
-def single(types: Sequence[str], row: str, column: int, value: float) -> Floats:
+def single_entry_table(types: Sequence[str], row: str, column: int, value: float) -> Floats:
     """A symmetric table with one value, at a type and the kind of that number. [K + 1, K + 1]"""
     table = np.zeros((len(types) + 1, len(types) + 1))
     at = list(types).index(row)

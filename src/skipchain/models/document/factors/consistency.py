@@ -10,11 +10,11 @@ import numpy as np
 from skipchain.arrays import Floats
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.models.document.factors.base import Relation, Wiring, check_types
-from skipchain.models.document.factors.counts import Counts, count_pairs
-from skipchain.models.document.factors.mentions import Mentions
+from skipchain.models.document.factors.base import FactorEdges, PairPotential, check_types
+from skipchain.models.document.factors.counts import PairCounts, count_pairs
+from skipchain.models.document.factors.mentions import MentionStrings
 
-SAME, INSIDE = "same words", "words inside"
+SAME_STRING, NESTED_STRING = "same words", "words inside"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,15 +63,16 @@ class Consistency:
         return cls.of(count_pairs(corpus), strength)
 
     @classmethod
-    def of(cls, counts: Counts, strength: float = 1.0) -> Consistency:
+    def of(cls, counts: PairCounts, strength: float = 1.0) -> Consistency:
         """Penalties from counts, as Finkel, Grenager and Manning (2005) have them.
 
         A pair of types is as likely as it is frequent among the pairs with its row's type (same
         words; the mean of both directions, in logarithms) or its column's (words inside); no count
         is less than one. Pairs of equal types cost nothing.
 
-        >>> from skipchain.models.document.factors import Counts
-        >>> counts = Counts(("A", "B"), np.array([[98, 2], [2, 48]]), np.array([[9, 0], [0, 3]]))
+        >>> from skipchain.models.document.factors import PairCounts
+        >>> same, nested = np.array([[98, 2], [2, 48]]), np.array([[9, 0], [0, 3]])
+        >>> counts = PairCounts(("A", "B"), same, nested)
         >>> Consistency.of(counts).same.round(2)
         array([[ 0.  , -3.57],
                [-3.57,  0.  ]])
@@ -99,7 +100,7 @@ class Consistency:
         zeros = np.zeros((len(types), len(types)))
         return cls(tuple(types), zeros, zeros)
 
-    def weighed_by(self, counts: Counts) -> Consistency:
+    def with_counts(self, counts: PairCounts) -> Consistency:
         """The same with the tables that counts give for its types."""
         found = Consistency.of(counts)
         own = np.ix_(*[[found.types.index(name) for name in self.types]] * 2)
@@ -109,12 +110,14 @@ class Consistency:
         """Refuse types that a model does not have."""
         check_types(self.types, types, "Consistency")
 
-    def wiring(self, mentions: Mentions, types: Sequence[str], first: int) -> Wiring:
+    def build_edges(
+        self, mentions: MentionStrings, types: Sequence[str], first: int
+    ) -> FactorEdges:
         """Spans of one slot, and spans of slots that stand in each other."""
-        outer, inner = mentions.nested()
+        outer, inner = mentions.nested_pairs()
         same, inside = np.ones(len(mentions)), np.ones(len(outer))
         if self.shared:
-            places = mentions.places.astype(np.float64)
+            places = mentions.n_places.astype(np.float64)
             same /= np.maximum(places - 1.0, 1.0)
             inside /= np.sqrt(places[outer] * places[inner])
         if self.by_length:
@@ -122,13 +125,13 @@ class Consistency:
             inside *= mentions.lengths[inner]
         every = np.arange(len(mentions))
         free = self._table(np.ones_like(self.same), types) > 0.0
-        return Wiring(
+        return FactorEdges(
             (
-                Relation.within(
-                    SAME, self.strength * self._table(self.same, types), every, same, free
+                PairPotential.within(
+                    SAME_STRING, self.strength * self._table(self.same, types), every, same, free
                 ),
-                Relation(
-                    INSIDE,
+                PairPotential(
+                    NESTED_STRING,
                     self.strength * self._table(self.inside, types),
                     outer,
                     inner,
@@ -138,24 +141,24 @@ class Consistency:
             )
         )
 
-    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Consistency:
+    def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Consistency:
         """The same with the tables of types and what is after them."""
         own = [list(types).index(name) for name in self.types]
         same, inside = (table[np.ix_(own, own)] for table in tables)
         return replace(self, same=same, inside=inside, strength=1.0)
 
-    def times(self, strength: float) -> Consistency:
+    def scaled(self, strength: float) -> Consistency:
         """The same, so many times as strong."""
         return replace(self, strength=self.strength * strength)
 
-    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+    def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What pairs of types add."""
         return {
             name: {
                 row: dict(zip(self.types, (self.strength * own).tolist(), strict=True))
                 for row, own in zip(self.types, table, strict=True)
             }
-            for name, table in ((SAME, self.same), (INSIDE, self.inside))
+            for name, table in ((SAME_STRING, self.same), (NESTED_STRING, self.inside))
         }
 
     def _table(self, own: Floats, types: Sequence[str]) -> Floats:

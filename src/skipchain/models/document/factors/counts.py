@@ -14,7 +14,7 @@ from skipchain.corpus.schemes import Spans, decode, encode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class PairCounts:
     """Pairs of spans of one document by their types; names are compared with case.
 
     ``same`` counts unordered pairs of spans with the same words (it is symmetric), ``inside`` pairs
@@ -27,7 +27,7 @@ class Counts:
     inside: Ints  # [K, K]
 
 
-def count_pairs(corpus: Corpus, *, merged: bool = False) -> Counts:
+def count_pairs(corpus: Corpus, *, merged: bool = False) -> PairCounts:
     """Count the pairs of a labelled corpus.
 
     ``merged`` takes neighbouring spans of one type for one span, also across sentences, as is
@@ -62,17 +62,17 @@ def count_pairs(corpus: Corpus, *, merged: bool = False) -> Counts:
             for a, count in own.items():
                 for b, other in own.items():
                     same[a, b] += count * (count - 1) // 2 if a == b else count * other
-            for part in proper_parts(string):
+            for part in proper_substrings(string):
                 for b, other in found.get(part, {}).items():
                     for a, count in own.items():
                         inside[a, b] += count * other
-    return Counts(names, same, inside)
+    return PairCounts(names, same, inside)
 
 
-def proper_parts(string: tuple[int, ...]) -> set[tuple[int, ...]]:
+def proper_substrings(string: tuple[int, ...]) -> set[tuple[int, ...]]:
     """The distinct shorter strings of words that stand next to each other.
 
-    >>> sorted(proper_parts((1, 2, 1)))
+    >>> sorted(proper_substrings((1, 2, 1)))
     [(1,), (1, 2), (2,), (2, 1)]
     """
     size = len(string)

@@ -9,8 +9,14 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.errors import ParameterError
-from skipchain.models.document.factors.base import FORBIDDING, Relation, Wiring, check_types, single
-from skipchain.models.document.factors.mentions import Mentions
+from skipchain.models.document.factors.base import (
+    FORBIDDEN_PENALTY,
+    FactorEdges,
+    PairPotential,
+    check_types,
+    single_entry_table,
+)
+from skipchain.models.document.factors.mentions import MentionStrings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +38,26 @@ class Forbidden:
         """Refuse types that a model does not have."""
         check_types([self.one, self.other], types, "Forbidden")
 
-    def wiring(self, mentions: Mentions, types: Sequence[str], first: int) -> Wiring:
+    def build_edges(
+        self, mentions: MentionStrings, types: Sequence[str], first: int
+    ) -> FactorEdges:
         """Any two spans of one slot."""
-        costs = single(types, self.one, list(types).index(self.other), -FORBIDDING)
+        costs = single_entry_table(
+            types, self.one, list(types).index(self.other), -FORBIDDEN_PENALTY
+        )
         name = f"{self.one} or {self.other}"
         every = np.arange(len(mentions))
         still = np.zeros(costs.shape, np.bool_)
-        return Wiring((Relation.within(name, costs, every, np.ones(len(every)), still),))
+        return FactorEdges((PairPotential.within(name, costs, every, np.ones(len(every)), still),))
 
-    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> Forbidden:
+    def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Forbidden:
         """The same: what is forbidden stays so."""
         return self
 
-    def times(self, strength: float) -> Forbidden:
+    def scaled(self, strength: float) -> Forbidden:
         """The same: what is forbidden stays so."""
         return self
 
-    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+    def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What the pair adds: more than anything makes up for."""
-        return {f"{self.one} or {self.other}": {self.one: {self.other: -FORBIDDING}}}
+        return {f"{self.one} or {self.other}": {self.one: {self.other: -FORBIDDEN_PENALTY}}}

@@ -9,8 +9,13 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.errors import ParameterError
-from skipchain.models.document.factors.base import Relation, Wiring, check_types, single
-from skipchain.models.document.factors.mentions import Mentions
+from skipchain.models.document.factors.base import (
+    FactorEdges,
+    PairPotential,
+    check_types,
+    single_entry_table,
+)
+from skipchain.models.document.factors.mentions import MentionStrings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +37,27 @@ class LastWord:
         """Refuse a type that a model does not have."""
         check_types([self.type], types, "LastWord")
 
-    def wiring(self, mentions: Mentions, types: Sequence[str], first: int) -> Wiring:
+    def build_edges(
+        self, mentions: MentionStrings, types: Sequence[str], first: int
+    ) -> FactorEdges:
         """A slot for each last word of a document, with its spans and the places without one."""
         kind = list(types).index(self.type)
         corpus = mentions.corpus
         codes = corpus.words.codes.astype(np.int64)
         width = len(corpus.words.values)
-        own = np.flatnonzero(mentions.possible[:, kind])
+        own = np.flatnonzero(mentions.possible_types[:, kind])
         words = mentions.documents[own] * width + codes[mentions.stops[own] - 1]
         known, group = np.unique(words, return_inverse=True)
         tokens = np.arange(corpus.n_tokens)
         places = corpus.document_of(tokens) * width + codes
         at = np.searchsorted(known, places)
         found = np.flatnonzero(np.append(known, -1)[at] == places)
-        costs = single(types, self.type, len(types), -self.penalty)
+        costs = single_entry_table(types, self.type, len(types), -self.penalty)
         slots = first + np.arange(len(known))
         name = f"last word of {self.type}"
-        free = single(types, self.type, len(types), 1.0) > 0.0
-        return Wiring(
-            (Relation.within(name, costs, slots, np.ones(len(slots)), free),),
+        free = single_entry_table(types, self.type, len(types), 1.0) > 0.0
+        return FactorEdges(
+            (PairPotential.within(name, costs, slots, np.ones(len(slots)), free),),
             len(known),
             own,
             np.full(len(own), kind),
@@ -60,15 +67,15 @@ class LastWord:
             first + at[found],
         )
 
-    def weighed(self, tables: Sequence[Floats], types: Sequence[str]) -> LastWord:
+    def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> LastWord:
         """The same with a penalty from a table."""
         kind = list(types).index(self.type)
         return replace(self, penalty=float(-tables[0][kind, len(types)]))
 
-    def times(self, strength: float) -> LastWord:
+    def scaled(self, strength: float) -> LastWord:
         """The same, so many times as strong."""
         return replace(self, penalty=self.penalty * strength)
 
-    def told(self) -> dict[str, dict[str, dict[str, float]]]:
+    def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What a place without the type adds."""
         return {f"last word of {self.type}": {self.type: {"elsewhere": -self.penalty}}}

@@ -8,11 +8,11 @@ import numpy as np
 
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.corpus import Corpus
-from skipchain.metrics.consistency import numbered, string_numbers
+from skipchain.metrics.consistency import number_pairs, string_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mentions:
+class MentionStrings:
     """Distinct strings of words, document by document: slots.
 
     Slot s stands for all spans of document documents[s] that have the words starts[s] … stops[s] −
@@ -23,24 +23,24 @@ class Mentions:
     documents: Ints  # [S]
     starts: Ints  # [S]
     stops: Ints  # [S]
-    places: Ints  # [S]
-    possible: Bools  # [S, K]
+    n_places: Ints  # [S]
+    possible_types: Bools  # [S, K]
 
     @classmethod
     def of(
         cls, corpus: Corpus, starts: Ints, stops: Ints, kinds: Ints, types: int
-    ) -> tuple[Mentions, Ints]:
+    ) -> tuple[MentionStrings, Ints]:
         """The slots of some spans with the numbers of their types, and the slot of each span. [E]
 
         >>> corpus = Corpus.of([["Lee", "met", "Ada", "Lee"], ["Lee"]])
         >>> spans = np.array([[0, 1], [2, 4], [4, 5]])
-        >>> mentions, slots = Mentions.of(corpus, *spans.T, np.zeros(3, np.int64), 1)
+        >>> mentions, slots = MentionStrings.of(corpus, *spans.T, np.zeros(3, np.int64), 1)
         >>> slots.tolist(), [mentions.text(slot) for slot in range(len(mentions))]
         ([0, 1, 0], ['Lee', 'Ada Lee'])
-        >>> mentions.places.tolist()
+        >>> mentions.n_places.tolist()
         [2, 1]
         """
-        first, slots = _first_met(corpus, starts, stops)
+        first, slots = _distinct_strings(corpus, starts, stops)
         possible = np.zeros((len(first), types), np.bool_)
         possible[slots, kinds] = True
         places = np.unique(np.stack([slots, starts]), axis=1)[0]
@@ -64,13 +64,13 @@ class Mentions:
         """The words of a slot with blanks between."""
         return " ".join(self.words(slot))
 
-    def nested(self) -> tuple[Ints, Ints]:
+    def nested_pairs(self) -> tuple[Ints, Ints]:
         """Pairs of slots of one document: one, and a shorter one whose words stand in it. [R], [R]
 
         >>> corpus = Corpus.of([["Lee", "met", "Ada", "Lee"], ["Lee"]])
         >>> spans = np.array([[0, 1], [2, 4], [4, 5]])
-        >>> mentions, _ = Mentions.of(corpus, *spans.T, np.zeros(3, np.int64), 1)
-        >>> [own.tolist() for own in mentions.nested()]
+        >>> mentions, _ = MentionStrings.of(corpus, *spans.T, np.zeros(3, np.int64), 1)
+        >>> [own.tolist() for own in mentions.nested_pairs()]
         [[1], [0]]
         """
         lengths = self.lengths
@@ -83,7 +83,7 @@ class Mentions:
             begins = self.starts[owner] + shift
             found.append(np.stack([owner, begins, begins + size]))
         owner, begins, ends = np.concatenate(found or [np.zeros((3, 0), np.int64)], axis=1)
-        _, slots = _first_met(
+        _, slots = _distinct_strings(
             self.corpus, np.append(self.starts, begins), np.append(self.stops, ends)
         )
         # slots come first and are distinct, so those of parts that are no slots have higher numbers
@@ -93,7 +93,7 @@ class Mentions:
         return pairs[0], pairs[1]
 
 
-def _first_met(corpus: Corpus, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+def _distinct_strings(corpus: Corpus, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     """Slots in the order in which they are met: the first span of each, and the slot of each span.
 
     Spans have the same slot if they have the same words in the same document.
@@ -101,7 +101,7 @@ def _first_met(corpus: Corpus, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
     if not len(starts):
         return starts, starts
     strings = string_numbers(corpus.words.codes, starts, stops)
-    keys = numbered(corpus.document_of(starts), strings)
+    keys = number_pairs(corpus.document_of(starts), strings)
     _, first, slots = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)

@@ -10,7 +10,7 @@ from skipchain.errors import SkipchainError
 
 
 @runtime_checkable
-class OwnFactor(Protocol):
+class PythonFactor(Protocol):
     """What a user's factor has to offer: it keeps track of one document's labels.
 
     Labels are those of the model, in the encoding it learnt. The factor is told of every change, so
@@ -34,12 +34,12 @@ class OwnFactor(Protocol):
         ...
 
 
-def worth(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> float:
+def checked_score(factor: PythonFactor, words: Sequence[str], position: int, label: str) -> float:
     """The score that a factor gives, checked; its mistakes are told with the place they happen."""
     try:
         found = float(factor.score(position, label))
     except Exception as error:
-        raise _failed(factor, words, position, label, error) from error
+        raise _factor_error(factor, words, position, label, error) from error
     if not math.isfinite(found):
         raise SkipchainError(
             f"the factor {type(factor).__name__} gave {found} {_where(words, position, label)}; a "
@@ -48,16 +48,16 @@ def worth(factor: OwnFactor, words: Sequence[str], position: int, label: str) ->
     return found
 
 
-def tell(factor: OwnFactor, words: Sequence[str], position: int, label: str) -> None:
+def checked_update(factor: PythonFactor, words: Sequence[str], position: int, label: str) -> None:
     """Tell a factor of a change; its mistakes are told with the place they happen."""
     try:
         factor.update(position, label)
     except Exception as error:
-        raise _failed(factor, words, position, label, error) from error
+        raise _factor_error(factor, words, position, label, error) from error
 
 
-def _failed(
-    factor: OwnFactor, words: Sequence[str], position: int, label: str, error: Exception
+def _factor_error(
+    factor: PythonFactor, words: Sequence[str], position: int, label: str, error: Exception
 ) -> SkipchainError:
     return SkipchainError(
         f"the factor {type(factor).__name__} failed {_where(words, position, label)}: "

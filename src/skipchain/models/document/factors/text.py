@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from skipchain.errors import ParameterError
-from skipchain.models.document.factors.agreement import KEYS, Agreement
+from skipchain.models.document.factors.agreement import KEY_FUNCTIONS, Agreement
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.forbidden import Forbidden
@@ -38,19 +38,26 @@ def parse_factors(text: str, functions: Mapping[str, Any] | None = None) -> tupl
         if match is None or match[1] not in makers:
             raise ParameterError(f"there is no factor {part.strip()!r}; there are {FORMS}")
         arguments = [own.strip() for own in match[2].split(",")] if match[2] else []
-        least, most = SIZES[match[1]]
+        least, most = ARGUMENT_COUNTS[match[1]]
         if not least <= len(arguments) <= most or not all(arguments):
             raise ParameterError(f"cannot read the factor {part.strip()!r}; the forms are {FORMS}")
         found.append(makers[match[1]](*arguments))
     return tuple(found)
 
 
-SIZES = {"consistency": (0, 0), "agreement": (1, 2), "last_word": (1, 1), "forbidden": (2, 2)}
+ARGUMENT_COUNTS = {
+    "consistency": (0, 0),
+    "agreement": (1, 2),
+    "last_word": (1, 1),
+    "forbidden": (2, 2),
+}
 
 
 def _key(name: str, functions: Mapping[str, Any]) -> Any:
-    if name in KEYS:
+    if name in KEY_FUNCTIONS:
         return name
     if name in functions:
         return functions[name]
-    raise ParameterError(f"there is no key {name!r}; there are {', '.join([*KEYS, *functions])}")
+    raise ParameterError(
+        f"there is no key {name!r}; there are {', '.join([*KEY_FUNCTIONS, *functions])}"
+    )

@@ -13,7 +13,7 @@ from skipchain.corpus.column import frozen
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunResult:
     """The measurements that scores and tables are made of.
 
     ``labels`` are the predicted labels of the test data by decoder, first the model's own (Viterbi,
@@ -51,7 +51,7 @@ class Outcome:
         return found
 
     @classmethod
-    def of(cls, written: Mapping[str, Any]) -> Outcome:
+    def of(cls, written: Mapping[str, Any]) -> RunResult:
         """The outcome that `as_dict` has written."""
         labels = {
             decoder: Column(frozen(np.array(own["codes"], np.int32)), tuple(own["values"]))

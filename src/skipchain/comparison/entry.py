@@ -10,31 +10,31 @@ from typing import Any
 from skipchain.corpus.schemes import check_scheme
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError, SkipchainError
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.registry import ESTIMATORS, estimator_class, make_estimator
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
-FORMS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+MODEL_ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "icrf": ("crf", {"dependent": False}),
     "imemm": ("memm", {"dependent": False}),
     "featurehmm": ("hmm", {"emissions": "features"}),
     "tokenhmm": ("hmm", {"emissions": "token", "features": "word"}),
 }
 SETTING = re.compile(r"\s*\w+\s*=")  # as opposed to the name of a model
-NOT_HERE = ("functions", "scheme")  # cannot be written, or is the data's
-LISTS = ("edges", "orderings")  # written with + between their parts
-WORDS = {"true": True, "false": False, "none": None}
+EXCLUDED_SETTINGS = ("functions", "scheme")  # cannot be written, or is the data's
+LIST_SETTINGS = ("edges", "orderings")  # written with + between their parts
+LITERALS = {"true": True, "false": False, "none": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Contender:
+class Entry:
     """A kind of model with the settings that are its own; ``name`` is its row's.
 
-    >>> Contender.of("memm:order=2,l2=0.5")
-    Contender(name='memm:order=2,l2=0.5', kind='memm', settings={'order': 2, 'l2': 0.5})
-    >>> Contender.of("icrf").settings
+    >>> Entry.of("memm:order=2,l2=0.5")
+    Entry(name='memm:order=2,l2=0.5', kind='memm', settings={'order': 2, 'l2': 0.5})
+    >>> Entry.of("icrf").settings
     {'dependent': False}
-    >>> Contender.of("mop-memm:edges=previous+same_word(recent=3,lower=true)").settings
+    >>> Entry.of("mop-memm:edges=previous+same_word(recent=3,lower=true)").settings
     {'edges': 'previous,same_word(recent=3,lower=true)'}
     """
 
@@ -43,15 +43,15 @@ class Contender:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, text: str) -> Contender:
+    def of(cls, text: str) -> Entry:
         """The contender that a text such as ``crf`` or ``memm:order=2,l2=0.5`` names.
 
         Edges and orderings have ``+`` between their parts, and commas in brackets only.
         """
         head, _, rest = (part.strip() for part in text.partition(":"))
-        kind, settings = FORMS.get(head, (head, {}))
+        kind, settings = MODEL_ALIASES.get(head, (head, {}))
         if kind not in ESTIMATORS:
-            known = ", ".join((*ESTIMATORS, *FORMS))
+            known = ", ".join((*ESTIMATORS, *MODEL_ALIASES))
             raise ParameterError(f"there is no model {head!r}; there are {known}")
         parts = [part for part in split_arguments(rest) if part.strip()]
         told = dict(_setting(part, text, kind) for part in parts)
@@ -60,10 +60,10 @@ class Contender:
         return cls(text.strip(), kind, {**settings, **told})
 
     @classmethod
-    def listed(cls, text: str) -> list[Contender]:
+    def parse_list(cls, text: str) -> list[Entry]:
         """The contenders of a list; what is no model's name is a setting of the one before.
 
-        >>> [each.name for each in Contender.listed("crf:l2=0.5,order=2,memm,hmm")]
+        >>> [each.name for each in Entry.parse_list("crf:l2=0.5,order=2,memm,hmm")]
         ['crf:l2=0.5,order=2', 'memm', 'hmm']
         """
         names: list[str] = []
@@ -74,7 +74,7 @@ class Contender:
                 names.append(part.strip())
         return [cls.of(name) for name in names]
 
-    def estimator(self, common: Mapping[str, Any]) -> Labeller:
+    def estimator(self, common: Mapping[str, Any]) -> BaseEstimator:
         """The estimator: own settings first, then those of ``common`` that its kind has.
 
         An HMM that shares the features of all emits all of them, unless it is told what to emit.
@@ -94,35 +94,35 @@ class Contender:
         return made
 
 
-def distinct(contenders: Sequence[Contender]) -> tuple[Contender, ...]:
+def check_distinct(entries: Sequence[Entry]) -> tuple[Entry, ...]:
     """The contenders, unless there is none or one is named twice."""
-    if not contenders:
+    if not entries:
         raise ParameterError("there is no model to compare; name some, such as crf,memm,maxent")
-    names = [contender.name for contender in contenders]
+    names = [entry.name for entry in entries]
     for name in names:
         if names.count(name) > 1:
             raise ParameterError(f"{name} is named twice; every model has one row")
-    return tuple(contenders)
+    return tuple(entries)
 
 
 def _setting(part: str, text: str, kind: str) -> tuple[str, Any]:
     """One ``name=value``, the value as a number, truth value, None or text."""
     name, equals, value = (piece.strip() for piece in part.partition("="))
     known = estimator_class(kind)._parameters()
-    can = [each for each in known if each not in NOT_HERE]
+    can = [each for each in known if each not in EXCLUDED_SETTINGS]
     if not equals or not value:
         raise ParameterError(f"{text}: {part.strip()!r} is no setting; write name=value")
     if name not in can:
         raise ParameterError(f"{text}: {kind} has no setting {name!r}; it has {', '.join(can)}")
-    found = ",".join(split_arguments(value, "+")) if name in LISTS else _value(value)
+    found = ",".join(split_arguments(value, "+")) if name in LIST_SETTINGS else _value(value)
     if isinstance(known[name], bool) and not isinstance(found, bool):
         raise ParameterError(f"{text}: {name} is true or false, got {value!r}")
     return name, found
 
 
 def _value(text: str) -> Any:
-    if text.lower() in WORDS:
-        return WORDS[text.lower()]
+    if text.lower() in LITERALS:
+        return LITERALS[text.lower()]
     for number in (int, float):
         try:
             return number(text)

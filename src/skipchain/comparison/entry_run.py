@@ -13,31 +13,31 @@ from typing import TypeVar
 from numba.core.event import install_recorder
 
 from skipchain.comparison.memory import peak_memory
-from skipchain.comparison.outcome import Outcome
+from skipchain.comparison.run_result import RunResult
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.modelfile import save
-from skipchain.models.base.estimator import Labeller
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import BEAM, Model
 from skipchain.models.chain.fitting import Progress
 from skipchain.parallel import Workers
 from skipchain.tagger import Tagger
 
-Display = Callable[[Labeller], AbstractContextManager[Progress]]
+Display = Callable[[BaseEstimator], AbstractContextManager[Progress]]
 """Makes a display of an estimator's training."""
 
 REPEATS = 3  # of which the quickest counts
-FEW = 8  # sentences that are enough to have every kernel compiled and loaded
+WARMUP_SENTENCES = 8  # sentences that are enough to have every kernel compiled and loaded
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class EntryRun:
     """An estimator, the data, the decoders to try beside the model's own, and where to save."""
 
-    estimator: Labeller
+    estimator: BaseEstimator
     train: Corpus
     test: Corpus
     dev: Corpus | None = None
@@ -45,23 +45,23 @@ class Trial:
     beam: int = BEAM
     model_file: Path | None = None
 
-    def run(self, display: Display | None = None) -> Outcome:
+    def run(self, display: Display | None = None) -> RunResult:
         """Train and tag in this process; a keyboard interrupt leaves nothing."""
         estimator, words = self.estimator, self.test.without_labels()
         began = time.perf_counter()
         with nullcontext() if display is None else display(estimator) as shown:
             estimator.fit(self.train, dev=self.dev, progress=shown)
         training_seconds = time.perf_counter() - began
-        if estimator.minimum_.reason == INTERRUPTED:
+        if estimator.result_.reason == INTERRUPTED:
             raise KeyboardInterrupt
         model = estimator.fitted
         tagger = Tagger(model, estimator.threads)
-        tagging_seconds, tagged = quickest(lambda: tagger.predict(words).corpus.labels)
+        tagging_seconds, tagged = best_of(lambda: tagger.predict(words).corpus.labels)
         memory = peak_memory()
         decoded = self._decoded(model, words)
         if self.model_file is not None:
             save(model, self.model_file, overwrite=True)
-        return Outcome(
+        return RunResult(
             {model.decoders[0]: tagged, **{name: labels for name, (_, labels) in decoded.items()}},
             model.scheme,
             {name: seconds for name, (seconds, _) in decoded.items()},
@@ -70,7 +70,7 @@ class Trial:
             memory,
             features=model.features.n_features + model.features.n_edge_features,
             parameters=model.summary["parameters"],
-            weights=model.active,
+            weights=model.n_nonzero,
             iterations=model.summary["iterations"],
             stopped=model.summary["stopped"],
             dev=model.summary["dev"],
@@ -84,11 +84,11 @@ class Trial:
         with Workers(self.estimator.threads) as workers:
             scores = model.scores(words, workers)
             found = {
-                name: quickest(partial(model.decode, scores, workers, name, self.beam))
+                name: best_of(partial(model.decode, scores, workers, name, self.beam))
                 for name in wanted
             }
         return {
-            name: (seconds, model.outward(labels, words.sentences))
+            name: (seconds, model.to_scheme(labels, words.sentences))
             for name, (seconds, labels) in found.items()
         }
 
@@ -97,7 +97,7 @@ class Trial:
 
     def warm_up(self) -> bool:
         """Load the kernels, so that no contender pays for it; say if any had to be compiled."""
-        small, few = self.estimator.shortened(), self.train[:FEW]
+        small, few = self.estimator.for_warmup(), self.train[:WARMUP_SENTENCES]
         with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
             small.fit(few)  # that they are too few is no mistake; fit will name any other
             for decoder in (None, *self._own_decoders(small.fitted)):
@@ -105,7 +105,7 @@ class Trial:
         return bool(compiled.buffer)
 
 
-def quickest(measured: Callable[[], Result]) -> tuple[float, Result]:
+def best_of(measured: Callable[[], Result]) -> tuple[float, Result]:
     """The seconds of the quickest of a few calls, and what the last gave."""
     spent = []
     for _ in range(REPEATS):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.comparison.contender import Contender
-from skipchain.comparison.outcome import Outcome
+from skipchain.comparison.entry import Entry
+from skipchain.comparison.run_result import RunResult
 from skipchain.corpus import Column, Corpus
 from skipchain.metrics import Evaluation, Significance, evaluate, significance
 from skipchain.metrics.score import percent, rounded
@@ -16,7 +16,7 @@ from skipchain.metrics.token import renumbered
 
 
 @dataclass(frozen=True, slots=True)
-class Decoding:
+class DecoderScore:
     """What one decoder makes of the test data.
 
     ``disagreements`` counts the tokens that it labels otherwise than Viterbi does; ``seconds`` is
@@ -45,86 +45,88 @@ class Decoding:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ComparisonRow:
     """A contender's scores with Viterbi, what was measured, and how it differs from the first.
 
-    ``significance`` is None for the first itself; ``decodings`` has the decoders that were asked
-    for and that the model has.
+    ``significance`` is None for the first itself; ``decoder_scores`` has the decoders that were
+    asked for and that the model has.
     """
 
-    contender: Contender
-    outcome: Outcome
+    entry: Entry
+    run_result: RunResult
     evaluation: Evaluation
     significance: Significance | None
-    decodings: tuple[Decoding, ...] = ()
+    decoder_scores: tuple[DecoderScore, ...] = ()
 
     @classmethod
     def of(
-        cls, contender: Contender, outcome: Outcome, test: Corpus, first: Outcome | None, seed: int
-    ) -> Result:
+        cls, entry: Entry, run_result: RunResult, test: Corpus, first: RunResult | None, seed: int
+    ) -> ComparisonRow:
         """The result on the test data; ``first`` is the outcome to compare with."""
-        predicted = _predicted(test, outcome)
+        predicted = _predicted(test, run_result)
         return cls(
-            contender,
-            outcome,
+            entry,
+            run_result,
             evaluate(test, predicted, intervals=True, seed=seed),
             None
             if first is None
             else significance(test, predicted, _predicted(test, first), seed=seed),
             tuple(
-                Decoding(
+                DecoderScore(
                     decoder,
-                    evaluate(test, _predicted(test, outcome, decoder)),
-                    differing(outcome.labels[decoder], outcome.labels[outcome.decoder]),
+                    evaluate(test, _predicted(test, run_result, decoder)),
+                    count_differing(
+                        run_result.labels[decoder], run_result.labels[run_result.decoder]
+                    ),
                     seconds,
                 )
-                for decoder, seconds in outcome.decoding_seconds.items()
+                for decoder, seconds in run_result.decoding_seconds.items()
             ),
         )
 
     @property
     def tokens_per_second(self) -> float:
         """How many tokens are tagged in a second, from words to labels."""
-        return self.evaluation.tokens.tokens / max(self.outcome.tagging_seconds, 1e-9)
+        return self.evaluation.tokens.tokens / max(self.run_result.tagging_seconds, 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
         """The row for programs: scores in percent, times in seconds, memory in bytes."""
-        outcome, test = self.outcome, self.significance
+        run_result, test = self.run_result, self.significance
         low, high = self.evaluation.interval or (None, None)
         return {
-            "model": self.contender.name,
-            "kind": self.contender.kind,
-            "settings": dict(self.contender.settings),
+            "model": self.entry.name,
+            "kind": self.entry.kind,
+            "settings": dict(self.entry.settings),
             **_scores(self.evaluation),
             "low": None if low is None else rounded(low),
             "high": None if high is None else rounded(high),
             "difference": None if test is None else rounded(test.difference),
             "p_value": None if test is None else round(test.p_value, 6),
-            "dev": None if outcome.dev is None else rounded(outcome.dev),
-            "training_seconds": round(outcome.training_seconds, 3),
-            "tagging_seconds": round(outcome.tagging_seconds, 4),
+            "dev": None if run_result.dev is None else rounded(run_result.dev),
+            "training_seconds": round(run_result.training_seconds, 3),
+            "tagging_seconds": round(run_result.tagging_seconds, 4),
             "tokens_per_second": round(self.tokens_per_second),
-            "memory": outcome.memory,
-            "features": outcome.features,
-            "parameters": outcome.parameters,
-            "weights": outcome.weights,
-            "iterations": outcome.iterations,
-            "stopped": outcome.stopped,
-            "decoders": [decoding.as_dict() for decoding in self.decodings],
+            "memory": run_result.memory,
+            "features": run_result.features,
+            "parameters": run_result.parameters,
+            "weights": run_result.weights,
+            "iterations": run_result.iterations,
+            "stopped": run_result.stopped,
+            "decoders": [decoding.as_dict() for decoding in self.decoder_scores],
         }
 
 
-def differing(labels: Column, others: Column) -> int:
+def count_differing(labels: Column, others: Column) -> int:
     """How many tokens have another label.
 
-    >>> differing(Column.encode(["O", "B"]), Column.encode(["B", "B"]))
+    >>> count_differing(Column.encode(["O", "B"]), Column.encode(["B", "B"]))
     1
     """
     return int(np.count_nonzero(renumbered(labels, others.values) != others.codes))
 
 
-def _predicted(test: Corpus, outcome: Outcome, decoder: str | None = None) -> Corpus:
-    return test.with_labels(outcome.labels[decoder or outcome.decoder], outcome.scheme)
+def _predicted(test: Corpus, run_result: RunResult, decoder: str | None = None) -> Corpus:
+    return test.with_labels(run_result.labels[decoder or run_result.decoder], run_result.scheme)
 
 
 def _scores(evaluation: Evaluation) -> dict[str, Any]:

@@ -1,0 +1,283 @@
+"""Solvers: how weights are learnt, as objects whose settings can be read, compared and searched.
+
+A solver says what to do, not how: `skipchain.chains.learn` and the families of models do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar
+
+from skipchain.checks import check_choice, check_integer, check_number, nearest
+from skipchain.errors import ParameterError
+
+ALL, OBSERVED = PAIRS = "all", "observed"
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A way to learn; its fields are its settings."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def settings(cls) -> dict[str, Any]:
+        """The names of all settings, with their defaults."""
+        return {field.name: field.default for field in fields(cls)}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The settings by name."""
+        return {name: getattr(self, name) for name in self.settings()}
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+
+    def for_warmup(self) -> Solver:
+        """The same solver, but it ends as soon as it can."""
+        return self
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self.settings().items()
+            if getattr(self, name) != default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Automatic(Solver):
+    """The data decide: SGD, but L-BFGS for features given as matrices and where SGD cannot.
+
+    Parameters
+    ----------
+    pairs, prune, patience
+        As for `SGD`; None leaves each to the solver that is taken.
+    """
+
+    name = "automatic"
+
+    pairs: str | None = None
+    prune: float | None = None
+    patience: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        self.as_solver(SGD).check()
+
+    def as_solver(self, kind: type[Solver], **settings: Any) -> Any:
+        """The settings given, as those of a solver that has them; others may follow."""
+        given = {k: v for k, v in self.get_params().items() if v is not None}
+        return kind(**{k: v for k, v in given.items() if k in kind.settings()}, **settings)
+
+
+@dataclass(frozen=True, repr=False)
+class SGD(Solver):
+    """Steps after every sequence, with dropout; the average of the late epochs' weights.
+
+    The most accurate where features are many.
+
+    Parameters
+    ----------
+    epochs
+        Passes over the data. None: 30, more for little data.
+    rate
+        The size of the first steps; it falls to a third.
+    dropout
+        The share of features left out of a step.
+    bundle_dropout
+        The share of words left out of a step with all features that follow from them.
+    pairs
+        ``all``: weights for all (feature, label) pairs; ``observed``: for those that occur.
+    prune
+        The size below which a feature's weight is dropped at the end.
+    patience
+        With a development set: training ends after this many epochs without a better score on it,
+        once it is above 0, and the best weights are kept. None: the score is only reported.
+    """
+
+    name = "sgd"
+
+    epochs: int | None = None
+    rate: float = 0.05
+    dropout: float = 0.5
+    bundle_dropout: float = 0.1
+    pairs: str = ALL
+    prune: float = 0.01
+    patience: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        for setting in ("epochs", "patience"):
+            if getattr(self, setting) is not None:
+                check_integer(setting, getattr(self, setting))
+        for setting in ("dropout", "bundle_dropout"):
+            check_number(setting, getattr(self, setting), below=1.0)
+        for setting in ("rate", "prune"):
+            check_number(setting, getattr(self, setting))
+        check_choice("pairs", self.pairs, PAIRS)
+        if self.rate == 0:
+            raise ParameterError("rate must be above 0, or nothing is learnt")
+
+    def for_warmup(self) -> SGD:
+        """The same solver, but it ends as soon as it can."""
+        return replace(self, epochs=1, patience=None)
+
+
+@dataclass(frozen=True, repr=False)
+class AdaGrad(SGD):
+    """The steps of `SGD` with a rate for each weight, by how far it has moved already.
+
+    Parameters
+    ----------
+    epochs, rate, dropout, bundle_dropout, pairs, prune, patience
+        As for `SGD`.
+    """
+
+    name = "adagrad"
+
+    rate: float = 0.1
+    pairs: str = OBSERVED
+
+
+@dataclass(frozen=True, repr=False)
+class LBFGS(Solver):
+    """The optimum of the penalised likelihood, as CRFsuite finds it.
+
+    Parameters
+    ----------
+    l1
+        The penalty ``l1 · Σ|w|``, as CRFsuite's c1; it makes small models.
+    tolerance, period
+        Learning ends when the loss falls by less than ``tolerance`` (relative) in ``period``
+        iterations.
+    max_iterations
+        The most iterations.
+    pairs, prune, patience
+        As for `SGD`, with iterations in the place of epochs.
+    """
+
+    name = "lbfgs"
+
+    l1: float = 0.0
+    tolerance: float = 1e-4
+    period: int = 10
+    max_iterations: int = 1000
+    pairs: str = OBSERVED
+    prune: float = 0.0
+    patience: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        for setting in ("l1", "tolerance", "prune"):
+            check_number(setting, getattr(self, setting))
+        for setting in ("period", "max_iterations", "patience"):
+            if setting != "patience" or self.patience is not None:
+                check_integer(setting, getattr(self, setting))
+        check_choice("pairs", self.pairs, PAIRS)
+
+    def for_warmup(self) -> LBFGS:
+        """The same solver, but it ends as soon as it can."""
+        return replace(self, max_iterations=1, patience=None)
+
+
+@dataclass(frozen=True, repr=False)
+class Newton(Solver):
+    """The optimum to the last digit in a few steps: MEMM and MaxEnt with up to 3,000 weights.
+
+    Parameters
+    ----------
+    max_iterations
+        The most iterations.
+    pairs, prune, patience
+        As for `LBFGS`.
+    """
+
+    name = "newton"
+
+    max_iterations: int = 1000
+    pairs: str = OBSERVED
+    prune: float = 0.0
+    patience: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        LBFGS(**self.get_params()).check()
+
+    def for_warmup(self) -> Newton:
+        """The same solver, but it ends as soon as it can."""
+        return replace(self, max_iterations=1, patience=None)
+
+
+CHAIN_SOLVERS: tuple[type[Solver], ...] = (SGD, LBFGS, AdaGrad, Newton)
+"""What learns chains; a setting that several have asks for the first of them."""
+
+
+def as_solver(given: str | Solver | None, kinds: Sequence[type[Solver]]) -> Solver:
+    """The solver that a parameter means; None is the default, `Automatic` for chains.
+
+    >>> as_solver("sgd", CHAIN_SOLVERS)
+    SGD()
+    """
+    if given is None:
+        return Automatic() if len(kinds) > 1 else kinds[0]()
+    if isinstance(given, str):
+        return _kind(given, kinds)()
+    if not isinstance(given, (*kinds, Automatic)):
+        names = ", ".join(kind.name for kind in kinds)
+        raise ParameterError(f"solver must be one of {names}, got {given!r}")
+    return given
+
+
+def with_settings(
+    given: str | Solver | None, settings: Mapping[str, Any], kinds: Sequence[type[Solver]]
+) -> Solver:
+    """A solver with other settings; without one, the settings say which it is.
+
+    >>> with_settings(None, {"epochs": 3}, CHAIN_SOLVERS)
+    SGD(epochs=3)
+    >>> with_settings(None, {"l1": 0.1}, CHAIN_SOLVERS)
+    LBFGS(l1=0.1)
+    >>> with_settings("lbfgs", {"tolerance": 1e-6}, CHAIN_SOLVERS)
+    LBFGS(tolerance=1e-06)
+    >>> with_settings(None, {"patience": 2}, CHAIN_SOLVERS)
+    Automatic(patience=2)
+    """
+    solver = as_solver(given, kinds)
+    if all(name in solver.settings() for name in settings):
+        return replace(solver, **settings)
+    if isinstance(solver, Automatic):
+        given_settings = {k: v for k, v in solver.get_params().items() if v is not None}
+        wanted = {**given_settings, **settings}
+        for kind in kinds:
+            if all(name in kind.settings() for name in wanted):
+                return kind(**wanted)
+    _refuse(settings, solver, kinds)
+    raise AssertionError("unreachable")
+
+
+def _kind(name: str, kinds: Sequence[type[Solver]]) -> type[Solver]:
+    """The class of a solver's name."""
+    every: tuple[type[Solver], ...] = (*kinds, Automatic)
+    for kind in every:
+        if kind.name == name:
+            return kind
+    known = [kind.name for kind in kinds]
+    raise ParameterError(f"solver must be one of {', '.join(known)}, got {name!r}")
+
+
+def _refuse(settings: Mapping[str, Any], solver: Solver, kinds: Sequence[type[Solver]]) -> None:
+    """Say which setting the solver does not have, and which has it."""
+    for name in settings:
+        owners = [kind.name for kind in kinds if name in kind.settings()]
+        if not owners:
+            known = dict.fromkeys(own for kind in kinds for own in kind.settings())
+            raise ParameterError(f"no solver has a setting {name!r}; {nearest(name, known)}")
+        if not isinstance(solver, Automatic) and name not in solver.settings():
+            raise ParameterError(
+                f"{name} is for solver {' and '.join(owners)}, not for {solver.name}; leave it "
+                "out, or take another solver"
+            )
+    names = ", ".join(settings)
+    raise ParameterError(f"no solver has all of {names}; leave some of them out")
