@@ -388,10 +388,7 @@ def test_evaluation_by_hand():
         "token_accuracy": 71.4286,
         "sequence_accuracy": 33.3333,
         "consistency": 0.0,
-        "by_type": {
-            "LOC": Score(1, 1, 0).as_dict(),
-            "PER": Score(3, 2, 2).as_dict(),
-        },
+        "by_type": {"LOC": Score(1, 1, 0).as_dict(), "PER": Score(3, 2, 2).as_dict()},
         "tokens": 7,
     }
     assert set(listed) == KEYS

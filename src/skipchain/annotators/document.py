@@ -120,10 +120,7 @@ class DocumentContext:
         if len(folds) != len(forms):
             raise ValueError("there are not as many forms as words")
         return cls(
-            config["window"],
-            config["most"],
-            str(config["clusters"]),
-            Truecase(folds, forms),
+            config["window"], config["most"], str(config["clusters"]), Truecase(folds, forms)
         )
 
 

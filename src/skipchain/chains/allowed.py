@@ -68,10 +68,7 @@ def allowed_labels(
 
 
 def require_agreement(
-    given: Sequence[str | None],
-    allowed: Bools,
-    offsets: Ints,
-    constraints: Constraints,
+    given: Sequence[str | None], allowed: Bools, offsets: Ints, constraints: Constraints
 ) -> None:
     """Refuse labels given that leave a chain no path, naming those that clash."""
     lost = constraints.dead_ends(allowed, offsets)
@@ -97,10 +94,7 @@ def require_agreement(
 
 
 def relax_candidates(
-    candidates: Bools,
-    allowed: Bools | None,
-    offsets: Ints,
-    constraints: Constraints | None,
+    candidates: Bools, allowed: Bools | None, offsets: Ints, constraints: Constraints | None
 ) -> Bools:
     """Candidates of a dictionary, which gives way where nothing allowed would be left. [N, L]
 
@@ -199,11 +193,7 @@ def _meanings(
 
 
 def _join_neighbours(
-    given: Sequence[str | None],
-    offsets: Ints,
-    scheme: str,
-    labels: Sequence[str],
-    allowed: Bools,
+    given: Sequence[str | None], offsets: Ints, scheme: str, labels: Sequence[str], allowed: Bools
 ) -> None:
     """B- of iob1 (E- of ioe1) splits two spans of one type: a free neighbour must be of it."""
     mark, step = ("B-", -1) if scheme == "iob1" else ("E-", 1)

@@ -30,12 +30,7 @@ class LocalHessian:
     """
 
     def __init__(
-        self,
-        data: Dataset,
-        scorer: LinearScorer,
-        workers: Workers,
-        *,
-        l2: float = 0.0,
+        self, data: Dataset, scorer: LinearScorer, workers: Workers, *, l2: float = 0.0
     ) -> None:
         self._data = data
         self._scorer = scorer

@@ -19,11 +19,7 @@ from skipchain.kernels.sgd import FeatureIndex, LogMasks, WeightTables
 
 Floats32 = NDArray[np.float32]
 
-UPDATES = {
-    "perceptron": margins.PERCEPTRON,
-    "pa": margins.PASSIVE_AGGRESSIVE,
-    "arow": margins.AROW,
-}
+UPDATES = {"perceptron": margins.PERCEPTRON, "pa": margins.PASSIVE_AGGRESSIVE, "arow": margins.AROW}
 
 
 class OnlineLearner:

@@ -78,8 +78,7 @@ def load(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...",
-            help="Lines of n-gram, tab, count; or CSV headed ngram,freq.",
+            metavar="FILE...", help="Lines of n-gram, tab, count; or CSV headed ngram,freq."
         ),
     ],
     output: Output,

@@ -49,7 +49,7 @@ Label = Annotated[
 Scheme = Annotated[
     str | None,
     typer.Option(
-        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told.",
+        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told."
     ),
 ]
 Decoder = Annotated[
@@ -76,8 +76,7 @@ Features = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None,
-    typer.Option(help="Learn spans in this scheme; predictions keep the data's own."),
+    str | None, typer.Option(help="Learn spans in this scheme; predictions keep the data's own.")
 ]
 MinCount = Annotated[int, typer.Option(help="Leave out rarer features.")]
 Constraints = Annotated[

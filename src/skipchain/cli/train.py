@@ -124,8 +124,7 @@ def train(
     consistency: Annotated[
         bool,
         typer.Option(
-            "--consistency",
-            help="With crf, memm or hmm: names keep their type through a document.",
+            "--consistency", help="With crf, memm or hmm: names keep their type through a document."
         ),
     ] = False,
     factors: Annotated[
@@ -171,8 +170,7 @@ def train(
         ),
     ] = None,
     gamma: Annotated[
-        float | None,
-        typer.Option(help="For rbm-crf: the power of the model beside (1)."),
+        float | None, typer.Option(help="For rbm-crf: the power of the model beside (1).")
     ] = None,
     experts: Annotated[
         str | None,
@@ -226,8 +224,7 @@ def train(
         typer.Option(help="For iohmm and hrf: the power of the states' distribution at first."),
     ] = None,
     init: Annotated[
-        str | None,
-        typer.Option(help="For hrf: begin with an iohmm, or at random weights (iohmm)."),
+        str | None, typer.Option(help="For hrf: begin with an iohmm, or at random weights (iohmm).")
     ] = None,
     bias: Annotated[
         bool | None,
@@ -274,8 +271,7 @@ def train(
         str | None, typer.Option(help="For the perceptron: perceptron, pa, arow.")
     ] = None,
     emissions: Annotated[
-        str | None,
-        typer.Option(help="For the hmm: what a label emits, one token or all features."),
+        str | None, typer.Option(help="For the hmm: what a label emits, one token or all features.")
     ] = None,
     smoothing: Annotated[
         float | None, typer.Option(help="For the hmm: what is added to every count (0.1).")

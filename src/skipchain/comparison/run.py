@@ -206,8 +206,4 @@ def _short(result: ComparisonRow) -> str:
 
 
 def _sizes(corpus: Corpus) -> dict[str, int]:
-    return {
-        "documents": corpus.n_documents,
-        "sentences": len(corpus),
-        "tokens": corpus.n_tokens,
-    }
+    return {"documents": corpus.n_documents, "sentences": len(corpus), "tokens": corpus.n_tokens}

@@ -171,10 +171,7 @@ class FeatureMatrix:
         ), features
 
     def with_features(
-        self,
-        numbers: NDArray[np.integer],
-        count: int,
-        weights: Floats | None = None,
+        self, numbers: NDArray[np.integer], count: int, weights: Floats | None = None
     ) -> FeatureMatrix:
         """With ``count`` further features, the last ones.
 
@@ -302,10 +299,7 @@ class FeatureMatrixBuilder:
 
 
 def _from_entries(
-    owners: list[Ints],
-    ids: list[NDArray[np.int32]],
-    weights: list[Floats | None],
-    rows: int,
+    owners: list[Ints], ids: list[NDArray[np.int32]], weights: list[Floats | None], rows: int
 ) -> CSRMatrix:
     """An index of entries that come in several lists, each with the row of each entry."""
     if not owners:

@@ -11,7 +11,7 @@ from skipchain.kernels.sgd import _score_transitions
 
 # Compiled with chain b3bec2b1761a
 # Compiled with chain2 7a7f9ba44930
-# Compiled with sgd e4b05635c77a
+# Compiled with sgd 356c543c97ec
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 

@@ -13,13 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
-from skipchain.kernels.chain import (
-    _longest,
-    _row_peaks,
-    _scaled_passes,
-    local_path,
-    subtract_path,
-)
+from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
 # Compiled with chain b3bec2b1761a
 # Compiled with chain2 7a7f9ba44930

@@ -89,12 +89,7 @@ class Evaluation:
 
 
 def evaluate(
-    gold: Corpus,
-    predicted: Corpus,
-    *,
-    strict: bool = False,
-    intervals: bool = False,
-    seed: int = 0,
+    gold: Corpus, predicted: Corpus, *, strict: bool = False, intervals: bool = False, seed: int = 0
 ) -> Evaluation:
     """Compare the labels of two corpora of the same words.
 

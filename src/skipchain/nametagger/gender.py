@@ -35,17 +35,11 @@ EITHER, OUTSIDE = "*<NN*|Cap>", "!<IN|NN*|JJ*>"
 # longer ones are capitalised.
 PATTERNS: Mapping[str, tuple[str, ...]] = {
     "conjunction-possessive": (f"{EITHER} <CC> {POSSESSIVE}",),
-    "nominative-predicate": (
-        f"{NOMINATIVE} {BE} {NOUN}",
-        f"{NOMINATIVE} {BE} (a|an|the) {NOUN}",
-    ),
+    "nominative-predicate": (f"{NOMINATIVE} {BE} {NOUN}", f"{NOMINATIVE} {BE} (a|an|the) {NOUN}"),
     "verb-nominative": (f"{EITHER} <VB*> {NOMINATIVE}",),
     "verb-possessive": (f"{EITHER} <VB*> {POSSESSIVE}",),
     "verb-reflexive": (f"{EITHER} <VB*> {REFLEXIVE}",),
-    "relative-pronoun": (
-        f"{OUTSIDE} *<NN*|JJ*> , {RELATIVE}",
-        f"{OUTSIDE} *<NN*|JJ*> {RELATIVE}",
-    ),
+    "relative-pronoun": (f"{OUTSIDE} *<NN*|JJ*> , {RELATIVE}", f"{OUTSIDE} *<NN*|JJ*> {RELATIVE}"),
 }
 LONGEST = 3  # words of a target
 

@@ -139,10 +139,7 @@ def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "
 
 
 def errors_by_states(
-    errors: Mapping[str, Mapping[str, Mapping[int, float]]],
-    caption: str,
-    *,
-    name: str = "states",
+    errors: Mapping[str, Mapping[str, Mapping[int, float]]], caption: str, *, name: str = "states"
 ) -> Picture:
     """Errors in percent against the number of states: a panel a part of the data, a line a system.
 

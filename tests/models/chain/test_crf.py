@@ -69,10 +69,7 @@ FORMS = {
     "corpus": (lambda data: data, lambda data: None),
     "dicts": (dicts, labels),
     "strings": (lambda data: [[[w, w.lower()] for w in s.words] for s in data], labels),
-    "dense": (
-        lambda data: [np.eye(30)[[hash_of(w) for w in s.words]] for s in data],
-        labels,
-    ),
+    "dense": (lambda data: [np.eye(30)[[hash_of(w) for w in s.words]] for s in data], labels),
     "sparse": (
         lambda data: [csr_matrix(np.eye(30)[[hash_of(w) for w in s.words]]) for s in data],
         labels,

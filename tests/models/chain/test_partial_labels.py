@@ -98,11 +98,7 @@ def test_constraints_hold_in_the_clamped_sum():
     ("fit", "error", "told"),
     [
         (lambda: CRF().fit([[["a"]]], [[None]]), CorpusError, "no token has a label"),
-        (
-            lambda: CRF().fit([[["a"]] * 2], [["A", set()]]),
-            CorpusError,
-            r"token 1: set.. leav",
-        ),
+        (lambda: CRF().fit([[["a"]] * 2], [["A", set()]]), CorpusError, r"token 1: set.. leav"),
         (lambda: CRF().fit([[["a"]] * 2], [["A", {1}]]), CorpusError, r"token 1: \{1\} leaves no"),
         (lambda: Corpus.of([["a"]], [[{"A", "B"}]]), CorpusError, "sets of labels go to fit"),
         (lambda: Corpus.of([["a", 1]]), CorpusError, "word: sentence 0 has 1, which is no string"),

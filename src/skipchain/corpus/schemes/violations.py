@@ -56,11 +56,7 @@ def repair(column: Column, offsets: Ints, scheme: str) -> tuple[Column, list[Vio
 
 
 def violations_of(
-    column: Column,
-    offsets: Ints,
-    scheme: Scheme,
-    marks: NDArray[np.int8],
-    layout: Layout,
+    column: Column, offsets: Ints, scheme: Scheme, marks: NDArray[np.int8], layout: Layout
 ) -> list[Violation]:
     """The violations of labels that have been read."""
     wanted = marks_of(layout, scheme)

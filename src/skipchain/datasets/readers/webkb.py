@@ -116,9 +116,7 @@ def read_webkb_linqs(folder: str | Path) -> Corpus:
 
 
 def _corpus(
-    columns: Mapping[str, Sequence[str]],
-    schools: Sequence[str],
-    links: Sequence[tuple[int, int]],
+    columns: Mapping[str, Sequence[str]], schools: Sequence[str], links: Sequence[tuple[int, int]]
 ) -> Corpus:
     """The corpus of pages; neighbours of one school are a document, which has its name."""
     sizes = {school: len(list(own)) for school, own in groupby(schools)}
@@ -179,9 +177,7 @@ def _rows(path: Path, wanted: Sequence[str]) -> Iterator[dict[str, str]]:
         cells = line.split("\t")
         if len(cells) != len(names):
             raise ReadError(
-                f"{len(cells)} columns, but the first line has {len(names)}",
-                path=path,
-                line=number,
+                f"{len(cells)} columns, but the first line has {len(names)}", path=path, line=number
             )
         yield dict(zip(names, cells, strict=True))
 

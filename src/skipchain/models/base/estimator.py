@@ -90,11 +90,7 @@ class BaseEstimator(ParameterMixin, ABC):
             raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
     def _check_numbers(
-        self,
-        *,
-        whole: Sequence[str] = (),
-        optional: Sequence[str] = (),
-        real: Sequence[str] = (),
+        self, *, whole: Sequence[str] = (), optional: Sequence[str] = (), real: Sequence[str] = ()
     ) -> None:
         """Whole numbers of at least 1 (optional ones may be None), reals of at least 0."""
         for name in (*whole, *optional):

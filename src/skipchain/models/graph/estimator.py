@@ -231,12 +231,7 @@ class GraphEstimator(BaseEstimator, ABC):
             )
 
     def _fit_edge_type(
-        self,
-        task: GraphTask,
-        kind: str,
-        classifier: LogLinearChain,
-        data: Dataset,
-        note: str = "",
+        self, task: GraphTask, kind: str, classifier: LogLinearChain, data: Dataset, note: str = ""
     ) -> FittedWeights:
         """What a classifier learns of one kind of edge; the note is for who watches."""
         labels = task.untrained.labels

@@ -74,9 +74,6 @@ class ExpertStatistics:
     def write_block(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
         """The part of one block, given as the gradient in its potentials."""
         if len(p.transition_probs):  # what follows from probabilities that are normalised
-            for probs, own in (
-                (p.transition_probs, transitions),
-                (p.emission_probs, emissions),
-            ):
+            for probs, own in ((p.transition_probs, transitions), (p.emission_probs, emissions)):
                 log_softmax_backward(probs, own, np.zeros(own.shape[:2]))
         self.transitions[p.tokens], self.emissions[p.tokens] = transitions, emissions

@@ -69,10 +69,7 @@ PUBLISHED: Mapping[str, tuple[float | None, float | None]] = {
     ALL: (90.57, 93.50),
     WITH_DEV: (90.80, None),
 }
-BARS = {
-    DICTIONARY: (71.9, None),
-    **dict.fromkeys((ALL, CONSISTENT, MIXTURE, BOTH), (91.0, 95.0)),
-}
+BARS = {DICTIONARY: (71.9, None), **dict.fromkeys((ALL, CONSISTENT, MIXTURE, BOTH), (91.0, 95.0))}
 GAIN = 2.5  # points that non-local features should add to local ones on testb
 
 LOCAL_SET = sets.NER + "chunk?[-1..1]\npos?[-2..2]\nchunk? & pos?\n"
@@ -283,10 +280,7 @@ class _Measurement:
     def _mixture(self, parts: Parts) -> None:
         """The same features in a model of linked labels, in one stage and in two."""
         seeds = SEEDS[: len(self.systems[ONE])]
-        for name, plain, given in (
-            (MIXTURE, ONE, [parts] * len(seeds)),
-            (BOTH, ALL, self.staged),
-        ):
+        for name, plain, given in ((MIXTURE, ONE, [parts] * len(seeds)), (BOTH, ALL, self.staged)):
             for seed, own in zip(seeds, given, strict=True):
                 self.run.say(f"{NAME}: {name}, seed {seed}")
                 with self.clock(name):

@@ -25,10 +25,7 @@ from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
 NAME = "mop-webkb"
 MEAN = "error"
 WEBKB, LINQS = "webkb", "webkb-linqs"
-COLUMNS = {
-    WEBKB: ("text", "title", "headings", "anchors", "sections", "around"),
-    LINQS: ("text",),
-}
+COLUMNS = {WEBKB: ("text", "title", "headings", "anchors", "sections", "around"), LINQS: ("text",)}
 MIN_COUNT = {WEBKB: 5, LINQS: 1}
 SEED = 0
 ORDERINGS, FEW_ORDERINGS = 50, 5  # joint training goes through ten of them at most

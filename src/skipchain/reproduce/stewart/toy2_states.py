@@ -101,7 +101,4 @@ def settings(sigma: float, run: Run, restarts: int = RESTARTS, most: int = 1000)
 
 
 def _parts(problem: Problem) -> tuple[tuple[str, Inputs, Labels], ...]:
-    return (
-        (TRAINING, problem.train_x, problem.train_y),
-        (TEST, problem.test_x, problem.test_y),
-    )
+    return ((TRAINING, problem.train_x, problem.train_y), (TEST, problem.test_x, problem.test_y))

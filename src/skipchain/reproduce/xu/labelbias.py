@@ -103,8 +103,7 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     wrong = random.random(true.shape) < 3 * NOISE
     seen = np.where(wrong, (true + random.integers(1, 4, true.shape)) % len(SYMBOLS), true)
     return Corpus.of(
-        [[SYMBOLS[k] for k in word] for word in seen.tolist()],
-        [STATES[k] for k in branch.tolist()],
+        [[SYMBOLS[k] for k in word] for word in seen.tolist()], [STATES[k] for k in branch.tolist()]
     )
 
 
