@@ -75,7 +75,7 @@ class HMM(ChainEstimator):
         self._keep(locals())
 
     @property
-    def partial_fit(self) -> Any:  # type: ignore[override]
+    def partial_fit(self) -> Any:
         """There is none: an HMM is counted, and takes all its data at once."""
         raise AttributeError("an HMM has no partial_fit; fit it to all data together")
 
