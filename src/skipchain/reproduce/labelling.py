@@ -29,7 +29,6 @@ from skipchain.reproduce.table import Row
 
 AVERAGE_F1, AVERAGE_ACCURACY = "average F1", "average accuracy"
 TOKEN_ACCURACY, INSTANCE_ACCURACY = "token accuracy", "instance accuracy"
-OVERALL = (AVERAGE_F1, AVERAGE_ACCURACY, TOKEN_ACCURACY, INSTANCE_ACCURACY)
 TRAINING = "seconds to train"
 
 Published = Mapping[str, Mapping[str, float]]
@@ -149,16 +148,10 @@ class SystemResults:
             if (values := self.values(system, metric))  # a label may be in no data set
         ]
 
-    def time_rows(
-        self,
-        table: str,
-        number: str,
-        published: Mapping[str, float],
-        systems: Sequence[str] | None = None,
-    ) -> list[Row]:
+    def time_rows(self, table: str, number: str, published: Mapping[str, float]) -> list[Row]:
         """A row a system: seconds of training, all restarts together, and how much faster."""
         metric, rows = f"{number}: {TRAINING}", []
-        for system in self.by_system if systems is None else systems:
+        for system in self.by_system:
             seconds, known = self.seconds(system), published.get(system)
             row = Row.of_runs(table, system, metric, known, seconds, seconds=sum(seconds))
             if known is not None and row.measured:

@@ -30,7 +30,11 @@ class Run:
     say: Callable[[str], None] = say_nothing
 
     def seeds(self, full: int, quick: int) -> tuple[int, ...]:
-        """The seeds 0, 1, …: so many of them in a full run, and in a quick one."""
+        """The seeds from 0 on: so many of them in a full run, and in a quick one.
+
+        >>> Run().seeds(3, quick=1), Run(quick=True).seeds(3, quick=1)
+        ((0, 1, 2), (0,))
+        """
         return tuple(range(quick if self.quick else full))
 
     def read(self, name: str, *, by_sentences: bool = False, **sizes: int) -> list[Corpus]:

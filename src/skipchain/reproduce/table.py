@@ -13,9 +13,7 @@ from skipchain.report.pictures import Picture
 
 HOLDS, FAILS, BETTER = "holds", "does not hold", "better"
 HEADINGS = ("system", "metric", "published", "measured", "low", "high", "seconds", "verdict")
-P_VALUE_NOTE = (
-    "p: how often chance alone makes a difference as large, by randomisation over documents"
-)
+P_VALUE = "p: how often chance makes a difference as large, by randomisation over documents"
 
 
 def judge(holds: bool, reason: str = "") -> str:
@@ -103,7 +101,8 @@ class Table:
     """Rows with the source of the published figures, notes on how they compare, and a verdict.
 
     >>> row = Row("toy", "a coin", "p(heads)", 0.5, 0.497, low=0.48, high=0.51, verdict="holds")
-    >>> table = Table("toy", "A coin", "nowhere", [row], notes=("The coin differs.",), seeds=(0, 1))
+    >>> texts = {"notes": ("The coin differs.",), "verdict": "It is."}
+    >>> table = Table("toy", "A coin", "nowhere", [row], seeds=(0, 1), **texts)
     >>> print(table.markdown())  # doctest: +ELLIPSIS
     # A coin
     <BLANKLINE>
@@ -114,6 +113,8 @@ class Table:
     | system | metric | published | measured | low | high | seconds | verdict |
     |---|---|---|---|---|---|---|---|
     | a coin | p(heads) | 0.500 | 0.497 | 0.480 | 0.510 | 0.0 | holds |
+    <BLANKLINE>
+    **It is.**
     <BLANKLINE>
     """
 

@@ -22,7 +22,7 @@ from skipchain.reproduce.finkel.ilp import solve_ilp
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.system import DecodedModel, consistency_row, t_test
-from skipchain.reproduce.table import P_VALUE_NOTE, Row, Table, judge, measured_by_system, of_metric
+from skipchain.reproduce.table import P_VALUE, Row, Table, judge, measured_by_system, of_metric
 
 NAME = "nonlocal-conll"
 TYPES = ("LOC", "ORG", "MISC", "PER")
@@ -84,7 +84,7 @@ def measure(run: Run) -> Table:
             f"{SWEEPS} sweeps with a temperature that falls linearly, from Viterbi's labels; "
             f"{len(seeds)} runs with different seeds.",
             "low and high of F1: worst and best run. std: standard deviation of the runs; t: the "
-            f"runs against Viterbi, as in the paper. {P_VALUE_NOTE} (first run).",
+            f"runs against Viterbi, as in the paper. {P_VALUE} (first run).",
             "counted: penalties by counts in the training data, as published. tuned: the same "
             f"times {strength:g}, the best of {', '.join(f'{each:g}' for each in STRENGTHS)} on "
             "testa. learned: tables learnt on folds of the training data that the CRF was not "

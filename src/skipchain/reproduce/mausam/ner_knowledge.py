@@ -35,7 +35,7 @@ from skipchain.reproduce.mausam.phrases import all_lists, illinois_lists, news_c
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.system import DecodedModel
-from skipchain.reproduce.table import P_VALUE_NOTE, Row, Table, judge, of_metric
+from skipchain.reproduce.table import P_VALUE, Row, Table, judge, of_metric
 
 NAME = "ner-knowledge"
 DEV, TEST, CORRECTED = "testa", "testb", "testb, corrected"
@@ -304,7 +304,7 @@ class _Measurement:
             f"Lexicons: {self.phrases.description}; the list of persons of the published system is "
             "not among them. Clusters: BLLIP's 1,000, not those of Reuters text.",
             "low and high: of several seeds, or of 95 % of resamples of documents. "
-            f"{P_VALUE_NOTE}, all seeds of a document together.",
+            f"{P_VALUE}, all seeds of a document together.",
             "stacking: predictions for the training documents come from models that have not seen "
             f"the document ({self.folds} folds); both CRFs have the same seed.",
             "consistency: Factored, 200 sweeps of Gibbs sampling. Penalties are learnt once, on "

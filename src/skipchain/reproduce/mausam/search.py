@@ -74,8 +74,7 @@ def measure(run: Run) -> Table:
     return Table(
         NAME,
         "Decoders of a MEMM on names",
-        "Ratinov and Roth (2009), baseline system on CoNLL-2003's test set, as given in Mausam's "
-        "slides",
+        "Ratinov and Roth (2009), baseline system on CoNLL-2003's test set, as in Mausam's slides",
         rows,
         notes=(
             f"Trained on {train.n_tokens:,} tokens of CoNLL-2003, tested on {test.n_tokens:,} of "

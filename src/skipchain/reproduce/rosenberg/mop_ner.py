@@ -26,7 +26,7 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.system import DecodedModel, consistency_row
-from skipchain.reproduce.table import P_VALUE_NOTE, Row, Table, judge, measured_by_system, of_metric
+from skipchain.reproduce.table import P_VALUE, Row, Table, judge, measured_by_system, of_metric
 
 NAME = "mop-ner"
 FEATURES, ENCODING, L2 = "ner", "iob2", 0.2
@@ -100,7 +100,7 @@ def measure(run: Run) -> Table:
             f"Features {FEATURES!r}, encoding {ENCODING}, l2 = {L2}, L-BFGS for every system; "
             f"edges {EDGES!r}; {train.n_documents} training documents. The paper's features "
             "(Sutton and McCallum's) use lists of names that are not available.",
-            f"low and high: 95 % bootstrap interval over documents. {P_VALUE_NOTE}.",
+            f"low and high: 95 % bootstrap interval over documents. {P_VALUE}.",
             "MEMM, posterior, and the first two mixtures: one ordering, from the first token to "
             "the last, and each label by its marginal, as in the paper. averaged: the mean of the "
             "marginals forward and backward, decoded under the scheme's transitions.",

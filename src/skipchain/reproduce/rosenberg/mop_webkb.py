@@ -119,11 +119,10 @@ def measure(run: Run) -> Table:
 
 def _describe(name: str, corpus: Corpus) -> str:
     """The size of a data set, and how it differs from the published one."""
-    schools = [corpus.document(school) for school in range(corpus.n_documents)]
-    size = (
-        f"{name}: {corpus.n_tokens:,} pages ({', '.join(str(own.n_tokens) for own in schools)}) "
-        f"and {_links(corpus):,} links ({', '.join(str(_links(own)) for own in schools)})."
-    )
+    schools = [corpus.document(number) for number in range(corpus.n_documents)]
+    pages = ", ".join(str(school.n_tokens) for school in schools)
+    links = ", ".join(str(_links(school)) for school in schools)
+    size = f"{name}: {corpus.n_tokens:,} pages ({pages}) and {_links(corpus):,} links ({links})."
     if name == WEBKB:
         return (
             f"{size} The published subset has 1,341 pages (280, 291, 315, 454) and 3,490 links "

@@ -1,4 +1,4 @@
-"""Toy problem 2, larger structures: Tables 6.7 to 6.10 of Stewart's thesis, and past them.
+"""Toy problem 2, larger structures: Tables 6.7 to 6.10 of Stewart's thesis, and extensions.
 
 The thesis finds that models with hidden states overfit the training data. States and prior are
 therefore also chosen by cross-validation of the training data (`toy2_states`), and what that gains

@@ -108,7 +108,7 @@ def previous_line_features(line: str) -> list[str]:
 
 
 def line_words(line: str) -> list[str]:
-    """The words of a line; a blank line has a word of its own."""
+    """The words of a line; a blank line has the word ``<blank>``."""
     return line.split() or ["<blank>"]
 
 
@@ -171,7 +171,7 @@ def measure(run: Run) -> Table:
     return Table(
         NAME,
         "FAQ segmentation",
-        "McCallum, Freitag and Pereira (2000), as given in Xu's slides; F1 follows from the two",
+        "McCallum, Freitag and Pereira (2000), as in Xu's slides; F1 follows from the two",
         rows,
         notes=(
             "The data differ: the paper's files are not available. These are "
