@@ -183,7 +183,7 @@ class MarginUpdates(OnlineLearner):
             seed=seed,
             initial_weights=initial_weights,
         )
-        # units save memory, but looking each up takes twice the time
+        # bundles save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, expanded=True)
         self._update = UPDATES[update]
         self._limit = limit
@@ -199,8 +199,8 @@ class MarginUpdates(OnlineLearner):
     @property
     def nbytes(self) -> int:
         """Bytes held, an average of the weights and a copy of it included."""
-        own = (self._vector, self._total, self._variances, self._scratch)
-        return sum(part.nbytes for part in own) + 2 * 8 * self.size
+        arrays = (self._vector, self._total, self._variances, self._scratch)
+        return sum(part.nbytes for part in arrays) + 2 * 8 * self.size
 
     def vector(self) -> Floats:
         """The average of the weights over all chains seen."""
@@ -242,18 +242,10 @@ def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
 
 
 def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIndex:
-    """The indexes of all features, as the kernels take them; ``expanded`` without units."""
-    tokens, units, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
+    """The indexes of all features, as kernels take them; ``expanded`` has no feature bundles."""
+    indexes = (rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges)
     return FeatureIndex(
-        tokens.indptr,
-        tokens.indices,
-        tokens.values,
-        units.indptr,
-        units.indices,
-        units.values,
-        edges.indptr,
-        edges.indices,
-        edges.values,
+        *(array for index in indexes for array in (index.indptr, index.indices, index.values))
     )
 
 
@@ -265,12 +257,12 @@ def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:
 
 
 def max_chain_entries(data: Dataset) -> int:
-    """The most (token, feature) pairs that one chain has, units written out."""
+    """The most (token, feature) pairs that one chain has, bundles expanded."""
     rows = data.rows
-    part = rows.tokens
-    sizes = np.ones(len(part.indices), np.int64)
-    units = part.indices >= rows.n_features
-    sizes[units] = np.diff(rows.bundles.indptr)[part.indices[units] - rows.n_features]
+    tokens = rows.tokens
+    sizes = np.ones(len(tokens.indices), np.int64)
+    bundled = tokens.indices >= rows.n_features
+    sizes[bundled] = np.diff(rows.bundles.indptr)[tokens.indices[bundled] - rows.n_features]
     ends = offsets_of(sizes)
-    own = np.diff(ends[part.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
-    return int(own.max(initial=1))
+    entries = np.diff(ends[tokens.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
+    return int(entries.max(initial=1))

@@ -25,16 +25,17 @@ FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in f
 class FeatureIndex(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
 
-    Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
-    with all its features. ``values`` of length 0 means ones, and so do ``unit_values``.
+    Entry k of a token is feature ``indices[k]`` where that is below F, else feature bundle
+    ``indices[k] − F`` with all its features. ``values`` of length 0 means ones, and so do
+    ``bundle_values``.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
-    unit_indptr: NDArray[np.int64]
-    unit_indices: NDArray[np.int32]
-    unit_values: NDArray[np.float64]
+    bundle_indptr: NDArray[np.int64]
+    bundle_indices: NDArray[np.int32]
+    bundle_values: NDArray[np.float64]
     edge_indptr: NDArray[np.int64]
     edge_indices: NDArray[np.int32]
     edge_values: NDArray[np.float64]
@@ -86,7 +87,7 @@ def _score_chain(
 ):
     """Potentials of one chain, leaving out features at random.
 
-    Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
+    Each entry of a token (a feature or a whole bundle) stays with probability keep[1], and each
     feature of it with probability keep[0]; what stays is scaled up so that the expected score is
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
@@ -94,7 +95,7 @@ def _score_chain(
     """
     split, labels = tables.state.shape
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
+    bundle_weighted = features.bundle_values.shape[0] > 0
     factor = scale / (keep[0] * keep[1])
     n = 0
     for t in range(length):
@@ -106,15 +107,15 @@ def _score_chain(
             whole = _bernoulli(random, keep[1])
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
+                f = source if source < split else features.bundle_indices[u]
                 on = whole and _bernoulli(random, keep[0])
                 kept[n] = on
                 n += 1
                 if on:
-                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
                     for j in range(labels):
                         node[t, j] += w * tables.state[f, j]
         for j in range(labels):
@@ -196,13 +197,13 @@ def _count_occurrences(features, first, length, kept, gold, tally, clear):
             v = features.values[k] if features.values.shape[0] else 1.0
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
+                f = source if source < split else features.bundle_indices[u]
                 w = v
-                if source >= split and features.unit_values.shape[0]:
-                    w *= features.unit_values[u]
+                if source >= split and features.bundle_values.shape[0]:
+                    w *= features.bundle_values[u]
                 tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
                 n += 1
         for i in range(tally.labels.shape[0]):
@@ -240,7 +241,7 @@ def _sgd_step(
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
+    bundle_weighted = features.bundle_values.shape[0] > 0
     long = tally.labels.shape[0] > 0
     row = np.empty(labels)
     n = 0
@@ -252,14 +253,14 @@ def _sgd_step(
             v = features.values[k] if weighted else 1.0
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
                 n += 1
                 if not kept[n - 1]:
                     continue
-                f = source if source < split else features.unit_indices[u]
-                w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                f = source if source < split else features.bundle_indices[u]
+                w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
                 if long:
                     w /= max(1.0, tally.state[f] / FULL_STEP_COUNT)
                 if adaptive:
