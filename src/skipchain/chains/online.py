@@ -243,9 +243,17 @@ def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
 
 def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIndex:
     """The indexes of all features, as kernels take them; ``expanded`` has no feature bundles."""
-    indexes = (rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges)
+    tokens, bundles, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
     return FeatureIndex(
-        *(array for index in indexes for array in (index.indptr, index.indices, index.values))
+        indptr=tokens.indptr,
+        indices=tokens.indices,
+        values=tokens.values,
+        bundle_indptr=bundles.indptr,
+        bundle_indices=bundles.indices,
+        bundle_values=bundles.values,
+        edge_indptr=edges.indptr,
+        edge_indices=edges.indices,
+        edge_values=edges.values,
     )
 
 

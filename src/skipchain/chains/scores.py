@@ -13,6 +13,9 @@ from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.parallel import Workers
 
 
+Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
+
+
 class LabelHistoryWeights(NamedTuple):
     """What earlier labels of a document add: by distance [D], and for each label [L, L]."""
 
@@ -84,7 +87,7 @@ class ChainScores:
         """The potentials of one block before they are normalised and anything is ruled out."""
         return block_potentials(self.data, self.weights, self.bundle_sums, block)
 
-    def order2_arguments(self, p: Potentials, raw: Potentials) -> tuple[Floats, ...]:
+    def order2_arguments(self, p: Potentials, raw: Potentials) -> Order2Arguments:
         """Potentials, those before anything was ruled out, and triples, as kernels take them."""
         return p.node, p.edge, raw.node, raw.edge, self.weights.triples
 

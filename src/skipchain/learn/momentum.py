@@ -83,8 +83,8 @@ class MomentumTable:
         """
         settings = (count, self._momentum, self._ascent.rate, self._ascent.decay, self._largest)
         if rows is None:
-            flat = (array.reshape(-1) for array in (self.values, self._velocity, gradient))
-            return bool(_step(*flat, *settings))
+            values, velocity = self.values.reshape(-1), self._velocity.reshape(-1)
+            return bool(_step(values, velocity, gradient.reshape(-1), *settings))
         self._apply_pending(rows)
         self._now += 1
         self._moved[rows] = self._now
