@@ -482,11 +482,9 @@ def test_a_confident_parent_outvotes_the_local_model():
         edges = mixture.MixtureEdges(
             dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, np.array(weights)
         )
-        psi, norms, out = np.empty((3, 2)), np.empty((3, 2)), np.empty((2, 2))
-        mixture.exponentials(scores, psi)
-        mixture.sweep(
-            0, 2, edges, np.array([0, -2]), scores, psi, mixture.pair_tables(tables), norms, out
-        )
+        block = mixture.block_scores((0, 2), np.array([0, -2]), scores, mixture.pair_tables(tables))
+        out = np.empty((2, 2))
+        mixture.sweep(block, edges, out)
         return out[1]
 
     uniform = second(dag.uniform_weights())

@@ -12,7 +12,6 @@ from skipchain.chains.scorer import Weights, block_potentials, sum_bundles
 from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.parallel import Workers
 
-
 Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
