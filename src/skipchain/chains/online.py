@@ -137,24 +137,10 @@ class StochasticLikelihood(OnlineLearner):
             allowed = np.zeros((0, labels), np.bool_)
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
-            self._features,
-            self._tables(self._vector),
-            self._squares,
-            self._support,
-            self._masks,
-            self._candidates,
-            self._data.offsets,
-            self._order(),
-            self._labels,
-            allowed,
-            self._local,
-            self._boundaries,
-            rate,
-            self._shrink,
-            self._keep_probabilities,
-            random,
-            self._room,
-        )
+            self._features, self._tables(self._vector), self._squares, self._support, self._masks,
+            self._candidates, self._data.offsets, self._order(), self._labels, allowed, self._local,
+            self._boundaries, rate, self._shrink, self._keep_probabilities, random, self._room
+        )  # fmt: skip
         return float(loss)
 
 
@@ -212,23 +198,10 @@ class MarginUpdates(OnlineLearner):
         seen = self._seen
         self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
         mistakes = margins.margin_epoch(
-            self._features,
-            self._tables(self._vector),
-            self._vector,
-            self._total,
-            self._variances,
-            self._scratch,
-            self._fixed,
-            self._masks,
-            self._candidates,
-            self._data.offsets,
-            self._order(),
-            self._labels,
-            self._update,
-            self._limit,
-            seen,
-            self._room,
-        )
+            self._features, self._tables(self._vector), self._vector, self._total, self._variances,
+            self._scratch, self._fixed, self._masks, self._candidates, self._data.offsets,
+            self._order(), self._labels, self._update, self._limit, seen, self._room
+        )  # fmt: skip
         return float(mistakes)
 
 

@@ -24,7 +24,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain b3bec2b1761a
+# Compiled with chain 706fbc2ffc2f
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.

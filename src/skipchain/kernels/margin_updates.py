@@ -9,9 +9,9 @@ from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain b3bec2b1761a
-# Compiled with chain2 7a7f9ba44930
-# Compiled with sgd 69db75b9963c
+# Compiled with chain 706fbc2ffc2f
+# Compiled with chain2 616471241c18
+# Compiled with sgd a40f4f0eb7ab
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
@@ -136,23 +136,9 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features,
-    tables,
-    vector,
-    total,
-    spread,
-    scratch,
-    fixed,
-    barriers,
-    candidates,
-    offsets,
-    order,
-    gold,
-    update,
-    limit,
-    seen,
-    room,
-):
+    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    gold, update, limit, seen, room
+):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
     The vector, of which the tables are views, moves by τ δ, δ = features of the gold path minus
@@ -185,28 +171,26 @@ def margin_epoch(
         many = length if paired else 1
         _score_expanded(features, tables.state, first, length, node)
         _score_transitions(
-            features,
-            tables,
-            barriers,
-            candidates,
-            1.0,
-            first,
-            length,
-            (1.0, 1.0),
-            random,
-            kept,
-            node,
-            edge[:many],
-        )
+            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many]
+        )  # fmt: skip
         bounds[1] = length
+        chain_node, chain_edge = node[:length], edge[:many]
         if tables.triples.shape[0]:
-            own, own_edge = node[:length], edge[:many]
             order2.nbest(
-                own, own_edge, own, own_edge, tables.triples, False, 1, paths[:, :length], best
+                chain_node,
+                chain_edge,
+                chain_node,
+                chain_edge,
+                tables.triples,
+                False,
+                1,
+                paths[:, :length],
+                best,
             )
             path[:length] = paths[0, :length]
         else:
-            viterbi(node[:length], edge[:many], bounds, path[:length], best)
+            viterbi(chain_node, chain_edge, bounds, path[:length], best)
         wrong = 0
         right = 0.0
         for t in range(length):

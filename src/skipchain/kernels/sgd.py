@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
-# Compiled with chain b3bec2b1761a
-# Compiled with chain2 7a7f9ba44930
+# Compiled with chain 706fbc2ffc2f
+# Compiled with chain2 616471241c18
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -121,19 +121,9 @@ def _score_chain(
         for j in range(labels):
             node[t, j] *= factor
     _score_transitions(
-        features,
-        tables,
-        barriers,
-        candidates,
-        factor,
-        first,
-        length,
-        keep,
-        random,
-        kept[n:],
-        node,
-        edge,
-    )
+        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        edge
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
@@ -174,8 +164,9 @@ def _score_transitions(
 
 
 @njit(nogil=True, cache=True)
-def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
-    """`forward_backward` of one chain, from compiled code."""
+def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
+    """`forward_backward` of one chain, from compiled code; scratch is psi [T, L], peaks [T]."""
+    psi, peaks = scratch
     _row_peaks(node, peaks)
     for t in range(node.shape[0]):
         for j in range(node.shape[1]):
@@ -279,10 +270,10 @@ def _sgd_step(
                         tables.state[f, j] -= large * w * row[j]
     listed = pairs.shape[0] > 1
     for t in range(1, length if listed else 2):
-        own = pairs[t] if listed else pairs[0]
+        pair_residuals = pairs[t] if listed else pairs[0]
         for i in range(labels):
             for j in range(labels):
-                g = own[i, j]
+                g = pair_residuals[i, j]
                 if adaptive:
                     squares.transitions[i, j] += g * g
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
@@ -307,10 +298,8 @@ def _sgd_step(
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
-    for table, square, t in (
-        (tables.start, squares.start, 0),
-        (tables.end, squares.end, length - 1),
-    ):
+    ends = ((tables.start, squares.start, 0), (tables.end, squares.end, length - 1))
+    for table, square, t in ends:
         for j in range(labels):
             g = node[t, j]
             if adaptive:
@@ -358,15 +347,15 @@ def _sgd_step_row(tables, squares, h, i, rate, row):
 
 
 @njit(nogil=True, cache=True)
-def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
+def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, pairs, triples):
     """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
     pairs[:] = 0.0
     if local:
-        return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
+        return order2.local_path(node, edge, second, bounds, gold, residuals, pairs, triples)
     log_z = np.empty(1)
     order2.forward_backward(
-        node, edge, node, edge, second, bounds, False, own, pairs, triples, log_z
+        node, edge, node, edge, second, bounds, False, residuals, pairs, triples, log_z
     )
     loss = log_z[0]
     if allowed.shape[0]:
@@ -378,48 +367,24 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
         known, known_pairs = np.zeros(node.shape), np.zeros(pairs.shape)
         known_triples = np.zeros(triples.shape)
         order2.forward_backward(
-            limits,
-            edge,
-            limits,
-            edge,
-            second,
-            bounds,
-            False,
-            known,
-            known_pairs,
-            known_triples,
-            log_z,
-        )
-        own -= known
+            limits, edge, limits, edge, second, bounds, False, known, known_pairs, known_triples,
+            log_z
+        )  # fmt: skip
+        residuals -= known
         pairs -= known_pairs
         triples -= known_triples
     else:
         order2.path_score(node, edge, second, bounds, gold, log_z)
-        subtract_path(bounds, gold, own, pairs)
+        subtract_path(bounds, gold, residuals, pairs)
         order2.subtract_path(bounds, gold, triples)
     return loss - log_z[0]
 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features,
-    tables,
-    squares,
-    support,
-    barriers,
-    candidates,
-    offsets,
-    order,
-    gold,
-    allowed,
-    local,
-    bounded,
-    rate,
-    shrink,
-    keep,
-    random,
-    room,
-):
+    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room
+):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
     The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
@@ -461,80 +426,52 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features,
-            tables,
-            barriers,
-            candidates,
-            scale,
-            first,
-            length,
-            keep,
-            random,
-            kept,
-            node,
-            edge[:many],
-        )
-        own, own_pairs = marginals[:length], pairs[:many]
+            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many]
+        )  # fmt: skip
+        chain_node, chain_edge = node[:length], edge[:many]
+        residuals, pair_residuals = marginals[:length], pairs[:many]
+        path = gold[first : first + length]
         if tables.triples.shape[0]:
             bounds[1] = length
+            limits = allowed[first : first + length] if limited else allowed
             loss += _second_order(
-                node[:length],
-                edge[:many],
-                tables.triples,
-                bounds,
-                gold[first : first + length],
-                allowed[first : first + length] if limited else allowed,
-                local,
-                own,
-                own_pairs,
-                triples,
-            )
+                chain_node, chain_edge, tables.triples, bounds, path, limits, local,
+                residuals, pair_residuals, triples,
+            )  # fmt: skip
             if local:  # only what follows the gold labels has moved
                 rows[0, 0] = labels
-                rows[1 : length + 1, 0] = gold[first : first + length]
+                rows[1 : length + 1, 0] = path
             else:
                 order2.list_labels(node, 0, length, rows, counts)
         elif local:
-            own_pairs[:] = 0.0
+            pair_residuals[:] = 0.0
             bounds[1] = length
-            path = gold[first : first + length]
-            loss += local_path(node[:length], edge[:many], bounds, path, own, own_pairs)
+            loss += local_path(chain_node, chain_edge, bounds, path, residuals, pair_residuals)
         else:
+            scratch = (psi[:length], peaks[:length])
             loss += _one_chain(
-                node[:length],
-                edge[:many],
-                psi[:length],
-                peaks[:length],
-                bounds,
-                own,
-                own_pairs,
-                log_z,
+                chain_node, chain_edge, scratch, bounds, residuals, pair_residuals, log_z
             )
             if limited:
                 for t in range(length):
                     for j in range(labels):
                         if not allowed[first + t, j]:
                             node[t, j] = -np.inf
+                known, known_pairs = clamped[:length], clamped_pairs[:many]
                 loss -= _one_chain(
-                    node[:length],
-                    edge[:many],
-                    psi[:length],
-                    peaks[:length],
-                    bounds,
-                    clamped[:length],
-                    clamped_pairs[:many],
-                    log_z,
+                    chain_node, chain_edge, scratch, bounds, known, known_pairs, log_z
                 )
-                own -= clamped[:length]
-                own_pairs -= clamped_pairs[:many]
+                residuals -= known
+                pair_residuals -= known_pairs
             else:
                 for t in range(length):
                     y = gold[first + t]
                     loss -= node[t, y]
-                    own[t, y] -= 1.0
+                    residuals[t, y] -= 1.0
                     if t > 0:
                         loss -= edge[t if many > 1 else 0, gold[first + t - 1], y]
-                        own_pairs[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
+                        pair_residuals[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
         fall = 1.0 - rate * shrink
         scale *= fall
         factor = 1.0 / (keep[0] * keep[1])
@@ -550,19 +487,9 @@ def likelihood_epoch(
         seen = tally if long else none
         pair_rates = _pair_rates(rate, seen, labels)
         _sgd_step(
-            features,
-            tables,
-            support,
-            squares,
-            first,
-            length,
-            rates,
-            pair_rates,
-            kept,
-            seen,
-            own,
-            own_pairs,
-        )
+            features, tables, support, squares, first, length, rates, pair_rates, kept, seen,
+            residuals, pair_residuals
+        )  # fmt: skip
         if tables.triples.shape[0]:
             _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:

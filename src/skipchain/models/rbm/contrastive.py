@@ -84,24 +84,9 @@ class ContrastiveBatch:
                 np.zeros_like(packed_experts.exp_emissions),
             )
             lost = rbm.contrastive_divergence(
-                node,
-                inputs,
-                self.offsets,
-                block,
-                layout,
-                tables,
-                packed_experts,
-                self.labels,
-                steps,
-                states,
-                current,
-                weights,
-                bias,
-                residuals,
-                hidden,
-                moved,
-                emitted,
-            )
+                node, inputs, self.offsets, block, layout, tables, packed_experts, self.labels,
+                steps, states, current, weights, bias, residuals, hidden, moved, emitted
+            )  # fmt: skip
             pairs = split_tables(
                 moved, packed_experts.transition_starts, [own.transitions for own in potentials]
             )
