@@ -178,16 +178,9 @@ def margin_epoch(
         chain_node, chain_edge = node[:length], edge[:many]
         if tables.triples.shape[0]:
             order2.nbest(
-                chain_node,
-                chain_edge,
-                chain_node,
-                chain_edge,
-                tables.triples,
-                False,
-                1,
-                paths[:, :length],
-                best,
-            )
+                chain_node, chain_edge, chain_node, chain_edge, tables.triples, False, 1,
+                paths[:, :length], best
+            )  # fmt: skip
             path[:length] = paths[0, :length]
         else:
             viterbi(chain_node, chain_edge, bounds, path[:length], best)

@@ -149,19 +149,9 @@ def sample(
             beta = inverse_temperatures[s]
             keep = s >= len(inverse_temperatures) - kept
             _score_labels(
-                current,
-                first,
-                length,
-                node,
-                inputs,
-                beta,
-                layout,
-                tables,
-                states,
-                c,
-                active,
-                scores,
-            )
+                current, first, length, node, inputs, beta, layout, tables, states, c, active,
+                scores
+            )  # fmt: skip
             sample_states(experts, current, first, length, base, beta, s, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, probs)
