@@ -54,7 +54,7 @@ class PseudoLikelihood:
         return np.append(1.0, self._initial)
 
     def tables(self, vector: Floats) -> list[Floats]:
-        """The tables of all pair potentials, for candidates that score their own log-probability."""
+        """The tables of all pair potentials, where candidates score their own log-probability."""
         entries = np.append(vector[1:] / vector[0], 0.0)
         return [entries[numbers] for numbers in self.parameter_ids]
 

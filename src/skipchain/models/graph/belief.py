@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skipchain.arrays import Bools, Floats, Ints
+from skipchain.checks import check_integer, check_number
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief
 from skipchain.kernels.adjacency import layout
@@ -297,9 +298,7 @@ def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Flo
 
 
 def _check_settings(damping: float, tolerance: float, max_sweeps: int) -> None:
-    if not 0.0 <= damping < 1.0:
-        raise ParameterError(f"damping must be at least 0 and below 1, got {damping!r}")
+    check_number("damping", damping, below=1.0)
     if not tolerance > 0.0:
         raise ParameterError(f"tolerance must be above 0, got {tolerance!r}")
-    if max_sweeps < 1:
-        raise ParameterError(f"max_sweeps must be at least 1, got {max_sweeps!r}")
+    check_integer("max_sweeps", max_sweeps)

@@ -1,4 +1,4 @@
-"""Shares: the marginals of one token of a mixture of parents, taken apart edge by edge."""
+"""The marginals of one token in a mixture of parents, as a sum over its edges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ParentShare:
     """What one edge of one graph adds to the marginals of its child.
 
     ``parent`` is −1 where the edge comes from nowhere, and ``parent_marginals`` are the parent's
-    own marginals in that graph; ``row`` is the edge's among those of its kind.
+    own marginals in that graph; ``row`` is the edge's among those of its type.
     """
 
     parent: int
