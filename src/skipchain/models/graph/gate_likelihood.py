@@ -38,16 +38,16 @@ class GateLikelihood:
         self,
         sets: Sequence[tuple[EdgeScores, Labels]],
         orderings: Sequence[Ordering],
-        kinds: Sequence[str],
+        edge_types: Sequence[str],
         workers: Workers,
         *,
         l2: float = 0.0,
     ) -> None:
-        self.edge_types = tuple(kinds)
+        self.edge_types = tuple(edge_types)
         self._workers = workers
         self._l2 = l2
         names = sets[0][0].dataset.edge_set.edge_types
-        self._rows = [names.index(edge_type) for edge_type in kinds]
+        self._rows = [names.index(edge_type) for edge_type in edge_types]
         self._parts = [
             part for scores, labels in sets for part in _parts(scores, labels, orderings, workers)
         ]

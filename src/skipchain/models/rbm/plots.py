@@ -69,7 +69,7 @@ def _weights(model: RBMModel, number: int) -> Picture:
                 continue
             _hinton(place, table[:, :shown, unit].T / largest)
             place.set_title(f"unit {unit + 1}", fontsize="small")
-            place.set_xticks(range(len(group.offsets)), [str(own) for own in group.offsets])
+            place.set_xticks(range(len(group.offsets)), [str(offset) for offset in group.offsets])
             place.set_yticks(range(shown), names[:shown])
 
     width = max(3.0, min(PANELS_PER_ROW, group.units) * (0.6 + CELL * len(group.offsets)))
