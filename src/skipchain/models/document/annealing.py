@@ -126,8 +126,7 @@ def _sample(
     """
     assignment = _initial_assignment(graph, annealing, number)
     best = assignment.copy()
-    field = graph.field(np.zeros(len(graph.arrays.unary)))
-    parts = (graph.arrays, graph.edges, graph.weights, graph.internal_scores, field)
+    parts = graph.kernel_arguments(np.zeros(len(graph.arrays.unary)))
     states = seeded(annealing.seed, number, len(graph.document_segments))
 
     def run(document: int) -> None:
@@ -148,9 +147,7 @@ def icm(graph: CandidateGraph, workers: Workers, assignment: Ints | None = None)
     chosen = graph.argmax(graph.isolated_log_probs)
     if assignment is not None:
         chosen = np.where(graph.interacting, assignment, chosen)
-    field = graph.field(graph.one_hot(chosen))
-
-    parts = (graph.arrays, graph.edges, graph.weights, graph.internal_scores, field)
+    parts = graph.kernel_arguments(graph.one_hot(chosen))
 
     def run(document: int) -> None:
         together = (graph.string_variables, graph.shared_strings[document])
@@ -163,9 +160,7 @@ def icm(graph: CandidateGraph, workers: Workers, assignment: Ints | None = None)
 def mean_field(graph: CandidateGraph, workers: Workers) -> Floats:
     """The probabilities of candidates in the mean-field approximation. [Q]"""
     probabilities = np.exp(graph.isolated_log_probs)
-    field = graph.field(probabilities)
-
-    parts = (graph.arrays, graph.edges, graph.weights, graph.internal_scores, field)
+    parts = graph.kernel_arguments(probabilities)
     settings = (DAMPING, MEAN_FIELD_TOLERANCE, MAX_SWEEPS)
 
     def run(segments: Ints) -> None:

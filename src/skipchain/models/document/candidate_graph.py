@@ -232,6 +232,13 @@ class CandidateGraph:
             )
         return field
 
+    def kernel_arguments(
+        self, probabilities: Floats
+    ) -> tuple[CandidateArrays, StringEdges, Floats, Floats, Floats]:
+        """What kernels take: candidates, edges, weights, scores of pairs inside, and the field."""
+        field = self.field(probabilities)
+        return self.arrays, self.edges, self.weights, self.internal_scores, field
+
     def expected_counts(self, probabilities: Floats) -> Floats:
         """How many spans of each mention string and type are expected. [S, K + 1]"""
         counts = np.zeros((len(self.edges.starts) - 1, self.weights.shape[1]))
@@ -275,8 +282,7 @@ class CandidateGraph:
 
     def _scores(self, groups: Sequence[Ints], assignment: Ints) -> list[float]:
         """What an assignment scores on groups of segments, one after the other."""
-        field = self.field(np.zeros(len(self.arrays.unary)))
-        parts = (self.arrays, self.edges, self.weights, self.internal_scores, field)
+        parts = self.kernel_arguments(np.zeros(len(self.arrays.unary)))
         return [float(kernel.add_and_score(*parts, group, assignment)) for group in groups]
 
 

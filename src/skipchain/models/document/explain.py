@@ -96,15 +96,15 @@ def explain_factors(
     word = given.words[at : at + 1].tolist()[0]
     if segment < 0 or at >= candidates.stops[segment]:
         label = model.labels[candidates.fixed[at]]
-        sure = CandidateExplanation((label,), label, 0.0, ())
-        return FactorExplanation(at, word, at, sure, sure)
+        certain = CandidateExplanation((label,), label, 0.0, ())
+        return FactorExplanation(at, word, at, certain, certain)
     start = int(candidates.starts[segment])
     around = np.append(assignment[:segment], assignment[segment + 1 :])
-    readings = [
+    explained = [
         _explain_candidate(model, given, graph, around, number, at)
         for number in (int(candidates.first[segment]), int(assignment[segment]))
     ]
-    return FactorExplanation(at, word, start, *readings)
+    return FactorExplanation(at, word, start, *explained)
 
 
 def _explain_candidate(
