@@ -11,7 +11,7 @@ from skipchain.kernels.sgd import _score_transitions
 
 # Compiled with chain 706fbc2ffc2f
 # Compiled with chain2 616471241c18
-# Compiled with sgd a40f4f0eb7ab
+# Compiled with sgd d54b304699fa
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
@@ -136,7 +136,7 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, barriers, candidates, offsets, order,
+    features, tables, vector, total, spread, scratch, fixed, masks, candidates, offsets, order,
     gold, update, limit, seen, room
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
@@ -171,7 +171,7 @@ def margin_epoch(
         many = length if paired else 1
         _score_expanded(features, tables.state, first, length, node)
         _score_transitions(
-            features, tables, barriers, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            features, tables, masks, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
             node, edge[:many]
         )  # fmt: skip
         bounds[1] = length

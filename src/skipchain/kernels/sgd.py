@@ -83,7 +83,7 @@ def _bernoulli(random, keep):
 
 @njit(nogil=True, cache=True)
 def _score_chain(
-    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+    features, tables, masks, candidates, scale, first, length, keep, random, kept, node, edge
 ):
     """Potentials of one chain, leaving out features at random.
 
@@ -121,25 +121,25 @@ def _score_chain(
         for j in range(labels):
             node[t, j] *= factor
     _score_transitions(
-        features, tables, barriers, candidates, factor, first, length, keep, random, kept[n:], node,
+        features, tables, masks, candidates, factor, first, length, keep, random, kept[n:], node,
         edge
     )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def _score_transitions(
-    features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
+    features, tables, masks, candidates, factor, first, length, keep, random, kept, node, edge
 ):
     """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
     labels = tables.state.shape[1]
     n = 0
     for j in range(labels):
-        node[0, j] += tables.start[j] + barriers.start[j]
-        node[length - 1, j] += tables.end[j] + barriers.end[j]
+        node[0, j] += tables.start[j] + masks.start[j]
+        node[length - 1, j] += tables.end[j] + masks.end[j]
     for t in range(edge.shape[0] if edge.shape[0] == 1 else length):
         for i in range(labels):
             for j in range(labels):
-                edge[t, i, j] = tables.transitions[i, j] + barriers.pairs[i, j]
+                edge[t, i, j] = tables.transitions[i, j] + masks.pairs[i, j]
     if tables.edges.shape[0] > 0:
         weighted = features.edge_values.shape[0] > 0
         for t in range(length):
@@ -382,7 +382,7 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, p
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features, tables, squares, support, barriers, candidates, offsets, order, gold, allowed, local,
+    features, tables, squares, support, masks, candidates, offsets, order, gold, allowed, local,
     bounded, rate, shrink, keep, random, room
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
@@ -426,7 +426,7 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features, tables, barriers, candidates, scale, first, length, keep, random, kept, node,
+            features, tables, masks, candidates, scale, first, length, keep, random, kept, node,
             edge[:many]
         )  # fmt: skip
         chain_node, chain_edge = node[:length], edge[:many]
