@@ -13,7 +13,7 @@ from benchmarks.features import TEMPLATES
 from benchmarks.setting import path
 from skipchain import Perceptron, read
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.online import MarginUpdates
+from skipchain.chains.margins import MarginUpdates
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.epochs import run_epochs

@@ -10,7 +10,8 @@ import pytest
 from skipchain import Corpus
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
-from skipchain.chains.online import MarginUpdates, StochasticLikelihood, kernel_features
+from skipchain.chains.margins import MarginUpdates
+from skipchain.chains.online import StochasticLikelihood, kernel_features
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.features.templates import Templates

@@ -24,7 +24,7 @@ from skipchain.edges import (
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.kernels import mixture
-from skipchain.models.base.documents import check_linked_documents
+from skipchain.models.graph.documents import check_linked_documents
 from skipchain.models.graph.mixture import mixture_edges
 
 WORDS = ["Ada", "ada", "Bo", "bo", "Cy", "x", "."]

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from types import ModuleType
 
 import numpy as np
 
 from skipchain.arrays import Floats, Labels
-from skipchain.chains import history_search, order2, order_n
-from skipchain.chains.order_n import require_exact
 from skipchain.chains.potentials import require_paths
 from skipchain.chains.scores import ChainScores, NBestPaths
 from skipchain.chains.span_events import SpanEvents
 from skipchain.checks import check_integer
 from skipchain.errors import SkipchainError
-from skipchain.kernels import chain, search
-from skipchain.kernels.paths import nbest as best_paths
-from skipchain.kernels.paths import set_probability
+from skipchain.kernels import chain
 from skipchain.parallel import Workers, blocks
 
 PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
@@ -24,9 +21,10 @@ PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
-    require_exact(scores)
-    if scores.weights.order == 2:
-        return order2.viterbi(scores, workers)
+    order2 = _exact_order2(scores)
+    if order2 is not None:
+        path: Labels = order2.viterbi(scores, workers)
+        return path
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -41,12 +39,12 @@ def viterbi(scores: ChainScores, workers: Workers) -> Labels:
 
 def greedy(scores: ChainScores, workers: Workers) -> Labels:
     """From left to right the best label given those before. [N]"""
-    if scores.label_history is not None:
-        return history_search.beam(scores, 1, workers)
-    if scores.label_ngrams is not None:
-        return order_n.beam(scores, 1, workers)
-    if scores.weights.order == 2:
-        return order2.beam(scores, 1, workers)
+    higher = _higher_order(scores)
+    if higher is not None:
+        path: Labels = higher.beam(scores, 1, workers)
+        return path
+    from skipchain.kernels import search
+
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -68,12 +66,12 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     finds what `viterbi` finds.
     """
     check_width(width)
-    if scores.label_history is not None:
-        return history_search.beam(scores, width, workers)
-    if scores.label_ngrams is not None:
-        return order_n.beam(scores, width, workers)
-    if scores.weights.order == 2:
-        return order2.beam(scores, width, workers)
+    higher = _higher_order(scores)
+    if higher is not None:
+        path: Labels = higher.beam(scores, width, workers)
+        return path
+    from skipchain.kernels import search
+
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -95,9 +93,10 @@ def check_width(width: int) -> None:
 
 def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
-    require_exact(scores)
-    if scores.weights.order == 2:
-        return order2.marginals(scores, workers)
+    order2 = _exact_order2(scores)
+    if order2 is not None:
+        out: Floats = order2.marginals(scores, workers)
+        return out
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
     def run(block: tuple[int, int]) -> None:
@@ -119,11 +118,13 @@ def posterior(scores: ChainScores, workers: Workers) -> Labels:
 
 def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
     """The k best label sequences of every chain; fewer where there are fewer."""
-    require_exact(scores)
+    order2 = _exact_order2(scores)
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
-    if scores.weights.order == 2:
-        return order2.nbest(scores, k, workers)
+    if order2 is not None:
+        ranked: list[NBestPaths] = order2.nbest(scores, k, workers)
+        return ranked
+    from skipchain.kernels.paths import nbest as best_paths
 
     def run(block: tuple[int, int]) -> list[NBestPaths]:
         p = scores.potentials(block)
@@ -148,9 +149,12 @@ def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
 
 def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
-    require_exact(scores)
-    if scores.weights.order == 2:
-        return order2.event_probabilities(scores, windows, workers)
+    order2 = _exact_order2(scores)
+    if order2 is not None:
+        out: Floats = order2.event_probabilities(scores, windows, workers)
+        return out
+    from skipchain.kernels.paths import set_probability
+
     out = np.empty(len(windows.starts))
     states = scores.weights.n_labels
 
@@ -173,3 +177,40 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
     # small blocks: each token has a table of label pairs
     workers.map(run, blocks(scores.data.offsets, max(1, PAIR_NUMBERS // states**2)))
     return out
+
+
+def _higher_order(scores: ChainScores) -> ModuleType | None:
+    """The module that searches chains of a higher order than 1, or with a history; else None.
+
+    Each is imported when it is needed: most models have order 1.
+    """
+    if scores.label_history is not None:
+        from skipchain.chains import history_search
+
+        return history_search
+    if scores.label_ngrams is not None:
+        from skipchain.chains import order_n
+
+        return order_n
+    if scores.weights.order == 2:
+        from skipchain.chains import order2
+
+        return order2
+    return None
+
+
+def _exact_order2(scores: ChainScores) -> ModuleType | None:
+    """The module of chains of order 2; None for order 1. What can only be searched is refused."""
+    if scores.label_history is not None:
+        raise SkipchainError(
+            "labels that depend on earlier ones of the document (history) are found from left to "
+            "right (beam, greedy), and not all labellings can be gone through: the model has no "
+            "viterbi, marginals, confidences or n-best lists; without history it has them"
+        )
+    if scores.label_ngrams is not None:
+        raise SkipchainError(
+            f"a model of order {scores.label_ngrams.order} is searched from left to right (beam, "
+            "greedy) and cannot go through all labellings: it has no viterbi, marginals, "
+            "confidences or n-best lists; orders 1 and 2 have them"
+        )
+    return _higher_order(scores)

@@ -7,7 +7,6 @@ import numpy as np
 from skipchain.arrays import Labels
 from skipchain.chains.potentials import require_paths
 from skipchain.chains.scores import ChainScores
-from skipchain.errors import SkipchainError
 from skipchain.kernels import label_ngrams as kernel
 from skipchain.parallel import Workers
 
@@ -29,19 +28,3 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
 
     workers.map(run, scores.data.blocks())
     return path
-
-
-def require_exact(scores: ChainScores) -> None:
-    """Refuse what asks for all labellings at once."""
-    if scores.label_history is not None:
-        raise SkipchainError(
-            "labels that depend on earlier ones of the document (history) are found from left to "
-            "right (beam, greedy), and not all labellings can be gone through: the model has no "
-            "viterbi, marginals, confidences or n-best lists; without history it has them"
-        )
-    if scores.label_ngrams is not None:
-        raise SkipchainError(
-            f"a model of order {scores.label_ngrams.order} is searched from left to right (beam, "
-            "greedy) and cannot go through all labellings: it has no viterbi, marginals, "
-            "confidences or n-best lists; orders 1 and 2 have them"
-        )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
-from skipchain.chains.online import UPDATES, MarginUpdates
+from skipchain.chains.margins import UPDATES, MarginUpdates
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView

@@ -32,10 +32,11 @@ from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, Automatic, Solver
 from skipchain.learn.step import OptimisationResult
-from skipchain.models.base.documents import check_linked_documents, longest_document
+from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
 from skipchain.models.base.task import Fitted, TrainingTask
+from skipchain.models.graph.documents import check_linked_documents
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.objective import GraphObjective
 from skipchain.parallel import Workers

@@ -19,12 +19,12 @@ from skipchain.edges.relations import EdgeSet
 from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.documents import check_linked_documents
 from skipchain.models.base.model import BEAM, Explained, Model
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.documents import check_linked_documents
 from skipchain.models.graph.edges import EdgeModel, EdgeScores
 from skipchain.models.graph.gate import FEATURES as GATE_FEATURES
 from skipchain.models.graph.gate import Gate

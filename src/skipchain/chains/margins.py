@@ -1,0 +1,75 @@
+"""Margin updates: perceptron and its relatives, one chain after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skipchain.arrays import Floats
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.online import OnlineLearner, kernel_features
+from skipchain.chains.potentials import Constraints
+from skipchain.chains.scorer import Weights
+from skipchain.kernels import margin_updates as margins
+
+UPDATES = {"perceptron": margins.PERCEPTRON, "pa": margins.PASSIVE_AGGRESSIVE, "arow": margins.AROW}
+
+
+class MarginUpdates(OnlineLearner):
+    """Perceptron, passive-aggressive and AROW updates, averaged over all chains seen."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        n_labels: int,
+        *,
+        update: str = "perceptron",
+        limit: float = 1.0,
+        boundaries: bool = True,
+        constraints: Constraints | None = None,
+        order: int = 1,
+        seed: int = 0,
+        initial_weights: Weights | None = None,
+    ) -> None:
+        super().__init__(
+            data,
+            n_labels,
+            boundaries=boundaries,
+            constraints=constraints,
+            order=order,
+            seed=seed,
+            initial_weights=initial_weights,
+        )
+        # bundles save memory, but looking each up takes twice the time
+        self._features = kernel_features(data.rows, expanded=True)
+        self._update = UPDATES[update]
+        self._limit = limit
+        self._seen = 0
+        confident = self._update == margins.AROW
+        merged = self._update != margins.PERCEPTRON
+        self._total = np.zeros(self.size)
+        self._variances = np.ones(self.size if confident else 0, np.float32)
+        self._scratch = np.zeros(self.size if merged else 0, np.float32)
+        ends = np.cumsum([part.size for part in Weights.views(self._vector, *self._sizes).tables])
+        self._fixed = (0, 0) if boundaries else (int(ends[1]), int(ends[3]))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, an average of the weights and a copy of it included."""
+        arrays = (self._vector, self._total, self._variances, self._scratch)
+        return sum(part.nbytes for part in arrays) + 2 * 8 * self.size
+
+    def vector(self) -> Floats:
+        """The average of the weights over all chains seen."""
+        average: Floats = self._vector - self._total / max(1, self._seen)
+        return average
+
+    def epoch(self) -> float:
+        """One pass over all chains; returns how many were wrong."""
+        seen = self._seen
+        self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
+        mistakes = margins.margin_epoch(
+            self._features, self._tables(self._vector), self._vector, self._total, self._variances,
+            self._scratch, self._fixed, self._masks, self._candidates, self._data.offsets,
+            self._order(), self._labels, self._update, self._limit, seen, self._room
+        )  # fmt: skip
+        return float(mistakes)
