@@ -11,9 +11,8 @@ import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.corpus import Corpus
-from skipchain.io.detect import by_content, by_ending
 from skipchain.io.files import check_text
-from skipchain.io.formats import read
+from skipchain.io.formats import format_of_path, format_of_text, read
 from skipchain.io.streams import BLOCK, text_blocks
 from skipchain.io.text import parse_plain
 from skipchain.resources.ngrams.duck import sql_literal
@@ -31,14 +30,14 @@ def read_blocks(
     path: str | Path, format: str | None = None, columns: tuple[str, ...] | None = None
 ) -> Iterator[Corpus]:
     """A file as corpora: plain text block by block, other formats as a whole."""
-    format = format or by_ending(path)
+    format = format or format_of_path(path)
     if format not in (None, "text"):
         yield read(path, format, columns=columns)
         return
     for number, text in enumerate(text_blocks(path, BLOCK)):
         if number == 0:
             check_text(text, path)
-            if (format or by_content(text, path)) != "text":
+            if (format or format_of_text(text, path)) != "text":
                 yield read(path, format, columns=columns)
                 return
         if text.strip():
