@@ -46,8 +46,7 @@ def infer_scheme(column: Column, offsets: Ints) -> SchemeInference:
     >>> infer_scheme(Column.encode(["DT", "NN"]), np.array([0, 2])).reason
     "label 'DT' is neither O nor PREFIX-TYPE: the labels mark no spans"
     """
-    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
-    labels = [column.values[code] for code in used.tolist() if column.values[code] != "O"]
+    labels = [column.values[code] for code in column.used() if column.values[code] != "O"]
     for label in labels:
         if not split(label)[0]:
             reason = f"label {label!r} is neither O nor PREFIX-TYPE: the labels mark no spans"
