@@ -1,6 +1,6 @@
-"""The public data sets that skipchain is measured on, found under ``SKIPCHAIN_DATA``.
+"""The public data sets that skipchain is measured on, in the folder that ``SKIPCHAIN_DATA`` names.
 
-They are not part of the package: each has a licence of its own.
+They are not part of the package: each has its licence.
 """
 
 from __future__ import annotations
@@ -44,24 +44,19 @@ class DataFile:
         return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
 
     def differences(self, corpus: Corpus) -> list[str]:
-        """What the corpus holds other than expected."""
-        found = {
+        """The counts of the corpus that are not those expected."""
+        counts = {
             "documents": corpus.n_documents,
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
             "spans": len(corpus.spans()) if corpus.scheme is not None else None,
             "links": 0 if corpus.links is None else len(corpus.links),
         }
+        expected = {name: getattr(self, name) for name in counts}
         return [
-            f"{found[name]:,} {name}, expected {wanted:,}"
-            for name, wanted in (
-                ("documents", self.documents),
-                ("sentences", self.sentences),
-                ("tokens", self.tokens),
-                ("spans", self.spans),
-                ("links", self.links),
-            )
-            if wanted is not None and found[name] != wanted
+            f"{counts[name]:,} {name}, expected {number:,}"
+            for name, number in expected.items()
+            if number is not None and counts[name] != number
         ]
 
 
@@ -90,6 +85,7 @@ class PublicDataset:
 
 
 CONLL = ("word", "pos", "chunk", "label")
+CHUNK = ("word", "pos", "label")
 PAIR = ("word", "label")
 
 DATA_SETS = (
@@ -108,18 +104,8 @@ DATA_SETS = (
         "English chunks",
         "research only (LDC)",
         {
-            "train": DataFile(
-                "conll2000/train.txt.gz",
-                211727,
-                8936,
-                None,
-                106978,
-                ("word", "pos", "label"),
-                "iob2",
-            ),
-            "test": DataFile(
-                "conll2000/test.txt.gz", 47377, 2012, None, 23852, ("word", "pos", "label"), "iob2"
-            ),
+            "train": DataFile("conll2000/train.txt.gz", 211727, 8936, None, 106978, CHUNK, "iob2"),
+            "test": DataFile("conll2000/test.txt.gz", 47377, 2012, None, 23852, CHUNK, "iob2"),
         },
     ),
     PublicDataset(
@@ -169,17 +155,7 @@ DATA_SETS = (
         "gmb",
         "news with silver names",
         "unstated",
-        {
-            "all": DataFile(
-                "gmb/gmb-ner.conll.xz",
-                1048575,
-                47959,
-                None,
-                111891,
-                ("word", "pos", "label"),
-                "iob2",
-            )
-        },
+        {"all": DataFile("gmb/gmb-ner.conll.xz", 1048575, 47959, None, 111891, CHUNK, "iob2")},
     ),
     PublicDataset(
         "ieer",
@@ -248,11 +224,11 @@ DATA_SETS = (
 
 def data_set(name: str) -> PublicDataset:
     """The data set of that name."""
-    for known in DATA_SETS:
-        if known.name == name:
-            return known
+    for entry in DATA_SETS:
+        if entry.name == name:
+            return entry
     raise CorpusError(
-        f"there is no data set {name!r}; there are {', '.join(known.name for known in DATA_SETS)}"
+        f"there is no data set {name!r}; there are {', '.join(entry.name for entry in DATA_SETS)}"
     )
 
 
@@ -275,24 +251,22 @@ class FileCheck:
     part: str
     path: str
     state: str
-    """``ok``, ``missing``, ``describe_os_error`` or ``differs``"""
+    """``ok``, ``missing``, ``unreadable`` or ``differs``"""
     detail: str
     tokens: int = 0
 
 
 def check_files(folder: Path, chosen: tuple[PublicDataset, ...] = DATA_SETS) -> Iterator[FileCheck]:
     """Read every known file and compare its counts with those expected."""
-    for known in chosen:
-        for name, part in known.files.items():
-            if not (folder / part.path).exists():
-                yield FileCheck(known.name, name, part.path, "missing", "it is not there")
-                continue
+    files = [(entry.name, *item) for entry in chosen for item in entry.files.items()]
+    for name, part, file in files:
+        state, detail, tokens = "missing", "it is not there", 0
+        if (folder / file.path).exists():
             try:
-                corpus = part.read(folder)
-                wrong = part.differences(corpus)
+                corpus = file.read(folder)
+                tokens, wrong = corpus.n_tokens, file.differences(corpus)
+                state = "differs" if wrong else "ok"
+                detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {tokens:,} tokens"
             except SkipchainError as error:
-                yield FileCheck(known.name, name, part.path, "unreadable", str(error))
-                continue
-            detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {corpus.n_tokens:,} tokens"
-            state = "differs" if wrong else "ok"
-            yield FileCheck(known.name, name, part.path, state, detail, corpus.n_tokens)
+                state, detail = "unreadable", str(error)
+        yield FileCheck(name, part, file.path, state, detail, tokens)

@@ -26,18 +26,18 @@ def toy3(seed: int, *, train: int = 100, test: int = 100, length: int = LENGTH) 
     rng = np.random.default_rng(seed)
     drawn = rng.choice(list(INPUTS), p=INPUT_PROBABILITIES, size=(train + test, length)).tolist()
     return Problem.of(
-        [one_hot(own, INPUTS) for own in drawn], list(map(memory_labels, drawn)), train
+        [one_hot(inputs, INPUTS) for inputs in drawn], list(map(memory_labels, drawn)), train
     )
 
 
 def memory_labels(inputs: str | list[str]) -> list[str]:
     """The labels of a sequence of inputs."""
-    last, interrupt, found = "0", "1", []
-    for one in inputs:
-        if one == "I":
+    last, interrupt, labels = "0", "1", []
+    for symbol in inputs:
+        if symbol == "I":
             interrupt = "1" if interrupt == "0" else "0"
-            found.append(interrupt)
+            labels.append(interrupt)
         else:
-            last = {"A": "0", "B": "1", "R": last}[one]
-            found.append(last)
-    return found
+            last = {"A": "0", "B": "1", "R": last}[symbol]
+            labels.append(last)
+    return labels
