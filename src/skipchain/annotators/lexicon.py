@@ -65,7 +65,7 @@ class PhraseTrie:
         }
         flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
         slices = TextSlices.of(words)
-        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
+        hashes = kernels.hash_slices(*slices)
         forms = kernels.hash_phrases(offsets, hashes)
         size, lengths = len(numbers), np.diff(offsets)
         node = np.zeros(len(lengths), np.int64)  # that a phrase has come to
@@ -158,7 +158,7 @@ class Lexicon(StatelessAnnotator):
         numbers, _ = trie.tokens.number(TextSlices.of(keys))
         numbers[numbers >= len(trie.tokens)] = -1
         slices = TextSlices.of(words.values)
-        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
+        hashes = kernels.hash_slices(*slices)
         matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
             numbers[words.codes],
             hashes[words.codes],

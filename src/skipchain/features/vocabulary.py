@@ -22,7 +22,7 @@ from skipchain.features.annotator import annotate
 from skipchain.features.matrix import FeatureMatrix, FeatureMatrixBuilder
 from skipchain.features.numbers import Scale
 from skipchain.features.reader import RESERVED, ViewReader, ViewTuples
-from skipchain.features.strings import StringTable
+from skipchain.features.strings import StringTable, strings_to_arrays
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
@@ -85,7 +85,7 @@ class Vocabulary:
                     "without it (with --columns, '_' leaves a column out)"
                 )
         reader = ViewReader(corpus, self.templates.functions, self.scales)
-        if workers is None or self.templates.functions:  # users' functions may mind threads
+        if workers is None or self.templates.functions:  # users' functions may not be thread-safe
             workers = Workers(1)
         workers.map(lambda view: reader.encode_view(view, self.views[view]), self.views)
         return self._encode(reader, workers, joined=False)
@@ -127,7 +127,7 @@ class Vocabulary:
     # Encoding ----------------------------------------------------------------------------------
 
     def _encode(self, reader: ViewReader, workers: Workers, *, joined: bool) -> FeatureMatrix:
-        """One group of unary templates per (column, offset) shares units; the rest are columns."""
+        """Unary templates of one (column, offset) share feature bundles; the others are columns."""
         wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
         looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
         state = FeatureMatrixBuilder(reader, self.n_features)
@@ -160,11 +160,10 @@ class Vocabulary:
         numbers = np.full(values.size, -1, np.int32)
         numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
         if atom.bag:
-            tuples = reader.bag(atom)
-            for part in tuples:
-                codes = part.keys[:, 0]
-                found = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
-                builder.add_tuples((atom,), part, found, 0)
+            for tuples in reader.bag(atom):
+                codes = tuples.keys[:, 0]
+                features = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
+                builder.add_tuples((atom,), tuples, features, 0)
         else:
             builder.add_values(atom, values, numbers)
 
@@ -178,7 +177,7 @@ class Vocabulary:
     # Pruning and storage -----------------------------------------------------------------------
 
     def keep(self, state: Bools, edge: Bools) -> Vocabulary:
-        """Only the chosen features, and only the strings they need."""
+        """The vocabulary with only the chosen features, and only the strings they need."""
         masks, base = [], {False: 0, True: 0}
         for template, rows in self._pairs():
             mask = edge if template.transition else state
@@ -206,10 +205,7 @@ class Vocabulary:
         """Everything but the template text, as arrays for a model file."""
         arrays: Arrays = {}
         for k, (view, strings) in enumerate(self.views.items()):
-            text = strings.text.encode("utf-8", "surrogatepass")
-            arrays[f"view.{k}.text"] = np.frombuffer(text, np.uint8)
-            arrays[f"view.{k}.starts"] = strings.starts
-            arrays[f"view.{k}.lengths"] = strings.lengths
+            arrays |= strings_to_arrays(f"view.{k}", strings)
             if view in self.scales:
                 arrays[f"view.{k}.mean"] = self.scales[view].mean
                 arrays[f"view.{k}.deviation"] = self.scales[view].deviation
@@ -219,7 +215,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, templates: Templates, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
-        """The inverse of `to_arrays`; a ValueError says what does not fit."""
+        """The vocabulary that `to_arrays` wrote; a ValueError says what does not fit."""
         order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
         views, scales = {}, {}
         for k, view in enumerate(order):
@@ -254,8 +250,8 @@ def _escape_boundary(value: str) -> str:
 
 
 def _check_scale(view: View, scale: Scale) -> None:
-    for part in (scale.mean, scale.deviation):
-        if part.dtype != np.float64 or part.ndim != 1 or not np.isfinite(part).all():
+    for numbers in (scale.mean, scale.deviation):
+        if numbers.dtype != np.float64 or numbers.ndim != 1 or not np.isfinite(numbers).all():
             raise ValueError(f"the scale of view '{view}' is not two lists of finite numbers")
     if len(scale.mean) != len(scale.deviation) or not (scale.deviation > 0.0).all():
         raise ValueError(f"the scale of view '{view}' has deviations that are not above 0")
