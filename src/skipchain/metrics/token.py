@@ -17,7 +17,7 @@ from skipchain.metrics.score import Score, percent
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenScores:
-    """What became of each label.
+    """The confusion matrix of labels, and the scores that follow from it.
 
     ``confusion`` is ``int64 [L, L]``, rows gold and columns predicted, in the order of ``labels``,
     which is alphabetical; ``sequences`` counts the sentences that have tokens, and

@@ -68,17 +68,17 @@ class NgramCounter:
 
         They are columns of their own, or else the ``labels``, where these mark no spans.
         """
-        found = [corpus.columns[name] for name in TAGS if name in corpus.columns]
+        columns = [corpus.columns[name] for name in TAGS if name in corpus.columns]
         if corpus.labelled and corpus.scheme is None and (labels or "xpos" in corpus.columns):
-            found.append(corpus.labels)
-        for column in found:
+            columns.append(corpus.labels)
+        for column in columns:
             width = len(column.values) + 1
             keys = corpus.words.codes.astype(np.int64) * width + column.codes
             pairs, counts = np.unique(keys, return_counts=True)
             words = np.array([*corpus.words.values, ""], object)[pairs // width]
             tags = np.array([*column.values, ""], object)[pairs % width]
             self.write("tags", {"word": words, "tag": tags, "count": counts})
-        return bool(found)
+        return bool(columns)
 
     def write(self, kind: int | str, columns: dict[str, Any]) -> None:
         """One file of counts, of n-grams of an order or of tags."""
