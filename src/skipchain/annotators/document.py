@@ -1,4 +1,4 @@
-"""What the document of a token says of it: where it stands, and how its word occurs elsewhere."""
+"""Columns from the whole document: where a token stands, and how its word occurs elsewhere."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class DocumentContext:
 
     @property
     def description(self) -> str:
-        """What the annotator knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         around = "" if self.window is None else f", {self.window} tokens around"
         return f"what the document says{around}"
 

@@ -51,13 +51,17 @@ class PhraseTrie:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        arrays = (getattr(self, name) for name in TRIE_ARRAYS)
         strings = self.tokens.starts.nbytes + self.tokens.lengths.nbytes + len(self.tokens.text)
-        return int(strings + sum(array.nbytes for array in arrays))
+        return int(strings + sum(array.nbytes for array in self.arrays.values()))
+
+    @property
+    def arrays(self) -> Arrays:
+        """The trie without its tokens, as arrays by name."""
+        return {name: getattr(self, name) for name in TRIE_ARRAYS}
 
     @classmethod
     def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> PhraseTrie:
-        """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
+        """The trie of phrases ``words[offsets[p] : offsets[p + 1]]``, of the lists ``lists[p]``."""
         numbers: dict[str, int] = {}
         keys = {
             word: numbers.setdefault(match_key(word, case), len(numbers))
@@ -128,7 +132,7 @@ class Lexicon(StatelessAnnotator):
 
     @classmethod
     def of(cls, lists: Mapping[str, Sequence[str]], **settings: Any) -> Lexicon:
-        """From lists of phrases with spaces between their tokens."""
+        """The lexicon of lists of phrases, by name, with spaces between their tokens."""
         words: list[str] = []
         sizes: list[int] = []
         owners: list[int] = []
@@ -159,17 +163,9 @@ class Lexicon(StatelessAnnotator):
         numbers[numbers >= len(trie.tokens)] = -1
         slices = TextSlices.of(words.values)
         hashes = kernels.hash_slices(*slices)
-        matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
-            numbers[words.codes],
-            hashes[words.codes],
-            corpus.sentences,
-            trie.root,
-            trie.first,
-            trie.token,
-            trie.ends,
-            trie.lists,
-            trie.forms,
-            self.matches == LONGEST,
+        trie_arrays, longest = list(trie.arrays.values()), self.matches == LONGEST
+        matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(  # type: ignore[call-arg]
+            numbers[words.codes], hashes[words.codes], corpus.sentences, *trie_arrays, longest
         )
         return matches
 
@@ -177,7 +173,7 @@ class Lexicon(StatelessAnnotator):
 
     @property
     def description(self) -> str:
-        """What the annotator knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
@@ -203,8 +199,7 @@ class Lexicon(StatelessAnnotator):
 
     def arrays(self) -> Arrays:
         """The phrases, as arrays by name."""
-        trie = {name: getattr(self.phrases, name) for name in TRIE_ARRAYS}
-        return trie | strings_to_arrays("tokens", self.phrases.tokens)
+        return self.phrases.arrays | strings_to_arrays("tokens", self.phrases.tokens)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> Lexicon:

@@ -1,4 +1,4 @@
-"""The predictions of a base model as columns, for stacking: what they say through a document."""
+"""The predictions of a base model as columns, for stacking: also those elsewhere in a document."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from skipchain.features.strings import StringTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truecase:
-    """How words are mostly written where not all letters are capitals."""
+    """The most frequent written form of each word, where not all letters are capitals."""
 
     lowercase_forms: StringTable
     forms: StringTable

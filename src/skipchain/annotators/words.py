@@ -37,7 +37,7 @@ class ClusterColumn(StatelessAnnotator):
 
     @property
     def description(self) -> str:
-        """What the annotator knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         clusters = plural(len(self.clusters.paths), "cluster")
         return f"{clusters} of {plural(len(self.clusters), 'word')}"
 
@@ -83,7 +83,7 @@ class VectorColumn(StatelessAnnotator):
 
     @property
     def description(self) -> str:
-        """What the annotator knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         return f"{plural(len(self.vectors), 'vector')} of {self.vectors.width} numbers"
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:

@@ -12,7 +12,7 @@ from skipchain.corpus import Corpus
 from skipchain.features.templates import Templates
 
 Fingerprint = Mapping[str, str | None]
-"""What something was made from, by name: short texts, or digests of content."""
+"""Everything that a result depends on, by name: short texts, or digests of content."""
 
 
 def data_fingerprint(train: Corpus, test: Corpus, dev: Corpus | None) -> Fingerprint:

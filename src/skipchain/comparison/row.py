@@ -79,7 +79,7 @@ class ComparisonRow:
 
     @property
     def tokens_per_second(self) -> float:
-        """How many tokens are tagged in a second, from words to labels."""
+        """The number of tokens tagged in a second, from words to labels."""
         return self.evaluation.tokens.tokens / max(self.run_result.tagging_seconds, 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class ComparisonRow:
 
 
 def count_differing(labels: Column, others: Column) -> int:
-    """How many tokens have different labels in two columns.
+    """The number of tokens that have different labels in two columns.
 
     >>> count_differing(Column.encode(["O", "B"]), Column.encode(["B", "B"]))
     1

@@ -372,7 +372,7 @@ class Corpus:
         return links
 
     def document(self, index: int) -> Corpus:
-        """One document as a corpus of its own."""
+        """One document as a corpus."""
         if not -self.n_documents <= index < self.n_documents:
             raise IndexError(f"document {index} of {self.n_documents}")
         index %= self.n_documents
@@ -495,7 +495,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
-    """Both absent, or equal."""
+    """Whether two arrays are both absent, or equal."""
     return (a is None) == (b is None) and (a is None or np.array_equal(a, b))  # type: ignore[arg-type]
 
 

@@ -33,7 +33,7 @@ class Annotator(Protocol):
 
     @property
     def description(self) -> str:
-        """What the annotator knows, in a few words."""
+        """A short description of the annotator, for summaries."""
 
     def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
         """The fitted annotator, which a model keeps, and the columns of the training corpus.

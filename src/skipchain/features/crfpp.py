@@ -56,7 +56,7 @@ def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
         except TemplateError as error:
             raise TemplateError(f"pattern line {number}: {error}") from None
         if not atoms:
-            continue  # a bias: transitions and label biases are learnt anyway
+            continue  # a bias: transitions and label biases are always there
         kind = pattern[0].upper()
         if kind in (STATE, BOTH):
             templates[Template(atoms)] = None

@@ -87,7 +87,7 @@ class NamedFeatures:
         return [] if transition else self.strings.tolist()
 
     def keep(self, state: Bools, edge: Bools) -> NamedFeatures:
-        """Only the chosen features."""
+        """The vocabulary with only the chosen features."""
         return NamedFeatures(self.strings.keep(state))
 
 
@@ -226,7 +226,7 @@ class NumberedFeatures:
         return [] if transition else [f"column {number}" for number in self.columns]
 
     def keep(self, state: Bools, edge: Bools) -> NumberedFeatures:
-        """Only the chosen columns."""
+        """The vocabulary with only the chosen columns."""
         return NumberedFeatures(self.columns[state], self.width)
 
 

@@ -77,6 +77,11 @@ class CSRMatrix:
         return len(self.indptr) - 1
 
     @property
+    def arrays(self) -> tuple[Ints, NDArray[np.int32], Floats]:
+        """``indptr``, ``indices`` and ``values``, as kernels take them."""
+        return self.indptr, self.indices, self.values
+
+    @property
     def row_ids(self) -> Ints:
         """The row of each entry. [K]"""
         return np.repeat(np.arange(self.n_rows), np.diff(self.indptr))
@@ -84,7 +89,7 @@ class CSRMatrix:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+        return sum(array.nbytes for array in self.arrays)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,7 @@ class FeatureMatrix:
 
     @property
     def n_active(self) -> int:
-        """How many (token, feature) pairs there are, bundles written out."""
+        """The number of (token, feature) pairs, with bundles written out."""
         entries, sizes = self.tokens.indices, np.diff(self.bundles.indptr)
         bundled = entries[entries >= self.n_features] - self.n_features
         return len(entries) - len(bundled) + int(sizes[bundled].sum())
@@ -192,18 +197,8 @@ class FeatureMatrix:
 
     def expanded(self) -> CSRMatrix:
         """The index of all N tokens with the bundles written out, as other tools hold it."""
-        tokens, bundles = self.tokens, self.bundles
-        return CSRMatrix(
-            *expand_bundles(
-                tokens.indptr,
-                tokens.indices,
-                tokens.values,
-                self.n_features,
-                bundles.indptr,
-                bundles.indices,
-                bundles.values,
-            )
-        )
+        tokens, bundles = self.tokens.arrays, self.bundles.arrays
+        return CSRMatrix(*expand_bundles(*tokens, self.n_features, *bundles))
 
 
 class FeatureMatrixBuilder:
@@ -393,7 +388,7 @@ def _vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
 
 
 def value_advice(value: float) -> str:
-    """What to do about a feature value that is no number, or too large a one."""
+    """Advice on a feature value that is not finite, or too large."""
     if np.isfinite(value):
         return f"scale it down to {MAX_FEATURE_VALUE:g} at most"
     return "remove it or put a number in its place"

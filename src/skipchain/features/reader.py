@@ -278,7 +278,7 @@ class ViewReader:
         return self._shifted[key]
 
     def counts(self, atom: Atom) -> Ints:
-        """How many tokens have each number of the atom's view. [size]"""
+        """The number of tokens that have each code of the atom's view. [size]"""
         values = self.values[atom.view]
         column = atom.view.column
         size = len(self.column(column).values) + RESERVED
@@ -314,7 +314,7 @@ class ViewReader:
         return [ViewTuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
 
     def bag_counts(self, atom: Atom) -> Ints:
-        """How many tokens have each number within the bag's window. [size]"""
+        """The number of tokens that have each code within the bag's window. [size]"""
         counts = np.zeros(self.values[atom.view].size, np.int64)
         for tuples in self.bag(atom):
             codes = tuples.keys[:, 0]

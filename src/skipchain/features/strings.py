@@ -113,7 +113,7 @@ class StringTable:
 
     @property
     def index(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """What compiled look-up takes: code points, starts, lengths and hash table."""
+        """The arrays of the table as kernels take them: code points, starts, lengths, hash table."""
         return self.points, self.starts, self.lengths, self.slots
 
     def number(self, slices: TextSlices) -> tuple[NDArray[np.int32], int]:
@@ -125,7 +125,7 @@ class StringTable:
         return find_slices(*slices, *self.index, slots)  # type: ignore[no-any-return]
 
     def keep(self, kept: Bools) -> StringTable:
-        """Only the chosen strings, with a text that holds no more than they need."""
+        """The table with only the chosen strings, and a text that holds no more than they need."""
         if kept.all():
             return self
         spans = np.zeros(len(self.text) + 1, np.int32)

@@ -1,4 +1,4 @@
-"""The vocabulary: templates with the features they were seen to give, frozen after fitting.
+"""The vocabulary: templates with the features that the training data have, frozen after fitting.
 
 Features are integers throughout. A view turns the distinct strings of a column into numbers, once;
 an offset is a shifted column; a conjunction is a tuple of numbers. Feature k of a template is a row
@@ -94,12 +94,12 @@ class Vocabulary:
 
     @property
     def n_features(self) -> int:
-        """How many state features there are."""
+        """The number of state features."""
         return sum(len(rows) for template, rows in self._pairs() if not template.transition)
 
     @property
     def n_edge_features(self) -> int:
-        """How many features of label pairs there are."""
+        """The number of label-pair features."""
         return sum(len(rows) for template, rows in self._pairs() if template.transition)
 
     def names(self, *, transition: bool = False) -> list[str]:
@@ -202,7 +202,7 @@ class Vocabulary:
         return Vocabulary(self.templates, views, tuple(rows_out), self.scales)
 
     def to_arrays(self) -> Arrays:
-        """Everything but the template text, as arrays for a model file."""
+        """The vocabulary without the template text, as arrays for a model file."""
         arrays: Arrays = {}
         for k, (view, strings) in enumerate(self.views.items()):
             arrays |= strings_to_arrays(f"view.{k}", strings)

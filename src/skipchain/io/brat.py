@@ -139,7 +139,7 @@ def write_pair(stem: Path, passage: Passage, overwrite: bool) -> None:
 
 
 def file_names(passages: list[Passage]) -> list[str]:
-    """A file name for each document: its own, as far as a file can have it, else its number.
+    """A file name for each document: its name, as far as a file can have it, else its number.
 
     >>> file_names([Passage("", name="a/b"), Passage("", name="a_b"), Passage("")])
     ['a_b', 'a_b-2', '3']

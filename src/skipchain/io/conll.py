@@ -126,7 +126,7 @@ def check_columns(columns: Sequence[str]) -> None:
 
 
 def layout(width: int) -> tuple[str, ...]:
-    """The names of the columns where none are given.
+    """The default names of so many columns.
 
     >>> layout(3), layout(5)
     (('word', 'pos', 'label'), ('word', 'c1', 'c2', 'c3', 'label'))
@@ -161,7 +161,7 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
-    """What is wrong with a line that has more or fewer cells than the others."""
+    """The error text for a line that has more or fewer cells than the others."""
     cells = f"{count} column" if count == 1 else f"{count} columns"
     gap = "tab" if separator == "\t" else "space"
     advice = f"is a {gap} missing?" if count < width else f"is there a {gap} too many?"
@@ -251,7 +251,7 @@ def choose_separator(
     """The separator that was asked for, else a space if it serves, else a tab, if they serve."""
     if separator not in (None, " ", "\t"):
         raise CorpusError(f"separator must be a space or a tab, got {separator!r}")
-    # A file of one column has no tab by which reading could tell.
+    # A file of one column has no tab by which the reader could recognise the separator.
     choices = [separator] if separator else [" ", "\t"] if len(corpus.columns) > 1 else [" "]
     fault = None
     for choice in choices:

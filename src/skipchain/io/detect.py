@@ -16,7 +16,7 @@ ADVICE = "say which with format= (on the command line, --from or --to)"
 
 
 def detect_format(text: str, path: str | Path) -> str | None:
-    """The format that the content tells; None for prose, an error for what may be either.
+    """The format of a text by its content; None for prose, an error for what is ambiguous.
 
     >>> detect_format("<START:person> Ada <END> slept .", "x.train")
     'opennlp'

@@ -272,6 +272,6 @@ def keep_mode(target: str, temporary: str) -> None:
 
 
 def describe_surrogate(path: object, error: UnicodeEncodeError) -> str:
-    """What is wrong with half a surrogate pair."""
+    """The error text for half a surrogate pair, which no file can hold."""
     code = ord(error.object[error.start])
     return f"cannot write {path}: U+{code:04X} is half a character and has no UTF-8 form"

@@ -127,7 +127,7 @@ def write(
 
 
 def format_of_path(path: str | Path) -> str | None:
-    """The format that the ending of a name tells, or None; a folder is brat.
+    """The format of a path by its ending (a folder is brat), or None where that does not decide.
 
     >>> format_of_path("a/b.conllu.xz"), format_of_path("page.htm"), format_of_path("eng.train")
     ('conllu', 'html', None)
@@ -138,7 +138,7 @@ def format_of_path(path: str | Path) -> str | None:
 
 
 def format_of_text(text: str, path: str | Path) -> str:
-    """The format that the content tells; plain text only under a name that may be a text's.
+    """The format of a text by its content; prose is plain text if the name may be a text's.
 
     >>> format_of_text("Ada B-PER\\nslept O\\n", "eng.train")
     'conll'

@@ -91,7 +91,7 @@ def format_html(
 
 
 def with_spans(corpus: Corpus) -> Corpus:
-    """The corpus with every label as a span of its own, where the labels have no scheme."""
+    """The corpus with every label as a span of one token, where the labels have no scheme."""
     if not corpus.labelled or corpus.scheme is not None:
         return corpus
     labels = enumerate(corpus.labels)

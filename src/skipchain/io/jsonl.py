@@ -105,7 +105,7 @@ def is_running(record: Record) -> bool:
 
 @dataclass(slots=True)
 class RecordCollector:
-    """What the records with tokens have added up to."""
+    """Collects the columns, sentences, documents and links of records with tokens."""
 
     columns: dict[str, list[str]] = field(default_factory=dict)
     sentences: list[int] = field(default_factory=list)  # lengths

@@ -110,7 +110,7 @@ def gaps(array: NDArray[np.uint8]) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class LineRoles:
-    """What each line is: ``token`` and ``blank`` are ``bool [L]``.
+    """The role of each line of a column file: ``token`` and ``blank`` are ``bool [L]``.
 
     ``markers`` are the lines that begin a document, with its name or None; ``kept_lines`` are the
     lines that go to the notes; a blank line behind one of ``tail_lines`` is no plain end of a

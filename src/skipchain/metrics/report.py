@@ -92,7 +92,7 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
 
 
 def first_heading(evaluation: Evaluation) -> str:
-    """What the rows are."""
+    """The heading of the first column: what a row is."""
     return "label" if evaluation.entities is None else "type"
 
 

@@ -12,7 +12,7 @@ INITIAL = re.compile(r"(?:[^\W\d_]\.-?)+")
 ARTICLE = re.compile(r"(?:a[dlnrstz]|ash|el|ben|ibn)-(?=.)")  # al-Asad
 WORD = re.compile(r"[^\W\d_][\w'.-]*")
 OPENING = ('"', "``", "“", "'", "(", "-", ":")
-HEADLINE_UPPER_SHARE = 0.7  # of the words in capitals: a headline, where they tell nothing
+HEADLINE_UPPER_SHARE = 0.7  # the share of words in capitals that makes a headline
 
 EXCLUDED_WORDS = TITLES | DATES | STOPS
 

@@ -12,13 +12,13 @@ from skipchain.resources.ngrams.pattern import END, START
 
 DIGITS = re.compile(r"\d+")
 SMOOTHING_COUNT = 3.0  # occurrences that are added to every context
-MIN_PAIR_COUNT = 3  # occurrences from which on two words tell more than one
+MIN_PAIR_COUNT = 3  # occurrences that a context of two words needs
 PAIRS = ("l2 ", "r2 ")  # how the names of contexts of two words begin
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """How much the words around a candidate, and its length, speak for a person: log odds.
+    """The log odds of a person by the words around a candidate, and by its length.
 
     >>> contexts = Contexts.fit([(["Mr.", "Lee", "said"], (1, 2), 1.0)] * 9
     ...                         + [(["in", "Oslo", "."], (1, 2), 0.0)] * 9)

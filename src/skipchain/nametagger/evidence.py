@@ -17,7 +17,7 @@ MATCHINGS = ("full", "composite", "relaxed", "partial")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Scores of strings by ``sources``; above 0 they speak for a person.
+    """Scores of strings by ``sources``; above 0 means a person.
 
     For each source, the commonest gender and the commonest animacy of a string speak for a person
     (masculine, feminine, animate) or against one. How loud is the confidence ``measure`` m,

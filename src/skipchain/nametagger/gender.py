@@ -46,7 +46,7 @@ LONGEST = 3  # words of a target
 
 @dataclass(frozen=True, slots=True)
 class PropertyCounts:
-    """How often phrases were seen with each of `PROPERTIES`; with ``folded``, in lower case.
+    """Counts of phrases with each of `PROPERTIES`; with ``folded``, phrases are in lower case.
 
     >>> counts = PropertyCounts("ours", {"john": (32, 0, 0, 0, 0, 0)}, folded=True)
     >>> counts.of("John")
@@ -82,7 +82,7 @@ class PropertyCounts:
 def count_properties(
     store: NgramStore, names: Iterable[str] = tuple(PATTERNS)
 ) -> list[PropertyCounts]:
-    """What each of the `PATTERNS` finds in a store, which must know parts of speech.
+    """The counts that each of the `PATTERNS` finds in a store, which must have parts of speech.
 
     >>> from tempfile import TemporaryDirectory
     >>> from skipchain.corpus import Corpus

@@ -68,7 +68,7 @@ class Bigrams:
         return cls(names, counts[kept], firsts[both], seconds[both], times[both], total)
 
     def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
-        """What follows each word, or what it follows: indptr [V + 1], words [K], counts [K]."""
+        """The successors of each word, or its predecessors: indptr [V + 1], words [K], counts [K]."""
         key, neighbour = (
             (self.left_words, self.right_words) if after else (self.right_words, self.left_words)
         )
@@ -77,7 +77,7 @@ class Bigrams:
         return indptr, neighbour[order], self.pair_counts[order]
 
     def margins(self) -> tuple[Ints, Ints]:
-        """How often each word comes first and second in a pair. [V] each"""
+        """The counts of each word as the first and as the second of a pair. [V] each"""
         sides = (self.left_words, self.right_words)
         left, right = (np.bincount(side, self.pair_counts, len(self.words)) for side in sides)
         return left.astype(np.int64), right.astype(np.int64)

@@ -25,7 +25,7 @@ def induce(
     exchange: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Clusters:
-    """Cluster the words of a text so that neighbouring clusters tell most about each other.
+    """Cluster the words of a text so that neighbouring clusters have most mutual information.
 
     ``text`` is a corpus, or sentences or corpora one after the other, or pairs counted before. The
     most frequent words begin as clusters of their own; each further word is added, and the two
@@ -106,7 +106,7 @@ def _agglomerate(
 
 
 def _cluster_bigrams(bigrams: Bigrams, cluster: Ints) -> Ints:
-    """How often one cluster follows another, by the cluster of each word (−1: none). [C, C]"""
+    """Counts of one cluster after another, by the cluster of each word (−1: none). [C, C]"""
     size = int(cluster.max(initial=-1)) + 1
     firsts, seconds = cluster[bigrams.left_words], cluster[bigrams.right_words]
     both = (firsts >= 0) & (seconds >= 0)

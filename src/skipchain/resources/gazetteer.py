@@ -18,7 +18,7 @@ from skipchain.resources.ngrams.store import NgramStore, Session, capitals
 
 CAP = SHAPES["Cap"]
 TITLE = r"^\p{Lu}\p{Ll}+\.$"  # Mr., Gen.: before a name, not in it
-SEED_PATTERN_CONFIDENCE = 0.5  # the confidence of a pattern that the user gives
+SEED_PATTERN_CONFIDENCE = 0.5  # the confidence of the user's patterns
 MIN_SUPPORT = 2  # known members of a new pattern, and patterns of a new member
 SMOOTHING_COUNT = 3  # added to the phrases of every pattern, as if of no class
 CONTEXT_WIDTHS = ((1, 1), (2, 1), (1, 2), (2, 2))  # words before and behind
@@ -137,8 +137,8 @@ def harvest(
         collect_contexts(session, words, capital)
         for number in range(1, rounds + 1):
             best = best_contexts(session, known, contexts)
-            found = fillers + phrases_in(session, best)
-            update_members(known, found, per_round, number, MIN_SUPPORT)
+            matches = fillers + phrases_in(session, best)
+            update_members(known, matches, per_round, number, MIN_SUPPORT)
     ordered = sorted(known.values(), key=lambda m: (-m.confidence, m.round, m.phrase))
     return Gazetteer(tuple(ordered), tuple(best))
 
@@ -249,11 +249,11 @@ def phrases_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str,
 
 
 def update_members(
-    known: Known, found: Iterable[tuple[str, str, float]], limit: int, number: int, fewest: int
+    known: Known, matches: Iterable[tuple[str, str, float]], limit: int, number: int, fewest: int
 ) -> None:
     """Update the confidence of members, and make members of the phrases with the highest one."""
     evidence: dict[tuple[str, str], list[float]] = {}
-    for phrase, kind, confidence in found:
+    for phrase, kind, confidence in matches:
         evidence.setdefault((phrase, kind), []).append(confidence)
     best: Known = {}
     for (phrase, kind), confidences in evidence.items():
@@ -282,7 +282,7 @@ def has_conflicting_word(member: Member, known: Known) -> bool:
 
 
 def noisy_or(confidences: Iterable[float]) -> float:
-    """The confidence in what several independent pieces of evidence speak for.
+    """The confidence that follows from several independent ones.
 
     >>> noisy_or([0.5, 0.5])
     0.75

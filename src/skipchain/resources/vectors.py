@@ -95,7 +95,7 @@ class Vectors:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
         return int(self.table.shape[1])
 
     def __getitem__(self, word: str) -> NDArray[np.float32] | None:

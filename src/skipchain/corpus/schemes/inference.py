@@ -1,4 +1,4 @@
-"""Which scheme labels are written in."""
+"""Inference of the scheme that labels are written in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SchemeInference:
 
 
 def infer_scheme(column: Column, offsets: Ints) -> SchemeInference:
-    """The scheme that labels are written in, as far as they tell.
+    """Infer the scheme that labels are written in.
 
     None where they are not of the form ``O`` or ``PREFIX-TYPE`` (parts of speech, say), or where
     they fit no scheme; the reason then names the first label that does not fit.
@@ -79,12 +79,12 @@ def fits_scheme(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> bool
 
 
 def count_misfits(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> int:
-    """How many tokens the scheme would mark otherwise."""
+    """The number of tokens that the scheme would mark otherwise."""
     return int((marks != marks_of(layout, scheme)).sum())
 
 
 def describe(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> str:
-    """What speaks for the scheme."""
+    """The evidence for the scheme, in words."""
     if not (marks > 0).any():
         return "I- is the only prefix, so every span is read alike"
     if not scheme.only_if_needed:

@@ -1,4 +1,4 @@
-"""The schemes by name, and the one table that tells them apart."""
+"""The table of schemes by name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_scheme(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """What a scheme writes of a token's mark.
+    """A scheme: which marks of a token it writes, and with which letters.
 
     A mark has two bits: 1, the token opens its span; 2, the token closes it. ``letters`` spells the
     four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. An

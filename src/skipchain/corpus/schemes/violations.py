@@ -79,7 +79,7 @@ def violations_of(
 def describe_fault(
     mark: int, wanted: int, name: str, previous: str | None, following: str | None
 ) -> str:
-    """What the label does that its mark does not say, or says without need."""
+    """The fault of a label whose mark is not the one wanted, in words."""
     if mark & ~wanted:  # only schemes that mark `only_if_needed` want less than was read
         return f"does not split two touching {name} spans"
     missing = wanted & ~mark

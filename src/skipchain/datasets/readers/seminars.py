@@ -33,7 +33,7 @@ SEPARATOR = "|"  # the tokeniser lets it stand alone wherever it is
 HEADING = re.compile(r"[ \t|*>]*([A-Za-z][A-Za-z/ &]{0,20}?)[ \t]*:")
 NO_HEADING = "-"
 CONTINUATION_INDENT = 8  # columns of white space that make a line continue the one above
-FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # the largest place, length and indent that are told apart
+FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # larger places, lengths and indents are one value
 
 
 def read_seminars(path: str | Path) -> Corpus:

@@ -31,7 +31,7 @@ from skipchain.io.files import check_text, read_text
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 OTHER = "other"
 CLASSES = ("course", "faculty", OTHER, "project", "student")
-MIN_PAGE_BYTES = 315  # bytes; what is no longer leads elsewhere or says nothing
+MIN_PAGE_BYTES = 315  # shorter pages are stubs: redirections, or next to empty
 MIN_LINKS = 3
 # Columns of what other pages say of a page, by the field of an anchor that they hold.
 ANCHOR_COLUMNS = {"text": "anchors", "section": "sections", "around": "around"}

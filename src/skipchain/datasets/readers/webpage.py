@@ -1,4 +1,4 @@
-"""Web pages: what a page of HTML says, by where it says it, and where it leads."""
+"""Web pages: the title, headings, text and links of a page of HTML."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from skipchain.datasets.synthetic.problem import Problem, one_hot
+from skipchain.datasets.synthetic.problem import Problem, draw_symbols, one_hot
 
 INPUTS = "01SR"
 INPUT_PROBABILITIES = (0.3, 0.3, 0.1, 0.3)
@@ -26,11 +24,9 @@ def long_memory(seed: int, *, train: int = 100, test: int = 100, length: int = L
     >>> "".join(long_memory_labels("R1001RSRR0SR"))
     '010010111000'
     """
-    rng = np.random.default_rng(seed)
-    drawn = rng.choice(list(INPUTS), p=INPUT_PROBABILITIES, size=(train + test, length)).tolist()
-    return Problem.of(
-        [one_hot(inputs, INPUTS) for inputs in drawn], list(map(long_memory_labels, drawn)), train
-    )
+    inputs = draw_symbols(seed, INPUTS, INPUT_PROBABILITIES, (train + test, length))
+    x = [one_hot(symbols, INPUTS) for symbols in inputs]
+    return Problem.of(x, list(map(long_memory_labels, inputs)), train)
 
 
 def long_memory_labels(inputs: str | list[str]) -> list[str]:

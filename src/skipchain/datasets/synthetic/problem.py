@@ -48,5 +48,14 @@ def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
     return np.eye(len(known))[[known.index(name) for name in names]]
 
 
+def draw_symbols(
+    seed: int, symbols: str, probabilities: Sequence[float], size: tuple[int, int]
+) -> list[list[str]]:
+    """Sequences of independent symbols: their number and length are ``size``."""
+    rng = np.random.default_rng(seed)
+    drawn: list[list[str]] = rng.choice(list(symbols), p=probabilities, size=size).tolist()
+    return drawn
+
+
 def _with_ones(inputs: Inputs) -> Inputs:
     return [np.hstack([array, np.ones((len(array), 1))]) for array in inputs]

@@ -131,8 +131,8 @@ def ngrams(codes: Ints, offsets: Ints, orders: int) -> Iterator[tuple[Ints, Ints
 
     An n-gram of order k is numbered by those of order k − 1 and its last word.
 
-    >>> found = list(ngrams(np.array([5, 6, 5, 6]), np.array([0, 4]), 2))
-    >>> [(firsts.tolist(), counts.tolist()) for firsts, counts in found]
+    >>> by_order = ngrams(np.array([5, 6, 5, 6]), np.array([0, 4]), 2)
+    >>> [(firsts.tolist(), counts.tolist()) for firsts, counts in by_order]
     [([0, 1], [2, 2]), ([0, 1], [2, 1])]
     """
     ends = np.repeat(offsets[1:], np.diff(offsets))  # [N], where the sentence of a token ends

@@ -58,8 +58,8 @@ class Manifest:
                 path=folder,
             )
         try:
-            found = json.loads(read_text(path))
-            manifest = parse_manifest(found, path)
+            content = json.loads(read_text(path))
+            manifest = parse_manifest(content, path)
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, ReadError):
                 raise

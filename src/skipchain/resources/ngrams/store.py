@@ -178,7 +178,7 @@ class Session:
         return sql_literal(str(self.store.path / self.store.manifest.orders[order].file))
 
     def rows(self, sql: str, order: int) -> list[tuple[Any, ...]]:
-        """The rows of any query; ``order`` tells which file is damaged where it fails."""
+        """The rows of any query; ``order`` says which file an error names."""
         with naming_database_errors(self.store.path / self.store.manifest.orders[order].file):
             return self.database.execute(sql).fetchall()
 
