@@ -11,12 +11,8 @@ from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.corpus.schemes.labels import split
 
-LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES = (
-    "first_label",
-    "first_word",
-    "first_entity",
-    "first_longer",
-)
+COLUMN_NAMES = ("first_label", "first_word", "first_entity", "first_longer")
+LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES
 PROBABILITY_BINS = 5
 MAX_COUNT = 3  # of names of a type; larger counts are the same value
 MAX_NAME_WORDS = 5  # of a name that may be part of a longer one

@@ -67,6 +67,10 @@ class ViewTuples:
     keys: NDArray[np.int32]
     tokens: Ints | None = None
 
+    def owners(self, n_tokens: int) -> Ints:
+        """The token of each tuple. [K]"""
+        return np.arange(n_tokens) if self.tokens is None else self.tokens
+
 
 class ViewReader:
     """The numbers that the templates' views give for one corpus.
@@ -223,14 +227,9 @@ class ViewReader:
         """All strings with ``<`` and ``>`` around each, their offsets, the lengths of n-grams."""
         words = ["" if value is None else f"<{value}>" for value in self._source(view)]
         text = "".join(words)
-        shortest, longest = view.arguments or (1, LONGEST_NGRAM)
-        beyond = len(text) + 1
-        return (
-            text,
-            offsets_of(map(len, words)),
-            min(int(shortest), beyond),
-            min(int(longest), beyond),
-        )
+        limits = view.arguments or (1, LONGEST_NGRAM)
+        shortest, longest = (min(int(limit), len(text) + 1) for limit in limits)
+        return text, offsets_of(map(len, words)), shortest, longest
 
     def _fit_ngrams(self, view: View) -> tuple[StringTable, ViewValues]:
         text, offsets, shortest, longest = self._ngram_text(view)
@@ -302,15 +301,9 @@ class ViewReader:
                     column[column == earlier] = ABSENT
             return [ViewTuples(column.astype(np.int32)[:, None]) for column in columns]
         size = self.values[atom.view].size
-        keys = [
-            (part.tokens if part.tokens is not None else np.arange(self.n_tokens)) * size
-            + part.keys[:, 0]
-            for part in parts
-            if len(part.keys)
-        ]
-        codes = [part.keys[:, 0] for part in parts if len(part.keys)]
-        inside = np.concatenate(codes) >= RESERVED if codes else np.zeros(0, np.bool_)
-        distinct = np.unique(np.concatenate(keys)[inside]) if codes else np.zeros(0, np.int64)
+        codes = np.concatenate([part.keys[:, 0] for part in parts])
+        pairs = np.concatenate([part.owners(self.n_tokens) for part in parts]) * size + codes
+        distinct = np.unique(pairs[codes >= RESERVED])
         return [ViewTuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
 
     def bag_counts(self, atom: Atom) -> Ints:
@@ -348,17 +341,13 @@ def expand_entries(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]
 
 
 def _multi_valued(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
-    end = indptr[-1]
-    both = np.array([BEFORE, AFTER], np.int32)
-    codes = np.append(numbers + np.int32(RESERVED), both)
-    return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED)
+    codes = np.append(numbers + np.int32(RESERVED), np.array([BEFORE, AFTER], np.int32))
+    return ViewValues(codes, np.append(indptr, indptr[-1] + [1, 2]), strings + RESERVED)
 
 
 def _merge_bags(bags: list[ViewTuples], n_tokens: int) -> ViewTuples:
     """A bag's tuples at all offsets as one list of (token, key), in the order of tokens."""
-    tokens = np.concatenate(
-        [np.arange(n_tokens) if bag.tokens is None else bag.tokens for bag in bags]
-    )
+    tokens = np.concatenate([bag.owners(n_tokens) for bag in bags])
     keys = np.concatenate([bag.keys for bag in bags])
     order = np.argsort(tokens, kind="stable")
     order = order[keys[order, 0] >= 0]
@@ -372,6 +361,6 @@ def _token_product(a: ViewTuples, b: ViewTuples, n_tokens: int) -> ViewTuples:
             return ViewTuples(np.concatenate([a.keys, b.keys], axis=1))
         return ViewTuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
     indptr = offsets_of(np.bincount(b.tokens, minlength=n_tokens))
-    tokens = np.arange(n_tokens) if a.tokens is None else a.tokens
+    tokens = a.owners(n_tokens)
     owner, entries = expand_entries(indptr, tokens.astype(np.int32))
     return ViewTuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

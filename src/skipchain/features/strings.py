@@ -113,7 +113,7 @@ class StringTable:
 
     @property
     def index(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """The arrays of the table as kernels take them: code points, starts, lengths, hash table."""
+        """The table as kernels take it: code points, starts, lengths and hash table."""
         return self.points, self.starts, self.lengths, self.slots
 
     def number(self, slices: TextSlices) -> tuple[NDArray[np.int32], int]:

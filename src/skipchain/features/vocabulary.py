@@ -124,6 +124,13 @@ class Vocabulary:
     def _pairs(self) -> Iterator[tuple[Template, NDArray[np.int32]]]:
         return zip(self.templates.templates, self.rows, strict=True)
 
+    def _blocks(self) -> Iterator[tuple[Template, NDArray[np.int32], int]]:
+        """Each template, its features, and the number of the first of them."""
+        first = {False: 0, True: 0}
+        for template, rows in self._pairs():
+            yield template, rows, first[template.transition]
+            first[template.transition] += len(rows)
+
     # Encoding ----------------------------------------------------------------------------------
 
     def _encode(self, reader: ViewReader, workers: Workers, *, joined: bool) -> FeatureMatrix:
@@ -132,11 +139,8 @@ class Vocabulary:
         looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
         state = FeatureMatrixBuilder(reader, self.n_features)
         edge = FeatureMatrixBuilder(reader, self.n_edge_features)
-        base = {False: 0, True: 0}
-        for k, (template, rows) in enumerate(self._pairs()):
+        for k, (template, rows, first) in enumerate(self._blocks()):
             builder = edge if template.transition else state
-            first = base[template.transition]
-            base[template.transition] += len(rows)
             if len(template.atoms) == 1:
                 self._encode_unary(builder, reader, template.atoms[0], rows, first)
             else:
@@ -178,13 +182,10 @@ class Vocabulary:
 
     def keep(self, state: Bools, edge: Bools) -> Vocabulary:
         """The vocabulary with only the chosen features, and only the strings they need."""
-        masks, base = [], {False: 0, True: 0}
-        for template, rows in self._pairs():
-            mask = edge if template.transition else state
-            first = base[template.transition]
-            masks.append(mask[first : first + len(rows)])
-            base[template.transition] += len(rows)
-        kept = [rows[mask] for rows, mask in zip(self.rows, masks, strict=True)]
+        kept = []
+        for template, rows, first in self._blocks():
+            chosen = edge if template.transition else state
+            kept.append(rows[chosen[first : first + len(rows)]])
         renumber, views = {}, {}
         for view, strings in self.views.items():
             used = np.zeros(len(strings) + RESERVED, np.bool_)

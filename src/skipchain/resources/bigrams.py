@@ -68,7 +68,7 @@ class Bigrams:
         return cls(names, counts[kept], firsts[both], seconds[both], times[both], total)
 
     def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
-        """The successors of each word, or its predecessors: indptr [V + 1], words [K], counts [K]."""
+        """Successors of each word, or predecessors: indptr [V + 1], words [K], counts [K]."""
         key, neighbour = (
             (self.left_words, self.right_words) if after else (self.right_words, self.left_words)
         )
