@@ -52,7 +52,7 @@ def patterns(words: TokenCasing) -> Column:
     keys[np.arange(size) >= lengths[:, None]] = 0
     keys = np.column_stack([keys, lengths > size]).astype(np.int32)
     numbers, rows, _ = number_tuples(keys, empty_slots(len(keys)))
-    patterns = [
+    row_patterns = [
         "_".join(shapes.values[k - 1] for k in shape if k) + ("+" if longer else "")
         for *shape, longer in rows.tolist()
     ]
@@ -63,7 +63,7 @@ def patterns(words: TokenCasing) -> Column:
     codes = np.zeros(corpus.n_tokens, np.int32)
     codes[tokens] = inverse + 1
     pairs = (divmod(cell, size + 1) for cell in distinct.tolist())
-    return Column(frozen(codes), ("", *(f"{patterns[row]}@{place}" for row, place in pairs)))
+    return Column(frozen(codes), ("", *(f"{row_patterns[row]}@{place}" for row, place in pairs)))
 
 
 def _is_row(words: TokenCasing) -> Bools:

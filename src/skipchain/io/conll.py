@@ -170,8 +170,8 @@ def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
 
 def document_comments(lines: Lines, remarks: Sequence[int]) -> list[tuple[int, str | None]]:
     """The comments that begin a document, with its name."""
-    matches = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
-    return [(line, match["id"] or match["doc"]) for line, match in matches if match]
+    by_line = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
+    return [(line, match["id"] or match["doc"]) for line, match in by_line if match]
 
 
 def drop_standard_markers(corpus: Corpus) -> Corpus:

@@ -74,12 +74,12 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
         for name, k in zip(names, shown.tolist(), strict=True)
     ]
     blocks: list[Table | Text] = []
-    for (corner, *columns), cells in split_to_width((("gold \\ found", *names), rows), width):
+    for (corner, *columns), lines in split_to_width((("gold \\ found", *names), rows), width):
         table = Table(box=None, pad_edge=False)
         table.add_column(corner, no_wrap=True)
         for column in columns:
             table.add_column(Text(column), justify="right", no_wrap=True)
-        for name, *counts in cells:
+        for name, *counts in lines:
             styles = ("bold" if column == name else "" for column in columns)
             table.add_row(Text(name), *map(Text, counts, styles))
         blocks += [table] if not blocks else [Text(""), table]
