@@ -213,8 +213,8 @@ def test_recipes_by_command(tmp_path, run):
     assert "bad.lst:2: the line is empty" in told
 
 
-def test_two_sources_cannot_give_one_column():
-    with pytest.raises(TemplateError, match="two sources give the column 'lexicon'"):
+def test_two_annotators_cannot_give_one_column():
+    with pytest.raises(TemplateError, match="two annotators give the column 'lexicon'"):
         Templates.parse("word", annotators=[Lexicon.of({"a": ["x"]}), Lexicon.of({"b": ["y"]})])
 
 

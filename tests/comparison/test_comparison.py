@@ -1,4 +1,4 @@
-"""Models side by side: contenders, results, resuming, the command and its mistakes."""
+"""Models side by side: entries, results, resuming, the command and its mistakes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def assert_one_line(answer, *wanted):
 # Contenders ------------------------------------------------------------------------------------
 
 
-def test_contenders_are_read_from_text():
+def test_entries_are_read_from_text():
     found = Entry.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,solver=sgd ")
     assert found.kind == "crf"
     assert dict(found.settings) == {
@@ -106,7 +106,7 @@ def test_a_list_may_hold_settings():
         ("crf:dependent=perhaps", "dependent is true or false, got 'perhaps'"),
     ],
 )
-def test_bad_contenders_are_named(text, message):
+def test_bad_entries_are_named(text, message):
     with pytest.raises(ParameterError, match=message):
         Entry.of(text)
 
@@ -286,7 +286,7 @@ def test_outcomes_survive_a_file(corpora):
     assert outcome.dev is not None
 
 
-def test_different_contenders_have_different_files(corpora, here, tmp_path):
+def test_different_entries_have_different_files(corpora, here, tmp_path):
     train, test = corpora
     compare("hmm:smoothing=1,hmm:smoothing=01", train, test, features=WORDS, folder=tmp_path)
     assert len(list(tmp_path.glob("*.json"))) == len(list(tmp_path.glob("*.skip"))) == 2

@@ -351,7 +351,7 @@ def test_the_numbering_of_values_does_not_matter(sentences, templates, random):
     agrees(straight, straight.encode(renumbered), sentences)
 
 
-def test_units_are_written_out_whatever_the_grouping():
+def test_bundles_are_written_out_whatever_the_grouping():
     text = """
         word
         lower

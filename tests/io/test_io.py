@@ -21,16 +21,16 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import CorpusError, ReadError, SchemeError, SkipchainError
 from skipchain.io import FORMATS, read, read_crfsuite, tokenize, write, write_crfsuite
 from skipchain.io.brat import read_brat, write_brat
-from skipchain.io.conll import format_conll, parse_conll, read_conll
-from skipchain.io.conllu import format_conllu, parse_conllu, read_conllu
-from skipchain.io.detect import by_content, by_ending, target_by_ending
+from skipchain.io.conll import format_conll, parse_conll
+from skipchain.io.conllu import format_conllu, parse_conllu
 from skipchain.io.files import atomic_write, read_bytes, read_text, write_text
+from skipchain.io.formats import format_of_path, format_of_text, format_to_write
 from skipchain.io.html import format_html
-from skipchain.io.inline import format_inline, parse_inline, read_inline
-from skipchain.io.jsonl import format_jsonl, parse_jsonl, read_jsonl
-from skipchain.io.opennlp import format_opennlp, parse_opennlp, read_opennlp
+from skipchain.io.inline import format_inline, parse_inline
+from skipchain.io.jsonl import format_jsonl, parse_jsonl
+from skipchain.io.opennlp import format_opennlp, parse_opennlp
 from skipchain.io.standoff import Passage, corpus_of, passages_of
-from skipchain.io.text import format_plain, parse_plain, read_plain
+from skipchain.io.text import format_plain, parse_plain
 
 DATA = os.environ.get("SKIPCHAIN_DATA")
 needs_data = pytest.mark.skipif(
@@ -1024,7 +1024,7 @@ def test_plain_text(tmp_path):
     assert (corpus.starts[3], corpus.ends[3]) == (13, 15)
     write(corpus, tmp_path / "b.txt")
     assert (tmp_path / "b.txt").read_bytes() == text.encode()
-    assert read_plain(tmp_path / "b.txt") == corpus
+    assert read(tmp_path / "b.txt", "text") == corpus
     with pytest.raises(CorpusError, match="holds one document, got 2"):
         format_plain(Corpus.of([["a"], ["b"]], documents=[1, 1]))
     with pytest.raises(ReadError, match="x: the file is empty: it holds only white space"):
@@ -1113,20 +1113,20 @@ def test_html_of_other_labels(people):
     ],
 )
 def test_recognition(name, content, expected):
-    assert (by_ending(name) or by_content(content, name)) == expected
+    assert (format_of_path(name) or format_of_text(content, name)) == expected
 
 
 def test_recognition_looks_at_whole_lines_only():
     from skipchain.io.detect import SAMPLE
 
-    assert by_content("Ada B-PER\n" * SAMPLE, "a") == "conll"
+    assert format_of_text("Ada B-PER\n" * SAMPLE, "a") == "conll"
 
 
 def test_recognition_asks_rather_than_guesses(tmp_path):
     with pytest.raises(ReadError, match="neither the ending nor the content tells the format"):
-        by_content("Ada slept.\nBo did not.", "a.pdf")
+        format_of_text("Ada slept.\nBo did not.", "a.pdf")
     with pytest.raises(ReadError, match=r"every line has 2 words: .* say which with format="):
-        by_content("Ada slept\nBo left\nCy ran\n", "a.txt")
+        format_of_text("Ada slept\nBo left\nCy ran\n", "a.txt")
     path = tmp_path / "a.txt"
     path.write_text("Ada slept\nBo left\nCy ran\n")
     assert read(path, "text").n_tokens == 6
@@ -1138,7 +1138,7 @@ def test_recognition_asks_rather_than_guesses(tmp_path):
     [("a.conll", True, "conll"), ("a.html.gz", True, "html"), ("a.txt", False, "text")],
 )
 def test_targets(name, labelled, expected):
-    assert target_by_ending(name, labelled=labelled) == expected
+    assert format_to_write(name, labelled=labelled) == expected
 
 
 def test_targets_that_do_not_tell(people, tmp_path):
@@ -1207,12 +1207,10 @@ def test_unknown_attribute():
         _ = skipchain.io.nothing
 
 
-@pytest.mark.parametrize(
-    "reader", [read_conll, read_conllu, read_jsonl, read_inline, read_opennlp, read_plain]
-)
-def test_readers_take_paths(tmp_path, reader):
+@pytest.mark.parametrize("format", ["conll", "conllu", "jsonl", "inline", "opennlp", "text"])
+def test_readers_take_paths(tmp_path, format):
     with pytest.raises(ReadError, match="there is no such file"):
-        reader(tmp_path / "nowhere")
+        read(tmp_path / "nowhere", format)
 
 
 # Data sets ---------------------------------------------------------------------------------------

@@ -157,7 +157,9 @@ def test_information_of_given_clusters():
 
 
 def test_what_cannot_be_clustered_is_refused():
-    with pytest.raises(ParameterError, match="clusters must be a whole number from 1 up, got 0"):
+    with pytest.raises(
+        ParameterError, match="clusters must be a whole number of at least 1, got 0"
+    ):
         induce([["a"]], clusters=0)
     with pytest.raises(ParameterError, match="min_count"):
         induce([["a"]], min_count=0.5)

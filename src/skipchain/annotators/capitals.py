@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from skipchain.annotators.casing import TokenCasing
 from skipchain.annotators.set_column import set_column
-from skipchain.arrays import Bools, Ints
+from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.kernels.occurrences import gather_contexts, gather_longer
@@ -44,20 +44,17 @@ class CapitalizedRuns:
         return begins, np.where(self.is_truecased_capital, ends, begins)
 
     @cached_property
-    def word_keys(self) -> Ints:
-        """A number for each word of each document. [N]"""
-        return self.words.document_ids * len(self.words.lowercase_forms) + self.words.lowercase_ids
+    def document_words(self) -> Ints:
+        """The number of a token's word among all words of all documents. [N]"""
+        return np.unique(self.words.document_word_keys, return_inverse=True)[1]
 
-    def _group_occurrences(self, kept: Bools) -> tuple[Ints, Ints, Ints]:
-        """The kept occurrences by word and document: order, where each group begins, group [N]."""
-        where = np.flatnonzero(kept)
-        order = where[np.argsort(self.word_keys[where], kind="stable")]
-        keys, first = np.unique(self.word_keys[order], return_index=True)
-        group = np.full(len(kept), -1, np.int64)
-        if len(keys):
-            at = np.minimum(np.searchsorted(keys, self.word_keys), len(keys) - 1)
-            group = np.where(keys[at] == self.word_keys, at, -1)
-        return order, np.append(first, len(order)), group
+    def _occurrences(self) -> tuple[Ints, Ints, Ints]:
+        """The capitalised tokens by word and document: order [K], offsets [W + 1], word [N]."""
+        where = np.flatnonzero(self.is_truecased_capital & self.not_upper)
+        words = self.document_words
+        order = where[np.argsort(words[where], kind="stable")]
+        counts = np.bincount(words[where], minlength=words.max(initial=-1) + 1)
+        return order, offsets_of(counts), words
 
     @cached_property
     def not_upper(self) -> Bools:
@@ -65,16 +62,13 @@ class CapitalizedRuns:
         return ~self.words.sentence_is_upper[self.words.sentence_ids]
 
     def _count_in_document(self, kept: Bools) -> Ints:
-        """How many kept tokens of its document have a token's word. [N]"""
-        keys, counts = np.unique(self.word_keys[kept], return_counts=True)
-        if not len(keys):
-            return np.zeros(len(kept), np.int64)
-        at = np.minimum(np.searchsorted(keys, self.word_keys), len(keys) - 1)
-        return np.where(keys[at] == self.word_keys, counts[at], 0)
+        """How many of the kept tokens of its document have a token's word. [N]"""
+        words = self.document_words
+        return np.bincount(words[kept], minlength=words.max(initial=-1) + 1)[words]
 
     @property
     def column(self) -> Column:
-        """Length of the run and place in it; empty for other tokens."""
+        """The length of a token's run and its place there; empty for other tokens."""
         begins, ends = self.bounds
         length = np.minimum(ends - begins, 4)
         place = np.minimum(np.arange(len(begins)) - begins, 3)
@@ -85,34 +79,27 @@ class CapitalizedRuns:
     @property
     def occurrence(self) -> Column:
         """How the word occurs in the document, for words that do so with a capital."""
-        words = self.words
+        words, count = self.words, self._count_in_document
         begins, ends = self.bounds
         place = np.arange(len(begins)) - begins
         long = self.is_truecased_capital & self.not_upper & (ends - begins > 1)
         last = place == ends - begins - 1
-        inside = self._count_in_document(self.not_upper & words.not_first & words.is_capitalized)
-        number = self._count_in_document(self.is_truecased_capital)
+        inside = count(self.not_upper & words.not_first & words.is_capitalized)
+        number = count(self.is_truecased_capital)
         facts = {
-            "low": self._count_in_document(
-                self.not_upper & ~words.is_capitalized & words.is_lowercase
-            )
-            > 0,
+            "low": count(self.not_upper & ~words.is_capitalized & words.is_lowercase) > 0,
             "initials": self._initials(),
-            "first_of_run": self._count_in_document(long & (place == 0)) > 0,
-            "last_of_run": self._count_in_document(long & last) > 0,
-            "inside_run": self._count_in_document(long & (place > 0) & ~last) > 0,
+            "first_of_run": count(long & (place == 0)) > 0,
+            "last_of_run": count(long & last) > 0,
+            "inside_run": count(long & (place > 0) & ~last) > 0,
         }
         for many in (1, 2, 3):
             facts[f"capital_{many}"] = np.minimum(inside, 3) == many
         for many in (1, 2, 3, 4):
             facts[f"times_{many}"] = np.minimum(number, 4) == many
-        known = number > 0
-        pairs = [np.flatnonzero(flags & known) for flags in facts.values()]
-        codes = np.repeat(np.arange(len(pairs)), [len(own) for own in pairs])
+        codes, tokens = np.nonzero(np.stack(list(facts.values())) & (number > 0))
         names = np.array(list(facts), object)
-        return set_column(
-            np.concatenate(pairs), codes.astype(np.int32), len(begins), lambda k: names[k].tolist()
-        )
+        return set_column(tokens, codes.astype(np.int32), len(begins), lambda k: names[k].tolist())
 
     def _initials(self) -> Bools:
         """Whether a token in capitals is the initials of a run of its document. [N]"""
@@ -122,46 +109,39 @@ class CapitalizedRuns:
         starts = np.flatnonzero((np.arange(len(begins)) == begins) & (ends - begins > 1))
         letters = np.array([value[:1].lower() for value in values], object)[corpus.words.codes]
         documents = self.words.document_ids
-        short = {
-            (document, "".join(letters[a:b]))
-            for document, a, b in zip(
-                documents[starts].tolist(), starts.tolist(), ends[starts].tolist(), strict=True
-            )
+        acronyms = {
+            (documents[start], "".join(letters[start:end]))
+            for start, end in zip(starts, ends[starts], strict=True)
         }
         upper = np.array([value.isupper() and len(value) > 1 for value in values], np.bool_)
-        found = np.zeros(len(begins), np.bool_)
-        for t in np.flatnonzero(upper[corpus.words.codes]).tolist():
-            found[t] = (int(documents[t]), values[corpus.words.codes[t]].lower()) in short
-        return found
+        initials = np.zeros(len(begins), np.bool_)
+        for t in np.flatnonzero(upper[corpus.words.codes]):
+            initials[t] = (documents[t], values[corpus.words.codes[t]].lower()) in acronyms
+        return initials
 
     def longer(self, most: int) -> Column:
-        """The words that longer runs have beside the run of a token."""
-        begins, ends = self.bounds
+        """The words that longer runs have before or behind the run of a token."""
         names = self.words.lowercase_forms
-        order, first, group = self._group_occurrences(self.is_truecased_capital & self.not_upper)
         tokens, codes = gather_longer(
-            order, first, group, self.words.lowercase_ids, len(names), most, begins, ends
+            *self._occurrences(), self.words.lowercase_ids, len(names), most, *self.bounds
         )
         return self._column(tokens, codes, names)
 
     def context(self, values: Ints, names: list[str], window: int, most: int) -> Column:
         """The values around other occurrences of a token's word."""
-        begins, ends = self.bounds
-        order, first, group = self._group_occurrences(self.is_truecased_capital & self.not_upper)
-        sentences = self.words.corpus.sentences
-        low, high = sentences[:-1][self.words.sentence_ids], sentences[1:][self.words.sentence_ids]
+        sentences, ids = self.words.corpus.sentences, self.words.sentence_ids
+        low, high = sentences[:-1][ids], sentences[1:][ids]
         names = [*names, *OUTSIDE]
         tokens, codes = gather_contexts(
-            order, first, group, values, len(names), window, most, begins, ends, low, high
+            *self._occurrences(), values, len(names), window, most, *self.bounds, low, high
         )
         return self._column(tokens, codes, names)
 
     def _column(self, tokens: Ints, codes: NDArray[np.int32], names: list[str]) -> Column:
-        whole = ["_".join(name.split()) for name in names]  # spaces part the values of a cell
+        items = ["_".join(name.split()) for name in names]  # spaces separate the items of a cell
 
-        def named(codes: NDArray[np.int32]) -> list[str]:
-            size = len(whole)
-            pairs = zip((codes // size).tolist(), (codes % size).tolist(), strict=True)
-            return [f"{SIDES[side]}={whole[k]}" for side, k in pairs]
+        def texts(codes: NDArray[np.int32]) -> list[str]:
+            pairs = zip(*(part.tolist() for part in divmod(codes, len(items))), strict=True)
+            return [f"{SIDES[side]}={items[k]}" for side, k in pairs]
 
-        return set_column(tokens, codes, len(self.word_keys), named)
+        return set_column(tokens, codes, len(self.document_words), texts)

@@ -13,7 +13,7 @@ from skipchain.corpus import Corpus
 
 @dataclass(frozen=True)
 class TokenCasing:
-    """Facts about each distinct word, given for each token.
+    """How the words of a corpus are written: facts about each distinct word, one for each token.
 
     >>> words = TokenCasing(Corpus.of([["GAME", "OVER"], ["The", "game"]]))
     >>> words.is_capitalized.tolist(), words.sentence_is_upper.tolist()
@@ -31,8 +31,8 @@ class TokenCasing:
     def lowercase_ids(self) -> Ints:
         """The number of each token's word among `lowercase_forms`. [N]"""
         number = {value: k for k, value in enumerate(self.lowercase_forms)}
-        own = [number[value.lower()] for value in self.corpus.words.values]
-        return np.array(own, np.int64)[self.corpus.words.codes]
+        codes = [number[value.lower()] for value in self.corpus.words.values]
+        return np.array(codes, np.int64)[self.corpus.words.codes]
 
     def _per_token(self, flags: list[bool]) -> Bools:
         return np.array(flags, np.bool_)[self.corpus.words.codes]
@@ -54,10 +54,10 @@ class TokenCasing:
 
     @cached_property
     def not_first(self) -> Bools:
-        """Whether a token stands behind another one in its sentence. [N]"""
-        found = np.ones(self.corpus.n_tokens, np.bool_)
-        found[self.corpus.sentences[:-1][np.diff(self.corpus.sentences) > 0]] = False
-        return found
+        """Whether a token is not the first of its sentence. [N]"""
+        flags = np.ones(self.corpus.n_tokens, np.bool_)
+        flags[self.corpus.sentences[:-1][np.diff(self.corpus.sentences) > 0]] = False
+        return flags
 
     @cached_property
     def sentence_ids(self) -> Ints:
@@ -70,6 +70,11 @@ class TokenCasing:
         of_sentence = np.repeat(np.arange(self.corpus.n_documents), np.diff(self.corpus.documents))
         return of_sentence[self.sentence_ids]
 
+    @property
+    def document_word_keys(self) -> Ints:
+        """One number for each pair of a document and a word in lower case. [N]"""
+        return self.document_ids * len(self.lowercase_forms) + self.lowercase_ids
+
     def sentence_share(self, flags: Bools) -> Floats:
         """The share of a sentence's tokens that a flag holds for. [M]"""
         lengths = np.diff(self.corpus.sentences)
@@ -79,10 +84,10 @@ class TokenCasing:
     def sentence_is_upper(self) -> Bools:
         """Whether a sentence has letters, more than three, and all of them are capitals. [M]"""
         values = self.corpus.words.values
-        small = self._per_token([any(map(str.islower, value)) for value in values])
+        has_lowercase = self._per_token([any(map(str.islower, value)) for value in values])
         sizes = [len(value) if any(map(str.isalpha, value)) else 0 for value in values]
         letters = np.array(sizes, np.int64)[self.corpus.words.codes]
         count = len(self.corpus)
-        none = np.bincount(self.sentence_ids, small, count) == 0
-        found: Bools = none & (np.bincount(self.sentence_ids, letters, count) > 3)
-        return found
+        no_lowercase = np.bincount(self.sentence_ids, has_lowercase, count) == 0
+        upper: Bools = no_lowercase & (np.bincount(self.sentence_ids, letters, count) > 3)
+        return upper

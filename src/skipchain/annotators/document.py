@@ -1,4 +1,4 @@
-"""What the document of a token says of it: where it stands, and how its word occurs elsewhere."""
+"""Columns from the whole document: where a token stands, and how its word occurs elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from skipchain.annotators.casing import TokenCasing
 from skipchain.annotators.layout import patterns, topics, zones
 from skipchain.annotators.truecase import Truecase
 from skipchain.arrays import Arrays, Ints
+from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
-from skipchain.errors import ParameterError
 from skipchain.features.annotator import Columns
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.parallel import Workers
@@ -36,16 +36,16 @@ class DocumentContext:
     * ``truecase``: the word as running text would write it, where a sentence is all capitals or
       begins with it.
     * ``run``: the length of the run of capitalised words that a token is in, and its place there.
-    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``is_lowercase``),
+    * ``occurrence`` (a set): how the word occurs in the document: in lower case (``low``),
       capitalised inside sentences, in longer runs, as the initials of one.
-    * ``longer`` (a set): the words that longer runs have beside this one.
+    * ``longer`` (a set): the words that longer runs have before or behind this one.
     * ``context`` (a set): the words around its other occurrences, at most ``window`` tokens away
       (None: wherever they are); ``context_clusters``: their clusters, by the column ``clusters``
       where there is one.
 
     >>> corpus = Corpus.of([["Ann", "Lee", "won", "."], ["then", "Lee", "slept", "."]])
-    >>> found = DocumentContext().columns(corpus, Workers(1))
-    >>> found["longer"].tolist()[5], found["context"].tolist()[5]
+    >>> columns = DocumentContext().columns(corpus, Workers(1))
+    >>> columns["longer"].tolist()[5], columns["context"].tolist()[5]
     ('before=ann', 'before=ann behind=won before_run=<s> behind_run=won')
     """
 
@@ -57,12 +57,9 @@ class DocumentContext:
     truecase: Truecase = field(default_factory=lambda: Truecase.of({}))
 
     def __post_init__(self) -> None:
-        for name in ("window", "most"):
-            value = getattr(self, name)
-            if name == "window" and value is None:
-                continue
-            if not isinstance(value, int) or value < 1:
-                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
+        check_integer("most", self.most)
+        if self.window is not None:
+            check_integer("window", self.window)
 
     @property
     def provides(self) -> tuple[str, ...]:
@@ -71,28 +68,27 @@ class DocumentContext:
 
     @property
     def description(self) -> str:
-        """What the source knows, in a few words."""
-        return "what the document says" + (
-            "" if self.window is None else f", {self.window} tokens around"
-        )
+        """A short description of the annotator, for summaries."""
+        around = "" if self.window is None else f", {self.window} tokens around"
+        return f"what the document says{around}"
 
     def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """How words are written is learnt."""
-        own = replace(self, truecase=self.truecase.extended(TokenCasing(corpus)))
-        return own, own.columns(corpus, Workers(1))
+        """The annotator with the usual case of the corpus' words, and its columns."""
+        fitted = replace(self, truecase=self.truecase.extended(TokenCasing(corpus)))
+        return fitted, fitted.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
-        """All columns; they are cheap, so that none is left out."""
+        """All columns of the corpus; they are cheap, so that none is left out."""
         words = TokenCasing(corpus)
-        true = self.truecase.column(words)
-        runs = CapitalizedRuns(words, true)
+        truecased = self.truecase.column(words)
+        runs = CapitalizedRuns(words, truecased)
         window = corpus.n_tokens + 1 if self.window is None else self.window
         cluster = corpus.columns.get(self.clusters)
         return {
             ZONE: zones(words),
             TOPIC: topics(words),
             PATTERN: patterns(words),
-            TRUECASE: true,
+            TRUECASE: truecased,
             RUN: runs.column,
             OCCURRENCE: runs.occurrence,
             LONGER: runs.longer(self.most),
@@ -103,19 +99,17 @@ class DocumentContext:
         }
 
     def config(self) -> dict[str, Any]:
-        """Settings, as JSON can hold them."""
+        """The settings, as JSON can hold them."""
         return {"window": self.window, "most": self.most, "clusters": self.clusters}
 
     def arrays(self) -> Arrays:
-        """How words are written."""
-        own = self.truecase
-        return strings_to_arrays("folds", own.lowercase_forms) | strings_to_arrays(
-            "forms", own.forms
-        )
+        """How words are mostly written, as arrays by name."""
+        folds = strings_to_arrays("folds", self.truecase.lowercase_forms)
+        return folds | strings_to_arrays("forms", self.truecase.forms)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> DocumentContext:
-        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
         folds, forms = (strings_from_arrays(name, arrays) for name in ("folds", "forms"))
         if len(folds) != len(forms):
             raise ValueError("there are not as many forms as words")

@@ -1,4 +1,4 @@
-"""Lexicons: lists of phrases, found in a corpus as its tokens go by."""
+"""Lexicons: lists of phrases, and where they stand in a corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from skipchain.annotators.set_column import set_column
 from skipchain.arrays import Arrays, Bools, Ints, Labels, offsets_of
-from skipchain.corpus import Column, Corpus
+from skipchain.checks import check_choice
+from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
 from skipchain.features.annotator import Columns, StatelessAnnotator
@@ -50,13 +51,17 @@ class PhraseTrie:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        arrays = (self.root, self.first, self.token, self.ends, self.lists, self.forms)
-        own = sum(array.nbytes for array in arrays) + len(self.tokens.text)
-        return own + self.tokens.starts.nbytes + self.tokens.lengths.nbytes
+        strings = self.tokens.starts.nbytes + self.tokens.lengths.nbytes + len(self.tokens.text)
+        return int(strings + sum(array.nbytes for array in self.arrays.values()))
+
+    @property
+    def arrays(self) -> Arrays:
+        """The trie without its tokens, as arrays by name."""
+        return {name: getattr(self, name) for name in TRIE_ARRAYS}
 
     @classmethod
     def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> PhraseTrie:
-        """Phrase p is ``words[offsets[p] : offsets[p + 1]]``, of list ``lists[p]``."""
+        """The trie of phrases ``words[offsets[p] : offsets[p + 1]]``, of the lists ``lists[p]``."""
         numbers: dict[str, int] = {}
         keys = {
             word: numbers.setdefault(match_key(word, case), len(numbers))
@@ -64,34 +69,32 @@ class PhraseTrie:
         }
         flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
         slices = TextSlices.of(words)
-        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
+        hashes = kernels.hash_slices(*slices)
         forms = kernels.hash_phrases(offsets, hashes)
         size, lengths = len(numbers), np.diff(offsets)
-        here = np.zeros(len(lengths), np.int64)
+        node = np.zeros(len(lengths), np.int64)  # that a phrase has come to
         root = np.full(size, -1, np.int32)
-        parents, token, base = [], [], 0
+        parents, token, nodes = [np.zeros(0, np.int64)], [np.zeros(0, np.int32)], 0
         for depth in range(int(lengths.max(initial=0))):
             alive = np.flatnonzero(lengths > depth)
-            own = here[alive] * size * (depth > 0) + flat[offsets[:-1][alive] + depth]
-            found, inverse = np.unique(own, return_inverse=True)
+            pairs = node[alive] * size * (depth > 0) + flat[offsets[:-1][alive] + depth]
+            distinct, inverse = np.unique(pairs, return_inverse=True)
             if depth:
-                parents.append(found // size)
+                parents.append(distinct // size)
             else:
-                root[found] = np.arange(len(found))
-            token.append((found % size).astype(np.int32))
-            here[alive] = base + inverse
-            base += len(found)
-        above = np.concatenate(parents) if parents else np.zeros(0, np.int64)
-        top = base - len(above)
-        first = top + np.searchsorted(above, np.arange(base + 1))
-        entries = np.unique(np.stack([here, lists, forms], axis=1), axis=0)
-        ends = np.searchsorted(entries[:, 0], np.arange(base + 1))
+                root[distinct] = np.arange(len(distinct))
+            token.append((distinct % size).astype(np.int32))
+            node[alive] = nodes + inverse
+            nodes += len(distinct)
+        parent = np.concatenate(parents)
+        first = nodes - len(parent) + np.searchsorted(parent, np.arange(nodes + 1))
+        entries = np.unique(np.stack([node, lists, forms], axis=1), axis=0)
         return cls(
             StringTable.of(list(numbers)),
             root,
             first.astype(np.int32),
-            np.concatenate(token) if token else np.zeros(0, np.int32),
-            ends.astype(np.int32),
+            np.concatenate(token),
+            np.searchsorted(entries[:, 0], np.arange(nodes + 1)).astype(np.int32),
             entries[:, 1].astype(np.int32),
             entries[:, 2].astype(np.uint32),
         )
@@ -99,7 +102,7 @@ class PhraseTrie:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lexicon(StatelessAnnotator):
-    """Lists of phrases, as a source of features: which lists a token's phrase is in, and where.
+    """Lists of phrases, as a column: which lists a token's phrase is in, and the token's place.
 
     ``case`` says how tokens are compared: ``exact``; ``folded``, regardless of case; ``light``,
     also without accents, hyphens and full stops, all digits alike. ``matches`` takes ``all``
@@ -121,18 +124,15 @@ class Lexicon(StatelessAnnotator):
     matches: str = ALL
 
     def __post_init__(self) -> None:
-        for name, choices in (("case", CASES), ("matches", MATCHES)):
-            if getattr(self, name) not in choices:
-                raise ParameterError(
-                    f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
-                )
+        check_choice("case", self.case, CASES)
+        check_choice("matches", self.matches, MATCHES)
         for name in self.names:
             if not name or re.search(r"\s", name):
                 raise ParameterError(f"a list of phrases cannot be called {name!r}")
 
     @classmethod
     def of(cls, lists: Mapping[str, Sequence[str]], **settings: Any) -> Lexicon:
-        """From lists of phrases with spaces between their tokens."""
+        """The lexicon of lists of phrases, by name, with spaces between their tokens."""
         words: list[str] = []
         sizes: list[int] = []
         owners: list[int] = []
@@ -140,15 +140,14 @@ class Lexicon(StatelessAnnotator):
             if isinstance(phrases, str):
                 raise ParameterError(f"{name}: expected a list of phrases, got {phrases[:40]!r}")
             for phrase in phrases:
-                own = phrase.split()
-                if own:
-                    words.extend(own)
-                    sizes.append(len(own))
+                tokens = phrase.split()
+                if tokens:
+                    words.extend(tokens)
+                    sizes.append(len(tokens))
                     owners.append(number)
-        offsets = offsets_of(np.array(sizes, np.int64))
         case = settings.get("case", FOLDED)
-        found = PhraseTrie.of(words, offsets, np.array(owners, np.int32), case)
-        return cls(tuple(lists), found, **settings)
+        trie = PhraseTrie.of(words, offsets_of(sizes), np.array(owners, np.int32), case)
+        return cls(tuple(lists), trie, **settings)
 
     def __len__(self) -> int:
         return len(self.phrases)
@@ -158,38 +157,23 @@ class Lexicon(StatelessAnnotator):
 
     def find(self, corpus: Corpus) -> tuple[Labels, Labels, Labels, Bools]:
         """All matches: first token, one past the last, number of the list, written alike."""
-        words = corpus.words
-        numbers, _ = self.phrases.tokens.number(
-            TextSlices.of([match_key(word, self.case) for word in words.values])
-        )
-        numbers[numbers >= len(self.phrases.tokens)] = -1
+        words, trie = corpus.words, self.phrases
+        keys = [match_key(word, self.case) for word in words.values]
+        numbers, _ = trie.tokens.number(TextSlices.of(keys))
+        numbers[numbers >= len(trie.tokens)] = -1
         slices = TextSlices.of(words.values)
-        hashes = kernels.hash_slices(slices.points, slices.starts, slices.lengths)
-        own = self.phrases
-        found: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
-            numbers[words.codes],
-            hashes[words.codes],
-            corpus.sentences,
-            own.root,
-            own.first,
-            own.token,
-            own.ends,
-            own.lists,
-            own.forms,
-            self.matches == LONGEST,
+        hashes = kernels.hash_slices(*slices)
+        trie_arrays, longest = list(trie.arrays.values()), self.matches == LONGEST
+        matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(  # type: ignore[call-arg]
+            numbers[words.codes], hashes[words.codes], corpus.sentences, *trie_arrays, longest
         )
-        return found
+        return matches
 
-    # A source of columns -----------------------------------------------------------------------
-
-    @property
-    def provides(self) -> tuple[str, ...]:
-        """The name of the column."""
-        return (self.column,)
+    # The annotator -----------------------------------------------------------------------------
 
     @property
     def description(self) -> str:
-        """What the source knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         return f"{plural(len(self), 'phrase')} in {plural(len(self.names), 'list')}"
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
@@ -198,41 +182,37 @@ class Lexicon(StatelessAnnotator):
         if self.case == EXACT:
             alike = np.ones(len(alike), np.bool_)
         tokens, codes = kernels.spread_matches(starts, stops, which, alike)
-        marks = [
-            f"{place}-{name}{mark}"
+        texts = [
+            f"{place}-{name}{variant}"
             for name in self.names
             for place in POSITION_TAGS
-            for mark in ("", VARIANT_MARK)
+            for variant in ("", VARIANT_MARK)
         ]
-        table = np.array(marks, object)
-        column: Column = set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
-        return {self.column: column}
-
-    def config(self) -> dict[str, Any]:
-        """Settings, as JSON can hold them."""
+        table = np.array(texts, object)
         return {
-            "column": self.column,
-            "case": self.case,
-            "matches": self.matches,
-            "names": list(self.names),
+            self.column: set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
         }
 
+    def config(self) -> dict[str, Any]:
+        """The settings, as JSON can hold them."""
+        return {**{name: getattr(self, name) for name in SETTINGS}, "names": list(self.names)}
+
     def arrays(self) -> Arrays:
-        """The phrases."""
-        own = {name: getattr(self.phrases, name) for name in TRIE_ARRAYS}
-        return own | strings_to_arrays("tokens", self.phrases.tokens)
+        """The phrases, as arrays by name."""
+        return self.phrases.arrays | strings_to_arrays("tokens", self.phrases.tokens)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> Lexicon:
-        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
-        numbers = {name: arrays[name] for name in TRIE_ARRAYS}
+        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
+        trie = {name: arrays[name] for name in TRIE_ARRAYS}
         tokens = strings_from_arrays("tokens", arrays)
         names = tuple(map(str, config["names"]))
-        _check(numbers, len(tokens), len(names))
-        settings = {name: str(config[name]) for name in ("column", "case", "matches")}
-        return cls(names, PhraseTrie(tokens, **numbers), **settings)
+        _check(trie, len(tokens), len(names))
+        settings = {name: str(config[name]) for name in SETTINGS}
+        return cls(names, PhraseTrie(tokens, **trie), **settings)
 
 
+SETTINGS = ("column", "case", "matches")
 TRIE_ARRAYS = ("root", "first", "token", "ends", "lists", "forms")
 
 
@@ -241,11 +221,11 @@ def _check(arrays: Arrays, tokens: int, lists: int) -> None:
     nodes = len(arrays["token"])
     sizes = {"root": tokens, "first": nodes + 1, "ends": nodes + 1, "forms": len(arrays["lists"])}
     limits = {"root": nodes, "token": tokens, "lists": lists}
-    for name, own in arrays.items():
+    for name, array in arrays.items():
         kind = np.uint32 if name == "forms" else np.int32
-        if own.ndim != 1 or own.dtype != kind or len(own) != sizes.get(name, len(own)):
+        if array.ndim != 1 or array.dtype != kind or len(array) != sizes.get(name, len(array)):
             raise ValueError(f"{name} of the lexicon has a wrong size or type")
-        if name in limits and len(own) and not -1 <= own.min() <= own.max() < limits[name]:
+        if name in limits and len(array) and not -1 <= array.min() <= array.max() < limits[name]:
             raise ValueError(f"{name} of the lexicon leads out of it")
     for name, last in (("first", nodes), ("ends", len(arrays["lists"]))):
         steps = np.diff(arrays[name])

@@ -13,12 +13,12 @@ import numpy as np
 from skipchain.annotators.lexicon import ALL, FOLDED, Lexicon, PhraseTrie
 from skipchain.arrays import Arrays, offsets_of
 from skipchain.errors import ReadError, SkipchainError
-from skipchain.io.files import atomic_write, display_path, raw_bytes, read_text
+from skipchain.io.files import COMPRESSED_ENDINGS, atomic_write, display_path, raw_bytes, read_text
 from skipchain.io.tokenizer import cut_chunks
 
 LONGEST_LINE = 1_000
-ENDINGS = (".gz", ".xz", ".bz2", ".lst", ".txt", ".tsv", ".list", ".csv")
-CACHE_VARIABLE = "SKIPCHAIN_CACHE"  # the folder of what has been made ready once; "" keeps nothing
+ENDINGS = (*COMPRESSED_ENDINGS, ".bz2", ".lst", ".txt", ".tsv", ".list", ".csv")
+CACHE_VARIABLE = "SKIPCHAIN_CACHE"  # names the folder of cached lexicons; "" caches nothing
 
 
 def read_lexicon(
@@ -32,8 +32,8 @@ def read_lexicon(
 
     A file of plain phrases is one list, named by the file; with ``CLASS<TAB>phrase`` on each line,
     each class is a list. Files may be packed (gz, xz). Phrases are cut into tokens as running text
-    is. What has been read once is kept ready in the folder that the environment variable
-    ``SKIPCHAIN_CACHE`` names (``~/.cache/skipchain`` unless told).
+    is. What has been read once is cached in the folder that the environment variable
+    ``SKIPCHAIN_CACHE`` names (by default ``~/.cache/skipchain``).
     """
     files = _files([paths] if isinstance(paths, (str, Path)) else paths)
     digest = hashlib.sha256(f"2 {case}".encode())
@@ -41,18 +41,18 @@ def read_lexicon(
         data = raw_bytes(path)
         digest.update(f"{list_name(path)} {len(data)} ".encode())
         digest.update(data)
-    ready = _cached(digest.hexdigest())
+    cache = _cached(digest.hexdigest())
     settings = {"column": column, "case": case, "matches": matches}
-    if ready is not None:
-        found = _load(ready, settings)
-        if found is not None:
-            return found
+    if cache is not None:
+        cached = _load(cache, settings)
+        if cached is not None:
+            return cached
     lists: dict[str, list[str]] = {}
     for path in files:
         _add_phrases(lists, read_text(path), path)
     lexicon = tokenized_lexicon(lists, **settings)
-    if ready is not None:
-        _store(lexicon, ready)
+    if cache is not None:
+        _store(lexicon, cache)
     return lexicon
 
 
@@ -71,18 +71,16 @@ def list_name(path: str | Path) -> str:
 
 
 def _files(paths: Sequence[str | Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
-            if not inside:
-                raise ReadError(
-                    "there is no list of phrases in the folder", path=display_path(path)
-                )
-            found.extend(inside)
+            members = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
+            if not members:
+                raise ReadError("there is no list of phrases in the folder", path=path)
+            files.extend(members)
         else:
-            found.append(path)
-    return found
+            files.append(path)
+    return files
 
 
 def _add_phrases(lists: dict[str, list[str]], text: str, path: Path) -> None:
@@ -93,31 +91,23 @@ def _add_phrases(lists: dict[str, list[str]], text: str, path: Path) -> None:
     if not lines:
         raise ReadError("the list of phrases is empty", path=display_path(path))
     classes = "\t" in lines[0]
-    name = list_name(path)
+    name, tab = list_name(path), "\t"
     for number, line in enumerate(lines, 1):
-        phrase = line.strip("\r")
+        phrase, fault = line.strip("\r"), None
         if len(phrase) > LONGEST_LINE:
-            raise ReadError(
+            fault = (
                 f"the line has {len(phrase):,} characters, which is no phrase; wanted one phrase a "
-                f"line, of at most {LONGEST_LINE:,}",
-                path=display_path(path),
-                line=number,
+                f"line, of at most {LONGEST_LINE:,}"
             )
         if classes:
             name, tab, phrase = phrase.partition("\t")
             name = "_".join(name.split())
-            if not tab or not name:
-                raise ReadError(
-                    "the line has no class; wanted CLASS, a tab and a phrase, as on line 1",
-                    path=display_path(path),
-                    line=number,
-                )
-        if not phrase.strip():
-            raise ReadError(
-                "the line is empty; wanted a phrase, or no line",
-                path=display_path(path),
-                line=number,
-            )
+        if not fault and not (tab and name):
+            fault = "the line has no class; wanted CLASS, a tab and a phrase, as on line 1"
+        if not fault and not phrase.strip():
+            fault = "the line is empty; wanted a phrase, or no line"
+        if fault:
+            raise ReadError(fault, path=display_path(path), line=number)
         lists.setdefault(name, []).append(phrase)
 
 
@@ -135,21 +125,19 @@ def tokenized_lexicon(
     >>> tokenized_lexicon({"place": ["St. John's"]}).find(corpus)[1]
     array([3], dtype=int32)
     """
-    owned = [(k, own) for k, phrases in enumerate(lists.values()) for own in phrases if own.strip()]
-    text = "\n".join(phrase for _, phrase in owned)
+    entries = [(k, p) for k, phrases in enumerate(lists.values()) for p in phrases if p.strip()]
+    text = "\n".join(phrase for _, phrase in entries)
     starts, ends = cut_chunks(text)
     words = [text[a:b] for a, b in zip(starts, ends, strict=True)]
-    sizes = np.array([len(phrase) + 1 for _, phrase in owned], np.int64)
-    offsets = np.searchsorted(np.array(starts, np.int64), offsets_of(sizes))
-    last = offsets[1:] - 1  # a full stop behind a phrase is none of it
+    sizes = offsets_of(len(phrase) + 1 for _, phrase in entries)
+    offsets = np.searchsorted(np.array(starts, np.int64), sizes)
+    last = offsets[1:] - 1  # a full stop behind a phrase does not belong to it
     stops = np.array([words[k] == "." for k in last.tolist()], np.bool_)
-    dropped = last[stops & (np.diff(offsets) > 1)]
     kept = np.ones(len(words), np.bool_)
-    kept[dropped] = False
-    offsets = offsets_of(kept)[offsets]
+    kept[last[stops & (np.diff(offsets) > 1)]] = False
     words = list(compress(words, kept.tolist()))
-    owners = np.array([k for k, _ in owned], np.int32)
-    phrases = PhraseTrie.of(words, offsets, owners, case)
+    owners = np.array([k for k, _ in entries], np.int32)
+    phrases = PhraseTrie.of(words, offsets_of(kept)[offsets], owners, case)
     return Lexicon(tuple(lists), phrases, column, case, matches)
 
 
@@ -165,7 +153,7 @@ def _cached(digest: str) -> Path | None:
 
 
 def _load(path: Path, settings: dict[str, str]) -> Lexicon | None:
-    """What was made ready before; None where it is not there, or damaged."""
+    """The cached lexicon; None where there is none, or a damaged one."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -178,7 +166,7 @@ def _load(path: Path, settings: dict[str, str]) -> Lexicon | None:
 
 
 def _store(lexicon: Lexicon, path: Path) -> None:
-    """Keep the lexicon ready; where that cannot be, it is read anew next time."""
+    """Cache the lexicon; where that is not possible, it is read anew next time."""
     from safetensors.numpy import save
 
     arrays = lexicon.arrays() | {
@@ -187,6 +175,6 @@ def _store(lexicon: Lexicon, path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, binary=True, overwrite=True) as file:
-            file.write(save({name: np.ascontiguousarray(own) for name, own in arrays.items()}))
+            file.write(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
     except (OSError, SkipchainError):
         return

@@ -1,4 +1,4 @@
-"""What a first model's labels say of a word through its document, as columns."""
+"""The predictions of a base model as columns, for stacking: also those elsewhere in a document."""
 
 from __future__ import annotations
 
@@ -11,34 +11,29 @@ from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.corpus.schemes.labels import split
 
-LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES = (
-    "first_label",
-    "first_word",
-    "first_entity",
-    "first_longer",
-)
-PROBABILITY_BINS = 5  # how finely shares are told apart
-MAX_COUNT = 3  # names of a type, from which on they are many
-MAX_NAME_WORDS = 5  # words of a name that may be part of a longer one
+COLUMN_NAMES = ("first_label", "first_word", "first_entity", "first_longer")
+LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES
+PROBABILITY_BINS = 5
+MAX_COUNT = 3  # of names of a type; larger counts are the same value
+MAX_NAME_WORDS = 5  # of a name that may be part of a longer one
 NONE = ""
 
 
 def prediction_columns(
     corpus: Corpus, names: tuple[str, ...], probabilities: Floats, labels: Ints, spans: Spans
 ) -> dict[str, Column]:
-    """Columns from the probabilities [N, L] of labels, the labels decoded [N], and their spans.
+    """Columns from the label probabilities [N, L] of a base model, its labels [N] and their spans.
 
-    * ``first_label``: the token's own label.
+    * ``first_label``: the predicted label of the token.
     * ``first_word``: the likeliest type of the word's other occurrences in the document, and how
       likely it is on average.
     * ``first_entity``: the commonest type of other names with the same words.
     * ``first_longer``: the commonest type of longer names that have these words in them.
     """
-    own = Column(frozen(labels.astype(np.int32)), names)
     words = TokenCasing(corpus)
     entity, longer = _entity_columns(words, spans)
     return {
-        LABEL: own,
+        LABEL: Column(frozen(labels.astype(np.int32)), names),
         WORD: _other_occurrences(words, names, probabilities),
         ENTITY: entity,
         LONGER: longer,
@@ -49,18 +44,17 @@ def _other_occurrences(words: TokenCasing, names: tuple[str, ...], probabilities
     """The likeliest type of a word's other occurrences."""
     kinds = ["O" if name == "O" else split(name)[1] for name in names]
     types = list(dict.fromkeys(kinds))
-    member = np.array([[kind == one for one in types] for kind in kinds], np.float64)
-    own = probabilities @ member  # [N, K]
-    key = words.document_ids * len(words.lowercase_forms) + words.lowercase_ids
-    _, group, counts = np.unique(key, return_inverse=True, return_counts=True)
-    sums = np.stack([np.bincount(group, own[:, k]) for k in range(len(types))], axis=1)
-    others = sums[group] - own
+    member = np.array([[kind == type_name for type_name in types] for kind in kinds], np.float64)
+    by_type = probabilities @ member  # [N, K]
+    _, group, counts = np.unique(words.document_word_keys, return_inverse=True, return_counts=True)
+    sums = np.stack([np.bincount(group, by_type[:, k]) for k in range(len(types))], axis=1)
+    others = sums[group] - by_type
     number = counts[group] - 1
     best = others.argmax(axis=1)
-    share = others[np.arange(len(own)), best] / np.maximum(number, 1)
+    share = others[np.arange(len(by_type)), best] / np.maximum(number, 1)
     step = np.minimum((share * PROBABILITY_BINS + 1e-6).astype(np.int64), PROBABILITY_BINS - 1)
     codes = np.where(number > 0, best * PROBABILITY_BINS + step, len(types) * PROBABILITY_BINS)
-    texts = [f"{one}-{step}" for one in types for step in range(PROBABILITY_BINS)]
+    texts = [f"{type_name}-{step}" for type_name in types for step in range(PROBABILITY_BINS)]
     return Column(frozen(codes.astype(np.int32)), (*texts, NONE))
 
 
@@ -70,7 +64,7 @@ def _entity_columns(words: TokenCasing, spans: Spans) -> tuple[Column, Column]:
     starts, stops = spans.starts.tolist(), spans.stops.tolist()
     documents = words.document_ids[spans.starts].tolist() if len(spans) else []
     numbers: dict[tuple[int, ...], int] = {}
-    own = [
+    entities = [
         numbers.setdefault((document, *fold[start:stop]), len(numbers))
         for document, start, stop in zip(documents, starts, stops, strict=True)
     ]
@@ -89,15 +83,14 @@ def _entity_columns(words: TokenCasing, spans: Spans) -> tuple[Column, Column]:
     kinds = np.argsort(order)[spans.types] if len(spans) else np.zeros(0, np.int64)
     names = [spans.names[k] for k in order.tolist()]
     same = np.zeros((len(numbers), len(names)), np.int64)
-    slots = np.array(own, np.int64)
-    np.add.at(same, (slots, kinds), 1)
+    entity = np.array(entities, np.int64)
+    np.add.at(same, (entity, kinds), 1)
     around = np.zeros_like(same)
     np.add.at(around, (np.array(inner, np.int64), kinds[np.array(outer, np.int64)]), 1)
-    others = same[slots]
-    others[np.arange(len(slots)), kinds] -= 1
-    return _span_column(words, spans, names, others), _span_column(
-        words, spans, names, around[slots]
-    )
+    others = same[entity]
+    others[np.arange(len(entity)), kinds] -= 1
+    longer = _span_column(words, spans, names, around[entity])
+    return _span_column(words, spans, names, others), longer
 
 
 def _span_column(words: TokenCasing, spans: Spans, names: list[str], counts: Ints) -> Column:
@@ -106,10 +99,7 @@ def _span_column(words: TokenCasing, spans: Spans, names: list[str], counts: Int
     if len(spans):
         best = counts.argmax(axis=1)
         number = np.minimum(counts.max(axis=1), MAX_COUNT)
-        told = np.where(number > 0, best * MAX_COUNT + number, 0).astype(np.int32)
-        lengths = spans.stops - spans.starts
-        first = np.cumsum(lengths) - lengths
-        tokens = np.repeat(spans.starts - first, lengths) + np.arange(int(lengths.sum()))
-        codes[tokens] = np.repeat(told, lengths)
+        values = np.where(number > 0, best * MAX_COUNT + number, 0).astype(np.int32)
+        codes[spans.tokens()] = np.repeat(values, spans.lengths)
     texts = [f"{name}-{number}" for name in names for number in range(1, MAX_COUNT + 1)]
     return Column(frozen(codes), (NONE, *texts))

@@ -1,4 +1,4 @@
-"""Columns whose cells are sets: what several facts say of a token, with spaces between them."""
+"""Columns whose cells are sets: several items a token, with spaces between them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Ints, offsets_of
+from skipchain.arrays import Ints, members, offsets_of
 from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.kernels.intern import empty_slots
@@ -23,18 +23,14 @@ def set_column(
 ) -> Column:
     """A column of n cells from pairs: token ``tokens[k]`` has ``codes[k]``.
 
-    ``names`` gives the strings of codes; it is asked once, for those of the distinct cells.
+    ``names`` maps codes to strings; it is called once, with the codes of the distinct cells.
 
     >>> name = lambda codes: [f"f{code}" for code in codes.tolist()]
     >>> set_column(np.array([2, 0, 0, 0]), np.array([5, 7, 5, 7], np.int32), 3, name).tolist()
     ['f5 f7', '', 'f5']
     """
-    indptr, held = gather_sets(tokens, codes, n)
-    numbers, firsts = number_sets(indptr, held, empty_slots(n))
-    sizes = (indptr[1:] - indptr[:-1])[firsts]
-    offsets = offsets_of(sizes)
-    entries = np.repeat(indptr[:-1][firsts] - offsets[:-1], sizes) + np.arange(offsets[-1])
-    flat = list(names(held[entries]))
-    ends = offsets.tolist()
-    values = tuple(" ".join(flat[a:b]) for a, b in pairwise(ends))
-    return Column(frozen(numbers), values)
+    indptr, sets = gather_sets(tokens, codes, n)
+    numbers, firsts = number_sets(indptr, sets, empty_slots(n))
+    items = list(names(sets[members(indptr, firsts)]))
+    offsets = offsets_of(np.diff(indptr)[firsts]).tolist()
+    return Column(frozen(numbers), tuple(" ".join(items[a:b]) for a, b in pairwise(offsets)))

@@ -15,7 +15,7 @@ from skipchain.features.strings import StringTable
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Truecase:
-    """How words are mostly written where not all letters are capitals."""
+    """The most frequent written form of each word, where not all letters are capitals."""
 
     lowercase_forms: StringTable
     forms: StringTable
@@ -24,8 +24,7 @@ class Truecase:
     def of(cls, counts: Mapping[str, int]) -> Truecase:
         """The commonest form of each word.
 
-        >>> found = Truecase.of({"may": 9, "May": 7, "Japan": 3})
-        >>> found.forms.tolist()
+        >>> Truecase.of({"may": 9, "May": 7, "Japan": 3}).forms.tolist()
         ['may', 'Japan']
         """
         best: dict[str, tuple[int, str]] = {}
@@ -36,30 +35,22 @@ class Truecase:
         return cls(StringTable.of(list(best)), StringTable.of([form for _, form in best.values()]))
 
     def extended(self, words: TokenCasing) -> Truecase:
-        """With the words of a corpus that are not here yet."""
-        known = set(self.lowercase_forms.tolist())
-        fold, form = _most_frequent_forms(words, np.zeros(words.corpus.n_tokens, np.int64))
-        values = words.corpus.words.values
-        new = [
-            (name, values[k])
-            for name, k in zip(
-                (words.lowercase_forms[f] for f in fold.tolist()), form.tolist(), strict=True
-            )
-            if name not in known
-        ]
-        folds = self.lowercase_forms.tolist() + [name for name, _ in new]
-        forms = self.forms.tolist() + [form for _, form in new]
-        return Truecase(StringTable.of(folds), StringTable.of(forms))
+        """The truecaser with the words of a corpus that it does not have yet."""
+        table = dict(zip(self.lowercase_forms.tolist(), self.forms.tolist(), strict=True))
+        folds, forms = _most_frequent_forms(words, np.zeros(words.corpus.n_tokens, np.int64))
+        for fold, form in zip(folds.tolist(), forms.tolist(), strict=True):
+            table.setdefault(words.lowercase_forms[fold], words.corpus.words.values[form])
+        return Truecase(StringTable.of(list(table)), StringTable.of(list(table.values())))
 
     def column(self, words: TokenCasing) -> Column:
-        """Each token; those whose case says nothing as their document writes them elsewhere.
+        """Each token as running text would write it.
 
-        These are the tokens of shouted sentences, and capitalised ones that begin a sentence. Words
-        that the document does not write elsewhere are looked up; those that are not here begin with
-        a capital.
+        Changed are tokens whose case says nothing: those of sentences in capitals, and capitalised
+        ones that begin a sentence. They are written as elsewhere in their document, else as this
+        truecaser has them; unknown ones begin with a capital.
         """
         corpus = words.corpus
-        own = corpus.words
+        column = corpus.words
         size = len(words.lowercase_forms)
         key, form = _most_frequent_forms(words, words.document_ids)
         where = np.flatnonzero(
@@ -67,13 +58,13 @@ class Truecase:
         )
         sought = words.document_ids[where] * size + words.lowercase_ids[where]
         at = np.minimum(np.searchsorted(key, sought), max(len(key) - 1, 0))
-        found = key[at] == sought if len(key) else np.zeros(len(sought), np.bool_)
-        codes = own.codes.copy()
-        codes[where[found]] = form[at[found]]
-        values = list(own.values)
+        seen = key[at] == sought if len(key) else np.zeros(len(sought), np.bool_)
+        codes = column.codes.copy()
+        codes[where[seen]] = form[at[seen]]
+        values = list(column.values)
         numbers = {value: k for k, value in enumerate(values)}
-        rest = where[~found]
-        distinct, inverse = np.unique(own.codes[rest], return_inverse=True)
+        rest = where[~seen]
+        distinct, inverse = np.unique(column.codes[rest], return_inverse=True)
         words_left = [values[k] for k in distinct.tolist()]
         known = self.lowercase_forms.find([word.lower() for word in words_left])
         new = []

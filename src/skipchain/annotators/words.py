@@ -1,4 +1,4 @@
-"""Clusters and vectors of words, as sources of columns."""
+"""Clusters and vectors of words, as columns."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class ClusterColumn(StatelessAnnotator):
     Templates read coarser clusters as shorter prefixes: ``prefix(brown, 4)``. A word that is not
     there is looked up in lower case; ``_`` stands for words that are not there at all.
 
-    >>> source = ClusterColumn(Clusters.of({"cat": "01", "Oslo": "10"}))
-    >>> source.columns(Corpus.of([["Cat", "in", "Oslo"]]), Workers(1))["brown"].tolist()
+    >>> annotator = ClusterColumn(Clusters.of({"cat": "01", "Oslo": "10"}))
+    >>> annotator.columns(Corpus.of([["Cat", "in", "Oslo"]]), Workers(1))["brown"].tolist()
     ['01', '_', '10']
     """
 
@@ -36,49 +36,43 @@ class ClusterColumn(StatelessAnnotator):
     column: str = "brown"
 
     @property
-    def provides(self) -> tuple[str, ...]:
-        """The name of the column."""
-        return (self.column,)
-
-    @property
     def description(self) -> str:
-        """What the source knows, in a few words."""
-        return (
-            f"{plural(len(self.clusters.paths), 'cluster')} of {plural(len(self.clusters), 'word')}"
-        )
+        """A short description of the annotator, for summaries."""
+        clusters = plural(len(self.clusters.paths), "cluster")
+        return f"{clusters} of {plural(len(self.clusters), 'word')}"
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The cluster of each token."""
         return {self.column: self.clusters.column(corpus, lower=True)}
 
     def config(self) -> dict[str, Any]:
-        """Settings, as JSON can hold them."""
+        """The settings, as JSON can hold them."""
         return {"column": self.column}
 
     def arrays(self) -> Arrays:
         """The words and their clusters; how often they were seen is of no use any more."""
-        own = self.clusters
-        strings = strings_to_arrays("words", own.words) | strings_to_arrays("paths", own.paths)
-        return strings | {"path": own.path}
+        words = strings_to_arrays("words", self.clusters.words)
+        paths = strings_to_arrays("paths", self.clusters.paths)
+        return words | paths | {"path": self.clusters.path}
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> ClusterColumn:
-        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
         words, paths = strings_from_arrays("words", arrays), strings_from_arrays("paths", arrays)
         path = arrays["path"]
         fits = path.dtype == np.int32 and path.shape == (len(words),)
         if not fits or (len(path) and not 0 <= path.min() <= path.max() < len(paths)):
             raise ValueError("the words' clusters are not there")
-        found = Clusters(words, paths, path, np.zeros(len(words), np.int64))
-        return cls(found, str(config["column"]))
+        clusters = Clusters(words, paths, path, np.zeros(len(words), np.int64))
+        return cls(clusters, str(config["column"]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorColumn(StatelessAnnotator):
     """The vectors of words, as a column that ``vector(column)`` reads.
 
-    >>> source = VectorColumn(Vectors.of({"cat": [0.5, -1.0]}))
-    >>> source.columns(Corpus.of([["Cat", "in"]]), Workers(1))["embedding"].tolist()
+    >>> annotator = VectorColumn(Vectors.of({"cat": [0.5, -1.0]}))
+    >>> annotator.columns(Corpus.of([["Cat", "in"]]), Workers(1))["embedding"].tolist()
     ['0.5 -1.0', '_']
     """
 
@@ -88,13 +82,8 @@ class VectorColumn(StatelessAnnotator):
     column: str = "embedding"
 
     @property
-    def provides(self) -> tuple[str, ...]:
-        """The name of the column."""
-        return (self.column,)
-
-    @property
     def description(self) -> str:
-        """What the source knows, in a few words."""
+        """A short description of the annotator, for summaries."""
         return f"{plural(len(self.vectors), 'vector')} of {self.vectors.width} numbers"
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
@@ -102,7 +91,7 @@ class VectorColumn(StatelessAnnotator):
         return {self.column: self.vectors.column(corpus, lower=True)}
 
     def config(self) -> dict[str, Any]:
-        """Settings, as JSON can hold them."""
+        """The settings, as JSON can hold them."""
         return {"column": self.column}
 
     def arrays(self) -> Arrays:
@@ -111,7 +100,7 @@ class VectorColumn(StatelessAnnotator):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> VectorColumn:
-        """The inverse of `config` and `arrays`; a ValueError says what does not fit."""
+        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
         words, table = strings_from_arrays("words", arrays), arrays["table"]
         if table.dtype != np.float32 or table.ndim != 2 or len(table) != len(words):
             raise ValueError("there are not as many vectors as words")

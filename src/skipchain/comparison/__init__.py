@@ -1,4 +1,7 @@
-"""Models side by side on the same data: quality, significance, time, memory and size."""
+"""Models side by side on the same data: quality, significance, time, memory and size.
+
+The metrics themselves belong to `skipchain.metrics`, published figures to `skipchain.reproduce`.
+"""
 
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry

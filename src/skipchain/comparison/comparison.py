@@ -1,4 +1,4 @@
-"""Results side by side: as a table for people, for programs, as Markdown, and as a picture."""
+"""A comparison of models: as a table, as JSON, as Markdown, and as a picture."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ VERSUS, P_VALUE = "vs first", "p"
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The results in the order of the contenders; the first is what the others are compared with.
+    """The results in the order of the entries; the first is what the others are compared with.
 
-    ``data`` gives the size of each part of the data, ``decoders`` those that were asked for.
+    ``data`` has the sizes of the training, development and test data, ``decoders`` the decoders
+    that were asked for.
     """
 
     results: tuple[ComparisonRow, ...]
@@ -34,32 +35,32 @@ class Comparison:
 
     @property
     def metric(self) -> str:
-        """What is compared."""
+        """The name of the metric that is compared."""
         return "F1" if self.spans else "token accuracy"
 
     def about(self) -> str:
-        """The data, and how intervals and p-values come about."""
-        parts = "; ".join(
-            f"{part}: {sizes['sentences']:,} sentences, {sizes['tokens']:,} tokens"
-            for part, sizes in self.data.items()
+        """A sentence on the data, and on how intervals and p-values are computed."""
+        sizes = "; ".join(
+            f"{part}: {size['sentences']:,} sentences, {size['tokens']:,} tokens"
+            for part, size in self.data.items()
         )
         unit = "document" if self.data["test"]["documents"] > 1 else "sentence"
-        told = f"{parts}. {self.metric} in percent with its 95 % bootstrap interval over {unit}s"
+        text = f"{sizes}. {self.metric} in percent with its 95 % bootstrap interval over {unit}s"
         if len(self.results) > 1:
             name = self.results[0].entry.name
-            told += (
+            text += (
                 f"; '{VERSUS}' is the difference from {name}, {P_VALUE} how likely chance alone "
                 f"makes one as large (randomisation, {unit} by {unit})"
             )
-        return told + "."
+        return text + "."
 
     # Tables ------------------------------------------------------------------------------------
 
     def table(self) -> Grid:
-        """Headings and rows: what each contender achieves, and what it takes."""
+        """Headings and rows: the scores of each entry, and its costs."""
         spans = self.spans
         paired = len(self.results) > 1
-        watched = any(result.run_result.dev is not None for result in self.results)
+        has_dev = any(result.run_result.dev is not None for result in self.results)
         columns: list[tuple[bool, str, Callable[[ComparisonRow], str]]] = [
             (True, "model", lambda r: r.entry.name),
             (spans, "F1", lambda r: _percent(r.evaluation.f1)),
@@ -72,7 +73,7 @@ class Comparison:
             (spans, "consistency", _consistency),
             (paired, VERSUS, _difference),
             (paired, P_VALUE, _p_value),
-            (watched, "dev", lambda r: _percent(r.run_result.dev)),
+            (has_dev, "dev", lambda r: _percent(r.run_result.dev)),
             (True, "train s", lambda r: f"{r.run_result.training_seconds:.1f}"),
             (True, "tokens/s", lambda r: f"{r.tokens_per_second:,.0f}"),
             (True, "MB", _memory),
@@ -84,7 +85,7 @@ class Comparison:
         return tuple(heading for heading, _ in shown), rows
 
     def decoder_scores(self) -> Grid:
-        """Headings and rows of every contender with every decoder; a dash where it has not got it.
+        """Headings and rows of every entry with every decoder; a dash where it does not have it.
 
         There are no rows where no decoders were asked for.
         """
@@ -92,16 +93,16 @@ class Comparison:
                     "ms")  # fmt: skip
         rows = []
         for result in self.results:
-            found = {decoding.decoder: decoding for decoding in result.decoder_scores}
+            scores = {score.decoder: score for score in result.decoder_scores}
             for name in self.decoders:
-                cells = _decoding(found[name]) if name in found else (MISSING,) * 5
+                cells = _decoder_cells(scores[name]) if name in scores else (MISSING,) * 5
                 rows.append((result.entry.name, name, *cells))
         return headings, rows
 
     # Other forms -------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything for programs."""
+        """The comparison as JSON can hold it."""
         return {
             "metric": "f1" if self.spans else "token_accuracy",
             "data": {part: dict(sizes) for part, sizes in self.data.items()},
@@ -110,14 +111,14 @@ class Comparison:
 
     def markdown(self, pictures: tuple[tuple[str, str], ...] = ()) -> str:
         """The tables as Markdown; ``pictures`` are files to show below, with their captions."""
-        parts = ["# Comparison", self.about(), markdown.table(*self.table())]
+        blocks = ["# Comparison", self.about(), markdown.table(*self.table())]
         if self.decoders:
-            parts += ["## Decoders", markdown.table(*self.decoder_scores())]
-        parts.extend(f"![{caption}]({file})" for file, caption in pictures)
-        return "\n\n".join(parts) + "\n"
+            blocks += ["## Decoders", markdown.table(*self.decoder_scores())]
+        blocks.extend(f"![{caption}]({file})" for file, caption in pictures)
+        return "\n\n".join(blocks) + "\n"
 
     def picture(self) -> Picture:
-        """Scores with their intervals and training times, one row a contender."""
+        """Scores with their intervals and training times, one row an entry."""
         return results_picture(self)
 
 
@@ -131,8 +132,8 @@ def _interval(result: ComparisonRow) -> str:
 
 
 def _consistency(result: ComparisonRow) -> str:
-    found = result.evaluation.consistency
-    return _percent(None if found is None or not found.groups else found.percent)
+    consistency = result.evaluation.consistency
+    return _percent(None if consistency is None or not consistency.groups else consistency.percent)
 
 
 def _difference(result: ComparisonRow) -> str:
@@ -152,11 +153,11 @@ def _memory(result: ComparisonRow) -> str:
     return MISSING if memory is None else f"{memory / 1e6:,.0f}"
 
 
-def _decoding(found: DecoderScore) -> tuple[str, ...]:
+def _decoder_cells(score: DecoderScore) -> tuple[str, ...]:
     return (
-        _percent(found.evaluation.f1),
-        _percent(found.evaluation.tokens.sequence_accuracy),
-        f"{found.disagreements:,}",
-        _percent(found.disagreement),
-        f"{1000 * found.seconds:,.1f}",
+        _percent(score.evaluation.f1),
+        _percent(score.evaluation.tokens.sequence_accuracy),
+        f"{score.disagreements:,}",
+        _percent(score.disagreement),
+        f"{1000 * score.seconds:,.1f}",
     )

@@ -1,4 +1,4 @@
-"""One contender put to the test: train, tag, and measure both."""
+"""The run of one entry: train, tag, and measure both."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class EntryRun:
-    """An estimator, the data, the decoders to try beside the model's own, and where to save."""
+    """An estimator, the data, decoders to try besides the default one, and where to save."""
 
     estimator: BaseEstimator
     train: Corpus
@@ -61,13 +61,14 @@ class EntryRun:
         decoded = self._decoded(model, words)
         if self.model_file is not None:
             save(model, self.model_file, overwrite=True)
+        labels = {name: column for name, (_, column) in decoded.items()}
         return RunResult(
-            {model.decoders[0]: tagged, **{name: labels for name, (_, labels) in decoded.items()}},
-            model.scheme,
-            {name: seconds for name, (seconds, _) in decoded.items()},
-            training_seconds,
-            tagging_seconds,
-            memory,
+            labels={model.decoders[0]: tagged, **labels},
+            scheme=model.scheme,
+            decoding_seconds={name: seconds for name, (seconds, _) in decoded.items()},
+            training_seconds=training_seconds,
+            tagging_seconds=tagging_seconds,
+            memory=memory,
             features=model.features.n_features + model.features.n_edge_features,
             parameters=model.summary["parameters"],
             weights=model.n_nonzero,
@@ -78,38 +79,38 @@ class EntryRun:
 
     def _decoded(self, model: AnyModel, words: Corpus) -> dict[str, tuple[float, Column]]:
         """Seconds and labels of each decoder that was asked for and that the model has."""
-        wanted = self._own_decoders(model)
-        if not wanted:
+        names = self._available_decoders(model)
+        if not names:
             return {}
         with Workers(self.estimator.threads) as workers:
             scores = model.scores(words, workers)
-            found = {
+            decoded = {
                 name: best_of(partial(model.decode, scores, workers, name, self.beam))
-                for name in wanted
+                for name in names
             }
         return {
             name: (seconds, model.to_scheme(labels, words.sentences))
-            for name, (seconds, labels) in found.items()
+            for name, (seconds, labels) in decoded.items()
         }
 
-    def _own_decoders(self, model: AnyModel) -> tuple[str, ...]:
+    def _available_decoders(self, model: AnyModel) -> tuple[str, ...]:
         return tuple(name for name in self.decoders if name in model.decoders)
 
     def warm_up(self) -> bool:
-        """Load the kernels, so that no contender pays for it; say if any had to be compiled."""
+        """Load the kernels, so that no entry is charged for it; whether any had to be compiled."""
         small, few = self.estimator.for_warmup(), self.train[:WARMUP_SENTENCES]
         with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
             small.fit(few)  # that they are too few is no mistake; fit will name any other
-            for decoder in (None, *self._own_decoders(small.fitted)):
+            for decoder in (None, *self._available_decoders(small.fitted)):
                 small.predict(few.without_labels(), decoder=decoder, beam=self.beam)
         return bool(compiled.buffer)
 
 
-def best_of(measured: Callable[[], Result]) -> tuple[float, Result]:
-    """The seconds of the quickest of a few calls, and what the last gave."""
+def best_of(call: Callable[[], Result]) -> tuple[float, Result]:
+    """The seconds of the quickest of a few calls, and the result of the last."""
     spent = []
     for _ in range(REPEATS):
         began = time.perf_counter()
-        found = measured()
+        result = call()
         spent.append(time.perf_counter() - began)
-    return min(spent), found
+    return min(spent), result

@@ -1,4 +1,4 @@
-"""What an outcome was made from, to know whether it still stands when it is asked for again."""
+"""Fingerprints of results: what a result was made from, to see whether it is still valid."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from skipchain.corpus import Corpus
 from skipchain.features.templates import Templates
 
 Fingerprint = Mapping[str, str | None]
-"""What something was made from, by name: short texts, or digests of content."""
+"""Everything that a result depends on, by name: short texts, or digests of content."""
 
 
 def data_fingerprint(train: Corpus, test: Corpus, dev: Corpus | None) -> Fingerprint:
-    """The data that all contenders share."""
+    """The fingerprint of the data, which all entries share."""
     return {
         "training data": corpus_digest(train),
         "test data": corpus_digest(test),
@@ -25,7 +25,7 @@ def data_fingerprint(train: Corpus, test: Corpus, dev: Corpus | None) -> Fingerp
 
 
 def fingerprint(entry_run: EntryRun, templates: Templates, data: Fingerprint) -> Fingerprint:
-    """Everything that decides over an outcome."""
+    """The fingerprint of everything that a result depends on."""
     settings = {
         name: value
         for name, value in entry_run.estimator.get_params(deep=False).items()
@@ -42,7 +42,7 @@ def fingerprint(entry_run: EntryRun, templates: Templates, data: Fingerprint) ->
 
 
 def changed_parts(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
-    """The parts that are not what they were.
+    """The names of what has changed between two fingerprints.
 
     >>> changed_parts({"version": "1", "features": "word"}, {"version": "1", "features": "shape"})
     ['features']
@@ -51,7 +51,7 @@ def changed_parts(before: Mapping[str, object], now: Mapping[str, object]) -> li
 
 
 def corpus_digest(corpus: Corpus) -> str:
-    """A number for the content of a corpus: its columns, boundaries and scheme.
+    """A digest of the content of a corpus: its columns, boundaries and scheme.
 
     >>> a, b = Corpus.of([["Ada", "slept"]]), Corpus.of([["Ada"], ["slept"]])
     >>> corpus_digest(a) == corpus_digest(a[:]), corpus_digest(a) == corpus_digest(b)

@@ -9,7 +9,7 @@ STATUS = Path("/proc/self/status")
 
 
 def peak_memory() -> int | None:
-    """Bytes; None where the system does not tell.
+    """The peak memory in bytes; None where the system does not tell.
 
     Linux counts in ``ru_maxrss`` what the process was forked from, too; ``VmHWM`` begins with the
     program itself.

@@ -13,7 +13,7 @@ FIRST, OTHER = "tab:red", "tab:blue"
 
 
 def results_picture(comparison: Comparison) -> Picture:
-    """F1 (or token accuracy) with its interval, and training time, one row a contender."""
+    """F1 (or token accuracy) with its interval, and training time, one row an entry."""
     results = comparison.results
     places = range(len(results))
 

@@ -1,4 +1,4 @@
-"""A trial in a process of its own, so that its memory and its kernels are its own, too.
+"""A run in a new process, so that memory and loaded kernels are those of this run alone.
 
 What is pickled goes through pipes between a process and its child; no file is ever unpickled.
 """
@@ -26,25 +26,25 @@ from skipchain.comparison.process import serve
 serve()
 """
 COMPILED = None
-PATIENCE = 10.0  # seconds that a process has to clear up when it is told to end
+PATIENCE = 10.0  # seconds that a terminated process has to clear up
 
 
 def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> RunResult:
-    """The outcome of a trial that runs in a new process; ``display`` shows its training there.
+    """The result of a run in a new process; ``display`` shows its training there.
 
     A process that had to compile kernels holds more memory than one that finds them compiled; so
-    the trial is then given to another.
+    the run is then repeated in another.
     """
-    found = _ask((entry_run, display, False))
-    if found is COMPILED:
-        found = _ask((entry_run, display, True))
-    if isinstance(found, RunResult):
-        return found
-    raise SkipchainError(found)
+    answer = _ask((entry_run, display, False))
+    if answer is COMPILED:
+        answer = _ask((entry_run, display, True))
+    if isinstance(answer, RunResult):
+        return answer
+    raise SkipchainError(answer)
 
 
 def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | None:
-    """What a new process answers: an outcome, what is wrong, or that it had to compile."""
+    """The answer of a new process: a result, an error message, or that it had to compile."""
     path = os.pathsep.join(entry for entry in sys.path if entry)
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
@@ -58,8 +58,8 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | N
             _end(child)
             raise
     if answer:
-        found: RunResult | str | None = pickle.loads(answer)
-        return found
+        result: RunResult | str | None = pickle.loads(answer)
+        return result
     killed = hasattr(signal, "SIGKILL") and child.returncode == -signal.SIGKILL
     return f"the process that trained the model ended with code {child.returncode}" + (
         "; was there too little memory?" if killed else ""
@@ -67,7 +67,7 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | N
 
 
 def serve() -> None:
-    """Run the trial that is given on stdin, and answer on stdout."""
+    """Run what stands on stdin, pickled, and answer on stdout."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     signal.signal(signal.SIGTERM, _interrupted)
     simplefilter("ignore", SkipchainWarning)  # the data were looked at before

@@ -1,4 +1,4 @@
-"""One row of a comparison: how good a contender is, and what it costs."""
+"""One row of a comparison: the scores of an entry, and its costs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from skipchain.metrics.token import renumbered
 
 @dataclass(frozen=True, slots=True)
 class DecoderScore:
-    """What one decoder makes of the test data.
+    """The scores of one decoder on the test data.
 
     ``disagreements`` counts the tokens that it labels otherwise than Viterbi does; ``seconds`` is
     its time for scores and search.
@@ -34,7 +34,7 @@ class DecoderScore:
         return percent(self.disagreements, self.evaluation.tokens.tokens)
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures for programs."""
+        """The figures as JSON can hold them."""
         return {
             "decoder": self.decoder,
             **_scores(self.evaluation),
@@ -46,7 +46,7 @@ class DecoderScore:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """A contender's scores with Viterbi, what was measured, and how it differs from the first.
+    """An entry's scores with its default decoder, its run, and how it differs from the first.
 
     ``significance`` is None for the first itself; ``decoder_scores`` has the decoders that were
     asked for and that the model has.
@@ -62,36 +62,29 @@ class ComparisonRow:
     def of(
         cls, entry: Entry, run_result: RunResult, test: Corpus, first: RunResult | None, seed: int
     ) -> ComparisonRow:
-        """The result on the test data; ``first`` is the outcome to compare with."""
+        """The row of a run; ``first`` is the result to compare with, None for the first itself."""
         predicted = _predicted(test, run_result)
-        return cls(
-            entry,
-            run_result,
-            evaluate(test, predicted, intervals=True, seed=seed),
+        evaluation = evaluate(test, predicted, intervals=True, seed=seed)
+        test_of_difference = (
             None
             if first is None
-            else significance(test, predicted, _predicted(test, first), seed=seed),
-            tuple(
-                DecoderScore(
-                    decoder,
-                    evaluate(test, _predicted(test, run_result, decoder)),
-                    count_differing(
-                        run_result.labels[decoder], run_result.labels[run_result.decoder]
-                    ),
-                    seconds,
-                )
-                for decoder, seconds in run_result.decoding_seconds.items()
-            ),
+            else significance(test, predicted, _predicted(test, first), seed=seed)
         )
+        scores = []
+        for decoder, seconds in run_result.decoding_seconds.items():
+            differing = count_differing(run_result.labels[decoder], predicted.labels)
+            decoded = evaluate(test, _predicted(test, run_result, decoder))
+            scores.append(DecoderScore(decoder, decoded, differing, seconds))
+        return cls(entry, run_result, evaluation, test_of_difference, tuple(scores))
 
     @property
     def tokens_per_second(self) -> float:
-        """How many tokens are tagged in a second, from words to labels."""
+        """The number of tokens tagged in a second, from words to labels."""
         return self.evaluation.tokens.tokens / max(self.run_result.tagging_seconds, 1e-9)
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for programs: scores in percent, times in seconds, memory in bytes."""
-        run_result, test = self.run_result, self.significance
+        """The row as JSON can hold it: scores in percent, times in seconds, memory in bytes."""
+        run, test = self.run_result, self.significance
         low, high = self.evaluation.interval or (None, None)
         return {
             "model": self.entry.name,
@@ -102,22 +95,22 @@ class ComparisonRow:
             "high": None if high is None else rounded(high),
             "difference": None if test is None else rounded(test.difference),
             "p_value": None if test is None else round(test.p_value, 6),
-            "dev": None if run_result.dev is None else rounded(run_result.dev),
-            "training_seconds": round(run_result.training_seconds, 3),
-            "tagging_seconds": round(run_result.tagging_seconds, 4),
+            "dev": None if run.dev is None else rounded(run.dev),
+            "training_seconds": round(run.training_seconds, 3),
+            "tagging_seconds": round(run.tagging_seconds, 4),
             "tokens_per_second": round(self.tokens_per_second),
-            "memory": run_result.memory,
-            "features": run_result.features,
-            "parameters": run_result.parameters,
-            "weights": run_result.weights,
-            "iterations": run_result.iterations,
-            "stopped": run_result.stopped,
-            "decoders": [decoding.as_dict() for decoding in self.decoder_scores],
+            "memory": run.memory,
+            "features": run.features,
+            "parameters": run.parameters,
+            "weights": run.weights,
+            "iterations": run.iterations,
+            "stopped": run.stopped,
+            "decoders": [score.as_dict() for score in self.decoder_scores],
         }
 
 
 def count_differing(labels: Column, others: Column) -> int:
-    """How many tokens have another label.
+    """The number of tokens that have different labels in two columns.
 
     >>> count_differing(Column.encode(["O", "B"]), Column.encode(["B", "B"]))
     1
@@ -125,12 +118,12 @@ def count_differing(labels: Column, others: Column) -> int:
     return int(np.count_nonzero(renumbered(labels, others.values) != others.codes))
 
 
-def _predicted(test: Corpus, run_result: RunResult, decoder: str | None = None) -> Corpus:
-    return test.with_labels(run_result.labels[decoder or run_result.decoder], run_result.scheme)
+def _predicted(test: Corpus, result: RunResult, decoder: str | None = None) -> Corpus:
+    return test.with_labels(result.labels[decoder or result.decoder], result.scheme)
 
 
 def _scores(evaluation: Evaluation) -> dict[str, Any]:
-    found = evaluation.as_dict()
+    figures = evaluation.as_dict()
     names = ("f1", "precision", "recall", "token_accuracy", "sequence_accuracy", "consistency")
     spans = evaluation.entities is not None
-    return {name: found[name] if spans or name not in names[:3] else None for name in names}
+    return {name: figures[name] if spans or name not in names[:3] else None for name in names}

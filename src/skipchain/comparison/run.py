@@ -1,4 +1,4 @@
-"""Contenders × one data set → one comparison."""
+"""Compare entries on one data set."""
 
 from __future__ import annotations
 
@@ -44,62 +44,52 @@ def compare(
     display: Display | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Train each contender in a process of its own, and measure it on the test data.
+    """Train each entry in a process of its own, and measure it on the test data.
 
     ``entries`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Entry`;
-    the first is what the others are compared with. ``settings`` are for all contenders that have
-    them, unless they have their own; ``dev`` is scored while training. ``decoders`` are compared
-    for each contender that has them; one that none has is refused.
+    the first is what the others are compared with. ``settings`` apply to all entries that have
+    them and do not set them themselves; ``dev`` is scored while training. ``decoders`` are compared
+    for each entry that has them; one that none has is refused.
 
-    ``folder`` keeps the outcome of each contender as soon as it is there, and its model. A later
-    call with the same folder takes what is there, unless settings or data have changed. ``say`` is
-    told how far it is; ``display`` makes a display of training in the contender's process, so it
-    must be a function that can be imported.
+    ``folder`` keeps the result of each entry as soon as it is there, and its model. A later call
+    with the same folder takes what is there, unless settings or data have changed. ``say`` is
+    called with messages on the progress; ``display`` makes a display of training in the entry's
+    process, so it must be a function that can be imported.
 
     >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
-    >>> found = compare("hmm,tokenhmm", train, test, features="word[-1..1]")
-    >>> [result.entry.name for result in found.results]
+    >>> comparison = compare("hmm,tokenhmm", train, test, features="word[-1..1]")
+    >>> [result.entry.name for result in comparison.results]
     ['hmm', 'tokenhmm']
-    >>> found.results[1].significance.p_value <= 1
+    >>> comparison.results[1].significance.p_value <= 1
     True
     """
     tell = say or (lambda message: None)
     _check_data(train, test, dev)
-    chosen = check_distinct(_parse_entries(entries))
-    _check_settings(settings, chosen)
-    wanted = _check_decoders(decoders, beam, chosen)
+    parsed = check_distinct(_parse_entries(entries))
+    _check_settings(settings, parsed)
+    chosen = _check_decoders(decoders, beam, parsed)
     store = None if folder is None else ResultStore(folder)
-    prepared_entries = [
-        _prepare(
-            entry,
-            EntryRun(
-                entry.estimator(settings),
-                train,
-                test,
-                dev,
-                wanted,
-                beam,
-                None if store is None else store.model_file(entry),
-            ),
-        )
-        for entry in chosen
-    ]
+    prepared_entries = []
+    for entry in parsed:
+        file = None if store is None else store.model_file(entry)
+        run = EntryRun(entry.estimator(settings), train, test, dev, chosen, beam, file)
+        prepared_entries.append(_prepare(entry, run))
     data = {} if store is None else data_fingerprint(train, test, dev)
     seed = settings.get("seed") or 0
-    results: list[ComparisonRow] = []
+    rows: list[ComparisonRow] = []
     for number, prepared in enumerate(prepared_entries, 1):
         place = f"{number} of {len(prepared_entries)}: {prepared.entry.name}"
-        outcome, note = _run_result(prepared, place, store, data, tell, display)
-        first = results[0].run_result if results else None
-        results.append(ComparisonRow.of(prepared.entry, outcome, test, first, seed))
-        tell(f"{place}: {_short(results[-1])}{note}")
-    parts = {"train": train, "dev": dev, "test": test}
-    sizes = {name: _sizes(corpus) for name, corpus in parts.items() if corpus is not None}
-    return Comparison(tuple(results), sizes, wanted)
+        result, note = _load_or_run(prepared, place, store, data, tell, display)
+        first = rows[0].run_result if rows else None
+        rows.append(ComparisonRow.of(prepared.entry, result, test, first, seed))
+        tell(f"{place}: {_short(rows[-1])}{note}")
+    corpora = {"train": train, "dev": dev, "test": test}
+    sizes = {name: _sizes(corpus) for name, corpus in corpora.items() if corpus is not None}
+    return Comparison(tuple(rows), sizes, chosen)
 
 
-def _run_result(
+def _load_or_run(
     prepared: _PreparedEntry,
     place: str,
     store: ResultStore | None,
@@ -107,32 +97,32 @@ def _run_result(
     tell: Callable[[str], None],
     display: Display | None,
 ) -> tuple[RunResult, str]:
-    """The outcome that is kept, or a new one; and a note on where it comes from."""
+    """The result that is stored, or that of a new run; and a note on where it comes from."""
     made_from = fingerprint(prepared.entry_run, prepared.templates, data)
     if store is not None:
-        kept, note = store.load(prepared.entry, made_from)
-        if kept is not None:
-            return kept, f" ({note})"
+        stored, note = store.load(prepared.entry, made_from)
+        if stored is not None:
+            return stored, f" ({note})"
         place += f": {note}" if note else ""
     tell(place)
     try:
-        outcome = run_in_subprocess(prepared.entry_run, display)
+        result = run_in_subprocess(prepared.entry_run, display)
     except SkipchainError as error:
         raise SkipchainError(f"{prepared.entry.name}: {error}") from None
     if store is not None:
-        store.save(prepared.entry, made_from, outcome)
-    return outcome, ""
+        store.save(prepared.entry, made_from, result)
+    return result, ""
 
 
-def _parse_entries(given: str | Iterable[str | Entry]) -> list[Entry]:
-    found: list[Entry] = []
-    for one in [given] if isinstance(given, str) else given:
-        found.extend([one] if isinstance(one, Entry) else Entry.parse_list(one))
-    return found
+def _parse_entries(entries: str | Iterable[str | Entry]) -> list[Entry]:
+    parsed: list[Entry] = []
+    for entry in [entries] if isinstance(entries, str) else entries:
+        parsed.extend([entry] if isinstance(entry, Entry) else Entry.parse_list(entry))
+    return parsed
 
 
 def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
-    """The contender with its templates, refused where they do not suit the data."""
+    """The entry with its templates, refused where they do not suit the data."""
     estimator = entry_run.estimator
     try:
         estimator._check_fit(entry_run.dev, None)
@@ -149,7 +139,7 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
 
 
 def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> None:
-    """Refuse a setting that no contender has."""
+    """Refuse a setting that no entry has."""
     kinds = [estimator_class(entry.kind) for entry in entries]
     known = dict.fromkeys(name for kind in kinds for name in (*kind.parameters(), *kind.settings()))
     for name in settings:
@@ -162,12 +152,12 @@ def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> No
 def _check_decoders(
     decoders: Sequence[str], beam: int, entries: Sequence[Entry]
 ) -> tuple[str, ...]:
-    """The decoders, each once; refused where no contender has one."""
-    can = {entry.name: entry.estimator({}).decoders for entry in entries}
+    """The decoders, each once; refused where no entry has one."""
+    known = {entry.name: entry.estimator({}).decoders for entry in entries}
     for decoder in decoders:
-        if not any(decoder in own for own in can.values()):
-            told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
-            raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
+        if not any(decoder in names for names in known.values()):
+            hint = "; ".join(f"{name} has {', '.join(names)}" for name, names in known.items())
+            raise ParameterError(f"none of the models has a decoder {decoder!r}; {hint}")
     check_width(beam)
     return tuple(dict.fromkeys(decoders))
 

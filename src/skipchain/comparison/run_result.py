@@ -1,4 +1,4 @@
-"""What training and tagging with one contender gave: predicted labels, times and sizes."""
+"""The result of training and tagging with one entry: predicted labels, times and sizes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from skipchain.corpus.column import frozen
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """The measurements that scores and tables are made of.
+    """The measurements of one run, from which scores and tables are computed.
 
-    ``labels`` are the predicted labels of the test data by decoder, first the model's own (Viterbi,
-    but a beam where the order is above 2), written in ``scheme``; ``decoding_seconds`` is the time
-    each decoder took for scores and search, with the features at hand. ``tagging_seconds`` is the
-    time from words to labels. ``memory`` is the most that the process held, in bytes (None where
-    the system does not tell).
+    ``labels`` are the predicted labels of the test data by decoder, first the model's default
+    (Viterbi, but a beam where the order is above 2), written in ``scheme``; ``decoding_seconds`` is
+    the time each decoder took for scores and search, with the features at hand. ``tagging_seconds``
+    is the time from words to labels. ``memory`` is the most that the process held, in bytes (None
+    where the system does not tell).
     """
 
     labels: Mapping[str, Column]
@@ -38,23 +38,23 @@ class RunResult:
 
     @property
     def decoder(self) -> str:
-        """The model's own decoder."""
+        """The model's default decoder."""
         return next(iter(self.labels))
 
     def as_dict(self) -> dict[str, Any]:
-        """The outcome as it is written into a file."""
-        found = {name: getattr(self, name) for name in self.__slots__}
-        found["labels"] = {
+        """The result as JSON can hold it."""
+        content = {name: getattr(self, name) for name in self.__slots__}
+        content["labels"] = {
             decoder: {"values": list(labels.values), "codes": labels.codes.tolist()}
             for decoder, labels in self.labels.items()
         }
-        return found
+        return content
 
     @classmethod
     def of(cls, written: Mapping[str, Any]) -> RunResult:
-        """The outcome that `as_dict` has written."""
+        """The result that `as_dict` has written."""
         labels = {
-            decoder: Column(frozen(np.array(own["codes"], np.int32)), tuple(own["values"]))
-            for decoder, own in written["labels"].items()
+            decoder: Column(frozen(np.array(column["codes"], np.int32)), tuple(column["values"]))
+            for decoder, column in written["labels"].items()
         }
         return cls(**{**written, "labels": labels})

@@ -1,4 +1,4 @@
-"""A folder that keeps the outcomes of a comparison, so that it can be interrupted and go on."""
+"""A folder that keeps the results of a comparison, so that it can be interrupted and go on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from skipchain.io.files import make_folder, write_text
 
 
 class ResultStore:
-    """One file per contender with its outcome, and one with its model."""
+    """A folder with one file per entry for its result, and one for its model."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = make_folder(path)
 
     def load(self, entry: Entry, fingerprint: Fingerprint) -> tuple[RunResult | None, str]:
-        """An outcome of the same origin, and what became of the one that is there (or nothing)."""
+        """The stored result with this fingerprint, or None; and a note on what is stored."""
         file = self._file(entry, ".json")
         if not file.exists():
             return None, ""
@@ -33,18 +33,18 @@ class ResultStore:
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None, f"{file} cannot be read: running it again"
 
-    def save(self, entry: Entry, fingerprint: Fingerprint, run_result: RunResult) -> None:
-        """Write an outcome, whole or not at all."""
-        record = {"model": entry.name, "origin": dict(fingerprint), "outcome": run_result.as_dict()}
+    def save(self, entry: Entry, fingerprint: Fingerprint, result: RunResult) -> None:
+        """Write a result, whole or not at all."""
+        record = {"model": entry.name, "origin": dict(fingerprint), "outcome": result.as_dict()}
         text = json.dumps(record, ensure_ascii=False) + "\n"
         write_text(self._file(entry, ".json"), text, overwrite=True)
 
     def model_file(self, entry: Entry) -> Path:
-        """Where the contender's model is kept."""
+        """Where the entry's model is kept."""
         return self._file(entry, ".skip")
 
     def _file(self, entry: Entry, ending: str) -> Path:
-        """A name that every file system takes, different for different contenders."""
+        """A name that every file system takes, different for different entries."""
         plain = re.sub(r"[^\w=.]+", "-", entry.name, flags=re.ASCII)[:60]
         if plain != entry.name:
             plain += "-" + hashlib.sha256(entry.name.encode()).hexdigest()[:6]

@@ -37,7 +37,7 @@ class Column:
 
     @classmethod
     def constant(cls, value: str, length: int) -> Column:
-        """The same string for every token."""
+        """A column with one string for every token."""
         return cls(frozen(np.zeros(length, np.int32)), (value,))
 
     def __post_init__(self) -> None:
@@ -73,28 +73,27 @@ class Column:
         strings: list[str] = np.array([*self.values, ""], object)[self.codes].tolist()
         return strings
 
-    def take(self, tokens: Ints) -> Column:
-        """The column of the chosen tokens, in the order given."""
+    def take(self, tokens: Ints | slice) -> Column:
+        """The column of the chosen tokens, in their order."""
         return Column(frozen(self.codes[tokens]), self.values)
 
+    def used(self) -> Ints:
+        """The codes of the values that some token has; a slice keeps others. [at most V]"""
+        return np.flatnonzero(np.bincount(self.codes, minlength=len(self.values)))
+
     def compact(self) -> Column:
-        """The same strings, without the values that no token has, numbered by first appearance."""
+        """The column without values that no token has, numbered by first appearance."""
         return Column.encode(self.tolist())
 
     @classmethod
     def concatenate(cls, columns: Sequence[Column]) -> Column:
         """One column after the other, with one set of values."""
-        values: dict[str, int] = {}
-        parts = []
+        numbers: dict[str, int] = {}
+        codes = [np.zeros(0, np.int32)]
         for column in columns:
-            renumber = np.fromiter(
-                (values.setdefault(value, len(values)) for value in column.values),
-                np.int32,
-                len(column.values),
-            )
-            parts.append(renumber[column.codes])
-        codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
-        return cls(frozen(codes.astype(np.int32, copy=False)), tuple(values))
+            renumber = [numbers.setdefault(value, len(numbers)) for value in column.values]
+            codes.append(np.array(renumber, np.int32)[column.codes])
+        return cls(frozen(np.concatenate(codes)), tuple(numbers))
 
 
 def frozen(array: NDArray) -> NDArray:  # type: ignore[type-arg]

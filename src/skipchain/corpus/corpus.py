@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Ints, offsets_of
+from skipchain.arrays import Ints, members, offsets_of
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.schemes.labels import UNKNOWN
 from skipchain.errors import CorpusError
@@ -92,9 +92,9 @@ class Corpus:
                     f"{len(self.documents) - 1} documents"
                 )
         if self.links is not None:
-            object.__setattr__(self, "links", self._checked(self.links))
+            object.__setattr__(self, "links", self._check_links(self.links))
 
-    def _checked(self, links: Any) -> Ints | None:
+    def _check_links(self, links: Any) -> Ints | None:
         """The links sorted and each once, or None for none of them."""
         try:
             pairs = np.asarray(links)
@@ -140,7 +140,7 @@ class Corpus:
         per_sentence.update({name: list(values) for name, values in columns.items()})
         if labels is not None:
             per_sentence[LABEL] = [
-                [UNKNOWN if label is None else label for label in own] for own in labels
+                [UNKNOWN if label is None else label for label in sentence] for sentence in labels
             ]
         words = per_sentence[WORD]
         for name, lists in per_sentence.items():
@@ -195,24 +195,17 @@ class Corpus:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Corpus):
             return NotImplemented
-        return (
-            dict(self.columns) == dict(other.columns)
-            and np.array_equal(self.sentences, other.sentences)
-            and np.array_equal(self.documents, other.documents)
-            and self.scheme == other.scheme
-            and self.texts == other.texts
-            and self.names == other.names
-            and same_array(self.starts, other.starts)
-            and same_array(self.ends, other.ends)
-            and dict(self.notes) == dict(other.notes)
-            and same_array(self.links, other.links)
+        values = ("columns", "notes", "scheme", "texts", "names")
+        arrays = ("sentences", "documents", "starts", "ends", "links")
+        return all(getattr(self, name) == getattr(other, name) for name in values) and all(
+            same_array(getattr(self, name), getattr(other, name)) for name in arrays
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parts = (getattr(self, name) for name in self.__slots__)
-        return Corpus, tuple(dict(p) if isinstance(p, MappingProxyType) else p for p in parts)
+        values = (getattr(self, name) for name in self.__slots__)
+        return Corpus, tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values)
 
     def document_of(self, tokens: Ints) -> Ints:
         """The number of the document in which each token stands.
@@ -250,15 +243,15 @@ class Corpus:
         return LABEL in self.columns
 
     def with_column(self, name: str, column: Column) -> Corpus:
-        """The same corpus with that column added or replaced."""
+        """The corpus with that column added or replaced."""
         return replace(self, columns={**self.columns, name: column})
 
     def with_labels(self, labels: Column, scheme: str | None = None) -> Corpus:
-        """The same corpus with other labels, in the scheme given."""
+        """The corpus with other labels, which are written in ``scheme``."""
         return replace(self, columns={**self.columns, LABEL: labels}, scheme=scheme)
 
     def without_labels(self) -> Corpus:
-        """The same corpus without the column ``label``."""
+        """The corpus without the column ``label``."""
         rest = {name: column for name, column in self.columns.items() if name != LABEL}
         return replace(self, columns=rest, scheme=None)
 
@@ -302,26 +295,34 @@ class Corpus:
         a, b = int(self.sentences[first]), int(self.sentences[last])
         inner = np.clip(self.documents, first, last) - first
         keep = np.flatnonzero(np.diff(inner) > 0)
-        offsets = np.append(inner[keep], last - first) if len(keep) else np.zeros(1, np.int64)
-        return Corpus(
-            {name: column[a:b] for name, column in self.columns.items()},
-            self.sentences[first : last + 1] - a,
-            offsets,
-            self.scheme,
-            None if self.starts is None else self.starts[a:b],
-            None if self.ends is None else self.ends[a:b],
-            None if self.texts is None else tuple(self.texts[d] for d in keep),
-            None if self.names is None else tuple(self.names[d] for d in keep),
-            {
-                k - a: lines
-                for k, lines in self.notes.items()
-                if a <= k < b or k == b == self.n_tokens
-            },
-            self._links_among(np.arange(a, b)),
+        end = b + (b == self.n_tokens)  # notes behind the last token go with it
+        return self._with_tokens(
+            slice(a, b),
+            keep,
+            sentences=self.sentences[first : last + 1] - a,
+            documents=np.append(inner[keep], last - first) if len(keep) else np.zeros(1, np.int64),
+            notes={k - a: lines for k, lines in self.notes.items() if a <= k < end},
+            links=self._links_among(np.arange(a, b)),
+        )
+
+    def _with_tokens(self, tokens: slice | Ints, documents_kept: Ints, **others: Any) -> Corpus:
+        """The corpus of these tokens, which are of these documents."""
+
+        def of_documents(values: tuple[str, ...] | None) -> tuple[str, ...] | None:
+            return None if values is None else tuple(values[d] for d in documents_kept)
+
+        return replace(
+            self,
+            columns={name: column.take(tokens) for name, column in self.columns.items()},
+            starts=None if self.starts is None else frozen(self.starts[tokens]),
+            ends=None if self.ends is None else frozen(self.ends[tokens]),
+            texts=of_documents(self.texts),
+            names=of_documents(self.names),
+            **others,
         )
 
     def take(self, sentences: Sequence[int] | Ints) -> Corpus:
-        """The chosen sentences in the order given; neighbours of one document stay together.
+        """The chosen sentences, in their order; neighbours of one document stay together.
 
         A link stays where both its ends are in one document of the result; of a sentence that is
         chosen more than once there, each copy has the links.
@@ -334,27 +335,20 @@ class Corpus:
 
     def _take(self, chosen: Ints, new: Ints) -> Corpus:
         """The chosen sentences, with a document beginning at each of the places ``new``."""
-        lengths = np.diff(self.sentences)[chosen]
-        offsets = offsets_of(lengths)
-        shift = self.sentences[:-1][chosen] - offsets[:-1]
-        tokens = np.arange(offsets[-1]) + np.repeat(shift, lengths)
+        sentences = offsets_of(np.diff(self.sentences)[chosen])
         documents = np.append(new, len(chosen))
-        document = np.searchsorted(self.documents, chosen[new], side="right") - 1
+        tokens = members(self.sentences, chosen)
         notes = {}
         if self.notes:
             place = {int(old): k for k, old in enumerate(tokens)}
             notes = {place[k]: lines for k, lines in self.notes.items() if k in place}
-        return Corpus(
-            {name: column.take(tokens) for name, column in self.columns.items()},
-            offsets,
-            documents,
-            self.scheme,
-            None if self.starts is None else frozen(self.starts[tokens]),
-            None if self.ends is None else frozen(self.ends[tokens]),
-            None if self.texts is None else tuple(self.texts[d] for d in document),
-            None if self.names is None else tuple(self.names[d] for d in document),
-            notes,
-            self._links_among(tokens, offsets[documents]),
+        return self._with_tokens(
+            tokens,
+            np.searchsorted(self.documents, chosen[new], side="right") - 1,
+            sentences=sentences,
+            documents=documents,
+            notes=notes,
+            links=self._links_among(tokens, sentences[documents]),
         )
 
     def _links_among(self, tokens: Ints, bounds: Ints | None = None) -> Ints | None:
@@ -371,33 +365,26 @@ class Corpus:
         number = copies[:, 0] * copies[:, 1]
         k = np.repeat(np.arange(len(number)), number)
         place = np.arange(len(k)) - np.repeat(np.cumsum(number) - number, number)
-        pairs = np.stack(
-            [first[k, 0] + place // copies[k, 1], first[k, 1] + place % copies[k, 1]], axis=1
-        )
-        links: Ints = order[pairs]
+        links: Ints = order[first[k] + np.stack(np.divmod(place, copies[k, 1]), axis=1)]
         if bounds is not None:
             document = np.searchsorted(bounds, links, side="right")
             links = links[document[:, 0] == document[:, 1]]
         return links
 
     def document(self, index: int) -> Corpus:
-        """One document as a corpus of its own."""
+        """One document as a corpus."""
         if not -self.n_documents <= index < self.n_documents:
             raise IndexError(f"document {index} of {self.n_documents}")
         index %= self.n_documents
         return self._slice(int(self.documents[index]), int(self.documents[index + 1]))
 
     def take_documents(self, documents: Sequence[int] | Ints) -> Corpus:
-        """The chosen documents, in the order given."""
+        """The chosen documents, in their order."""
         chosen = np.asarray(documents, np.int64)
         if len(chosen) and (chosen.min() < 0 or chosen.max() >= self.n_documents):
             raise IndexError(f"document numbers must lie in 0 … {self.n_documents - 1}")
-        parts = [np.arange(self.documents[d], self.documents[d + 1]) for d in chosen]
-        starts = offsets_of(map(len, parts))
-        return self._take(
-            np.concatenate(parts) if parts else np.zeros(0, np.int64),
-            starts[:-1][np.diff(starts) > 0],
-        )
+        sizes = np.diff(self.documents)[chosen]
+        return self._take(members(self.documents, chosen), offsets_of(sizes)[:-1][sizes > 0])
 
     def split(self, fraction: float, *, seed: int | None = None) -> tuple[Corpus, Corpus]:
         """Cut into two parts at a document boundary (at a sentence, where there is one document).
@@ -434,8 +421,10 @@ class Corpus:
                     f"{', '.join(head.columns)} ({head.scheme}) and "
                     f"{', '.join(corpus.columns)} ({corpus.scheme})"
                 )
-        shifts = np.cumsum([0] + [corpus.n_tokens for corpus in corpora])
+        firsts = offsets_of(corpus.n_tokens for corpus in corpora)[:-1].tolist()
+        pairs = list(zip(firsts, corpora, strict=True))
         aligned = all(corpus.starts is not None for corpus in corpora)
+        links = [first + corpus.links for first, corpus in pairs if corpus.links is not None]
         return cls(
             {
                 name: Column.concatenate([corpus.columns[name] for corpus in corpora])
@@ -444,29 +433,18 @@ class Corpus:
             offsets_of(np.concatenate([np.diff(corpus.sentences) for corpus in corpora])),
             offsets_of(np.concatenate([np.diff(corpus.documents) for corpus in corpora])),
             head.scheme,
-            np.concatenate([c.starts for c in corpora]) if aligned else None,
-            np.concatenate([c.ends for c in corpora]) if aligned else None,
-            joined_tuples(corpus.texts for corpus in corpora),
-            joined_tuples(corpus.names for corpus in corpora),
-            {
-                k + int(shift): lines
-                for corpus, shift in zip(corpora, shifts, strict=False)
-                for k, lines in corpus.notes.items()
-            },
-            np.concatenate(
-                [
-                    corpus.links + shift
-                    for corpus, shift in zip(corpora, shifts, strict=False)
-                    if corpus.links is not None
-                ]
-                or [np.zeros((0, 2), np.int64)]
-            ),
+            starts=np.concatenate([c.starts for c in corpora]) if aligned else None,
+            ends=np.concatenate([c.ends for c in corpora]) if aligned else None,
+            texts=joined_tuples(corpus.texts for corpus in corpora),
+            names=joined_tuples(corpus.names for corpus in corpora),
+            notes={first + k: v for first, corpus in pairs for k, v in corpus.notes.items()},
+            links=np.concatenate(links) if links else None,
         )
 
     # Files -------------------------------------------------------------------------------------
 
     def write(self, path: str | Path, format: str | None = None, **options: Any) -> None:
-        """Write to a file; the format follows the ending unless it is told."""
+        """Write to a file, by default in the format of its ending; see `skipchain.io.write`."""
         from skipchain.io import write
 
         write(self, path, format, **options)
@@ -486,8 +464,7 @@ class Sentence:
         return slice(first, last)
 
     def __len__(self) -> int:
-        first, last = self.corpus.sentences[self.index : self.index + 2].tolist()
-        return int(last - first)
+        return int(self.tokens.stop - self.tokens.start)
 
     def column(self, name: str) -> list[str]:
         """The strings of one column."""
@@ -518,15 +495,15 @@ def plural(count: int, noun: str) -> str:
 
 
 def same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
-    """Both absent, or equal."""
+    """Whether two arrays are both absent, or equal."""
     return (a is None) == (b is None) and (a is None or np.array_equal(a, b))  # type: ignore[arg-type]
 
 
-def joined_tuples(parts: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
-    """One tuple of all, or None where any part is missing."""
-    gathered: list[str] = []
-    for part in parts:
-        if part is None:
+def joined_tuples(tuples: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
+    """All tuples as one, or None where any is missing."""
+    joined: list[str] = []
+    for values in tuples:
+        if values is None:
             return None
-        gathered.extend(part)
-    return tuple(gathered)
+        joined.extend(values)
+    return tuple(joined)

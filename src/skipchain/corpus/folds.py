@@ -1,4 +1,4 @@
-"""Documents dealt into folds, each of which is tested by what was learnt from the others."""
+"""Folds of documents, for cross-validation and cross-fitting."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from skipchain.errors import ParameterError
 
 
 def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> Ints:
-    """The fold of each document, ``int64 [D]``; all have about as many documents.
+    """The fold of each document, ``int64 [D]``, at random; folds have about equal sizes.
 
-    Documents are dealt in a random order. One with the same words as a document before it goes
-    where that one is, so that nothing is tested by what was learnt from its copy.
+    Copies of a document (the same words) share a fold, so that no model is tested on a document
+    whose copy it was trained on.
 
     >>> corpus = Corpus.of([["a"], ["b"], ["a"], ["c"]], documents=[1, 1, 1, 1])
     >>> document_folds(corpus, 2, seed=1)

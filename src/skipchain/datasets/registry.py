@@ -1,6 +1,6 @@
-"""The public data sets that skipchain is measured on, found under ``SKIPCHAIN_DATA``.
+"""The public data sets that skipchain is measured on, in the folder that ``SKIPCHAIN_DATA`` names.
 
-They are not part of the package: each has a licence of its own.
+They are not part of the package: each has its licence.
 """
 
 from __future__ import annotations
@@ -44,24 +44,19 @@ class DataFile:
         return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
 
     def differences(self, corpus: Corpus) -> list[str]:
-        """What the corpus holds other than expected."""
-        found = {
+        """The counts of the corpus that are not those expected."""
+        counts = {
             "documents": corpus.n_documents,
             "sentences": len(corpus),
             "tokens": corpus.n_tokens,
             "spans": len(corpus.spans()) if corpus.scheme is not None else None,
             "links": 0 if corpus.links is None else len(corpus.links),
         }
+        expected = {name: getattr(self, name) for name in counts}
         return [
-            f"{found[name]:,} {name}, expected {wanted:,}"
-            for name, wanted in (
-                ("documents", self.documents),
-                ("sentences", self.sentences),
-                ("tokens", self.tokens),
-                ("spans", self.spans),
-                ("links", self.links),
-            )
-            if wanted is not None and found[name] != wanted
+            f"{counts[name]:,} {name}, expected {number:,}"
+            for name, number in expected.items()
+            if number is not None and counts[name] != number
         ]
 
 
@@ -90,169 +85,96 @@ class PublicDataset:
 
 
 CONLL = ("word", "pos", "chunk", "label")
+CHUNK = ("word", "pos", "label")
 PAIR = ("word", "label")
 
-DATA_SETS = (
-    PublicDataset(
-        "conll2003",
-        "English newswire names",
-        "research only (Reuters)",
-        {
-            "train": DataFile("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
-            "testa": DataFile("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
-            "testb": DataFile("conll2003/eng.testb.gz", 46435, 3453, 231, 5648, CONLL, "iob1"),
-        },
-    ),
-    PublicDataset(
-        "conll2000",
-        "English chunks",
-        "research only (LDC)",
-        {
-            "train": DataFile(
-                "conll2000/train.txt.gz",
-                211727,
-                8936,
-                None,
-                106978,
-                ("word", "pos", "label"),
-                "iob2",
-            ),
-            "test": DataFile(
-                "conll2000/test.txt.gz", 47377, 2012, None, 23852, ("word", "pos", "label"), "iob2"
-            ),
-        },
-    ),
-    PublicDataset(
-        "wikigold",
-        "Wikipedia names",
-        "CC BY 4.0",
-        {"all": DataFile("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")},
-    ),
-    PublicDataset(
-        "wnut17",
-        "emerging names in user text",
-        "CC BY 4.0",
-        {
-            "train": DataFile("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
-            "dev": DataFile("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
-            "test": DataFile(
-                "wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR, "iob2"
-            ),
-        },
-    ),
-    PublicDataset(
-        "btc",
-        "Twitter names",
-        "CC BY 4.0",
-        {
-            section: DataFile(f"btc/{section}.conll.gz", tokens, tweets, None, spans, PAIR, "iob2")
-            for section, tweets, tokens, spans in (
-                ("a", 1000, 16612, 521),
-                ("b", 2000, 30825, 1610),
-                ("e", 200, 3981, 325),
-                ("f", 2000, 35427, 4376),
-                ("g", 2138, 34062, 4685),
-                ("h", 2001, 29480, 3368),
-            )
-        },
-    ),
-    PublicDataset(
-        "sec-filings",
-        "names in loan agreements",
-        "CC BY 3.0",
-        {
-            "train": DataFile("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
-            "test": DataFile("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
-        },
-    ),
-    PublicDataset(
-        "gmb",
-        "news with silver names",
-        "unstated",
-        {
-            "all": DataFile(
-                "gmb/gmb-ner.conll.xz",
-                1048575,
-                47959,
-                None,
-                111891,
-                ("word", "pos", "label"),
-                "iob2",
-            )
-        },
-    ),
-    PublicDataset(
-        "ieer",
-        "news with names, as in MUC",
-        "research only",
-        {"all": DataFile("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
-    ),
-    PublicDataset(
-        "ud-ewt",
-        "English web text, parts of speech",
-        "CC BY-SA 4.0",
-        {
-            "train": DataFile(
-                "ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"
-            ),
-            "dev": DataFile("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
-            "test": DataFile("ud-ewt/en_ewt-ud-test.conllu.xz", 25094, 2077, 316, format="conllu"),
-        },
-    ),
-    PublicDataset(
-        "ptb-sample",
-        "Wall Street Journal sample, parts of speech",
-        "non-commercial (LDC)",
-        {"all": DataFile("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
-    ),
-    PublicDataset(
-        "faq-usenet-substitute",
-        "lines of Usenet FAQs",
-        "unstated",
-        {
-            "all": DataFile(
-                "faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21, reader=read_labelled_lines
-            )
-        },
-    ),
-    PublicDataset(
-        "cmu-seminars",
-        "fields of seminar announcements",
-        "unstated (research)",
-        {
-            "all": DataFile(
-                "cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811, reader=read_seminars
-            )
-        },
-    ),
-    PublicDataset(
-        "cora-refs",
-        "fields of references to papers",
-        "unstated",
-        {"all": DataFile("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)},
-    ),
-    PublicDataset(
-        "webkb",
-        "linked web pages of four universities",
-        "unstated (research)",
-        {"all": DataFile("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
-    ),
-    PublicDataset(
-        "webkb-linqs",
-        "linked web pages as sets of words",
-        "unstated (research)",
-        {"all": DataFile("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)},
-    ),
-)
+# What each data set is, and its licence.
+ABOUT = {
+    "conll2003": ("English newswire names", "research only (Reuters)"),
+    "conll2000": ("English chunks", "research only (LDC)"),
+    "wikigold": ("Wikipedia names", "CC BY 4.0"),
+    "wnut17": ("emerging names in user text", "CC BY 4.0"),
+    "btc": ("Twitter names", "CC BY 4.0"),
+    "sec-filings": ("names in loan agreements", "CC BY 3.0"),
+    "gmb": ("news with silver names", "unstated"),
+    "ieer": ("news with names, as in MUC", "research only"),
+    "ud-ewt": ("English web text, parts of speech", "CC BY-SA 4.0"),
+    "ptb-sample": ("Wall Street Journal sample, parts of speech", "non-commercial (LDC)"),
+    "faq-usenet-substitute": ("lines of Usenet FAQs", "unstated"),
+    "cmu-seminars": ("fields of seminar announcements", "unstated (research)"),
+    "cora-refs": ("fields of references to papers", "unstated"),
+    "webkb": ("linked web pages of four universities", "unstated (research)"),
+    "webkb-linqs": ("linked web pages as sets of words", "unstated (research)"),
+}
+# Paths, and the numbers of tokens, sentences, documents and spans.
+FILES = {
+    "conll2003": {
+        "train": DataFile("conll2003/eng.train.gz", 203621, 14041, 946, 23499, CONLL, "iob1"),
+        "testa": DataFile("conll2003/eng.testa.gz", 51362, 3250, 216, 5942, CONLL, "iob1"),
+        "testb": DataFile("conll2003/eng.testb.gz", 46435, 3453, 231, 5648, CONLL, "iob1"),
+    },
+    "conll2000": {
+        "train": DataFile("conll2000/train.txt.gz", 211727, 8936, None, 106978, CHUNK, "iob2"),
+        "test": DataFile("conll2000/test.txt.gz", 47377, 2012, None, 23852, CHUNK, "iob2"),
+    },
+    "wikigold": {
+        "all": DataFile("wikigold/wikigold.conll.txt.gz", 39007, 1696, 145, 3558, PAIR, "iob1")
+    },
+    "wnut17": {
+        "train": DataFile("wnut17/wnut17train.conll.gz", 62730, 3394, None, 1975, PAIR, "iob2"),
+        "dev": DataFile("wnut17/emerging.dev.conll.gz", 15733, 1009, None, 836, PAIR, "iob2"),
+        "test": DataFile(
+            "wnut17/emerging.test.annotated.gz", 23394, 1287, None, 1079, PAIR, "iob2"
+        ),
+    },
+    "btc": {
+        "a": DataFile("btc/a.conll.gz", 16612, 1000, None, 521, PAIR, "iob2"),
+        "b": DataFile("btc/b.conll.gz", 30825, 2000, None, 1610, PAIR, "iob2"),
+        "e": DataFile("btc/e.conll.gz", 3981, 200, None, 325, PAIR, "iob2"),
+        "f": DataFile("btc/f.conll.gz", 35427, 2000, None, 4376, PAIR, "iob2"),
+        "g": DataFile("btc/g.conll.gz", 34062, 2138, None, 4685, PAIR, "iob2"),
+        "h": DataFile("btc/h.conll.gz", 29480, 2001, None, 3368, PAIR, "iob2"),
+    },
+    "sec-filings": {
+        "train": DataFile("sec-filings/FIN5.txt.gz", 41010, 1164, 5, 1168, CONLL, "iob1"),
+        "test": DataFile("sec-filings/FIN3.txt.gz", 13246, 303, 3, 318, CONLL, "iob1"),
+    },
+    "gmb": {"all": DataFile("gmb/gmb-ner.conll.xz", 1048575, 47959, None, 111891, CHUNK, "iob2")},
+    "ieer": {"all": DataFile("ieer", 65870, 2766, 94, 5037, reader=read_ieer)},
+    "ud-ewt": {
+        "train": DataFile("ud-ewt/en_ewt-ud-train.conllu.xz", 204577, 12544, 540, format="conllu"),
+        "dev": DataFile("ud-ewt/en_ewt-ud-dev.conllu.xz", 25147, 2001, 318, format="conllu"),
+        "test": DataFile("ud-ewt/en_ewt-ud-test.conllu.xz", 25094, 2077, 316, format="conllu"),
+    },
+    "ptb-sample": {"all": DataFile("ptb-sample/wsj-sample.pos.gz", 94084, 3914, 199, None, PAIR)},
+    "faq-usenet-substitute": {
+        "all": DataFile(
+            "faq-usenet-substitute/labelled.tar.gz", 16299, 21, 21, reader=read_labelled_lines
+        )
+    },
+    "cmu-seminars": {
+        "all": DataFile(
+            "cmu-seminars/cmu-seminars.tar.gz", 136719, 3121, 485, 2811, reader=read_seminars
+        )
+    },
+    "cora-refs": {
+        "all": DataFile("cora-refs/tagged_references.txt", 11609, 500, 500, reader=read_fields)
+    },
+    "webkb": {"all": DataFile("webkb", 1341, 1341, 4, reader=read_webkb, links=3486)},
+    "webkb-linqs": {
+        "all": DataFile("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)
+    },
+}
+DATA_SETS = tuple(PublicDataset(name, *ABOUT[name], files) for name, files in FILES.items())
 
 
 def data_set(name: str) -> PublicDataset:
     """The data set of that name."""
-    for known in DATA_SETS:
-        if known.name == name:
-            return known
+    for entry in DATA_SETS:
+        if entry.name == name:
+            return entry
     raise CorpusError(
-        f"there is no data set {name!r}; there are {', '.join(known.name for known in DATA_SETS)}"
+        f"there is no data set {name!r}; there are {', '.join(entry.name for entry in DATA_SETS)}"
     )
 
 
@@ -275,24 +197,22 @@ class FileCheck:
     part: str
     path: str
     state: str
-    """``ok``, ``missing``, ``describe_os_error`` or ``differs``"""
+    """``ok``, ``missing``, ``unreadable`` or ``differs``"""
     detail: str
     tokens: int = 0
 
 
 def check_files(folder: Path, chosen: tuple[PublicDataset, ...] = DATA_SETS) -> Iterator[FileCheck]:
     """Read every known file and compare its counts with those expected."""
-    for known in chosen:
-        for name, part in known.files.items():
-            if not (folder / part.path).exists():
-                yield FileCheck(known.name, name, part.path, "missing", "it is not there")
-                continue
+    files = [(entry.name, *item) for entry in chosen for item in entry.files.items()]
+    for name, part, file in files:
+        state, detail, tokens = "missing", "it is not there", 0
+        if (folder / file.path).exists():
             try:
-                corpus = part.read(folder)
-                wrong = part.differences(corpus)
+                corpus = file.read(folder)
+                tokens, wrong = corpus.n_tokens, file.differences(corpus)
+                state = "differs" if wrong else "ok"
+                detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {tokens:,} tokens"
             except SkipchainError as error:
-                yield FileCheck(known.name, name, part.path, "unreadable", str(error))
-                continue
-            detail = "; ".join(wrong) or f"{len(corpus):,} sentences, {corpus.n_tokens:,} tokens"
-            state = "differs" if wrong else "ok"
-            yield FileCheck(known.name, name, part.path, state, detail, corpus.n_tokens)
+                state, detail = "unreadable", str(error)
+        yield FileCheck(name, part, file.path, state, detail, tokens)

@@ -1,8 +1,8 @@
-"""Sources: what gives a corpus further columns before templates read it.
+"""Annotators: they add columns to a corpus, which templates read as they read those of the data.
 
-A lexicon, word clusters, the structure of a document, the predictions of an earlier model: each is
-a source of columns, which templates read as they read those of the data. Sources belong to the
-features of a model, so that every model can use them, and are kept in its file.
+A lexicon, word clusters, the structure of a document, the predictions of a base model: each is an
+annotator. Annotators belong to the features of a model, so that every model can use them, and are
+kept in its file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Columns = Mapping[str, Column]
 
 @runtime_checkable
 class Annotator(Protocol):
-    """Gives the columns ``provides``, one string a token.
+    """Adds the columns ``provides`` to a corpus, one string a token.
 
     ``config`` and ``arrays`` are what a model file keeps, and ``from_config`` the way back.
     """
@@ -29,77 +29,83 @@ class Annotator(Protocol):
 
     @property
     def provides(self) -> tuple[str, ...]:
-        """The names of the columns."""
+        """The names of the columns that are added."""
 
     @property
     def description(self) -> str:
-        """What the source knows, in a few words."""
+        """A short description of the annotator, for summaries."""
 
     def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """The source as a model keeps it, and the columns of the corpus that the model learns from.
+        """The fitted annotator, which a model keeps, and the columns of the training corpus.
 
-        What a source takes from labels must not be shown to the tokens that have these labels.
-        ``progress`` is the display of training, for sources that take long.
+        What is learned from labels must not be shown to the tokens that have these labels.
+        ``progress`` is the display of training, for annotators that take long.
         """
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
-        """The columns of any other corpus."""
+        """The columns of a corpus other than the training corpus."""
 
     def config(self) -> dict[str, Any]:
-        """Settings, as JSON can hold them."""
+        """The settings, as JSON can hold them."""
 
     def arrays(self) -> Arrays:
-        """Everything else."""
+        """All that is not in `config`, as arrays by name."""
 
 
 class StatelessAnnotator:
-    """What sources share that learn nothing: the columns of training are those of any corpus."""
+    """Base of annotators with one ``column`` and nothing to fit: any corpus is treated alike."""
 
     __slots__ = ()
+    column: str
+
+    @property
+    def provides(self) -> tuple[str, ...]:
+        """The name of the column that is added."""
+        return (self.column,)
 
     def fit(self, corpus: Corpus, progress: Any = None) -> tuple[Self, Columns]:
-        """Nothing is learnt."""
+        """The annotator itself, and the columns of the training corpus."""
         return self, self.columns(corpus, Workers(1))
 
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
-        """The columns of any corpus."""
+        """The columns of a corpus."""
         raise NotImplementedError
 
 
 def fit_annotators(
     annotators: Iterable[Annotator], corpus: Corpus, progress: Any = None
 ) -> tuple[tuple[Annotator, ...], Corpus]:
-    """Sources as a model keeps them, and the corpus with their columns.
+    """The fitted annotators, and the corpus with their columns.
 
     Each sees the columns of those before it. Columns that the corpus has already are taken as they
     are.
     """
-    kept = []
-    for source in annotators:
-        if not _has(corpus, source):
-            source, columns = source.fit(corpus, progress)  # noqa: PLW2901
+    fitted = []
+    for annotator in annotators:
+        if not _has(corpus, annotator):
+            annotator, columns = annotator.fit(corpus, progress)  # noqa: PLW2901
             corpus = _with(corpus, columns)
-        kept.append(source)
-    return tuple(kept), corpus
+        fitted.append(annotator)
+    return tuple(fitted), corpus
 
 
 def annotate(annotators: Iterable[Annotator], corpus: Corpus, workers: Workers) -> Corpus:
-    """The corpus with the columns of all sources, but those that it has already."""
-    for source in annotators:
-        if not _has(corpus, source):
-            corpus = _with(corpus, source.columns(corpus, workers))
+    """The corpus with the columns of all annotators; columns that it has already are kept."""
+    for annotator in annotators:
+        if not _has(corpus, annotator):
+            corpus = _with(corpus, annotator.columns(corpus, workers))
     return corpus
 
 
-def _has(corpus: Corpus, source: Annotator) -> bool:
-    """Whether the corpus has the columns of a source already; some of them would not be enough."""
-    there = [name for name in source.provides if name in corpus.columns]
-    if there and len(there) < len(source.provides):
+def _has(corpus: Corpus, annotator: Annotator) -> bool:
+    """Whether the corpus has an annotator's columns already; only some of them are an error."""
+    present = [name for name in annotator.provides if name in corpus.columns]
+    if present and len(present) < len(annotator.provides):
         raise TemplateError(
-            f"the data have a column {there[0]!r}, which is also the name of one that "
-            f"{type(source).__name__} gives; rename the column of the data"
+            f"the data have a column {present[0]!r}, which is also the name of one that "
+            f"{type(annotator).__name__} gives; rename the column of the data"
         )
-    return bool(there)
+    return bool(present)
 
 
 def _with(corpus: Corpus, columns: Columns) -> Corpus:

@@ -46,7 +46,7 @@ def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
     >>> [str(t) for t in parse_crfpp("U01:%x[-1,0]/%x[0,1]\\nB", ["word", "pos"])]
     ['word[-1] & pos']
     """
-    found: dict[Template, None] = {}
+    templates: dict[Template, None] = {}
     for number, line in enumerate(text.split("\n"), 1):
         pattern = _strip_comment(line)
         if not pattern:
@@ -56,15 +56,15 @@ def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
         except TemplateError as error:
             raise TemplateError(f"pattern line {number}: {error}") from None
         if not atoms:
-            continue  # a bias: transitions and label biases are learnt anyway
+            continue  # a bias: transitions and label biases are always there
         kind = pattern[0].upper()
         if kind in (STATE, BOTH):
-            found[Template(atoms)] = None
+            templates[Template(atoms)] = None
         if kind in (TRANSITION, BOTH):
-            found[Template(atoms, transition=True)] = None
-    if not found:
+            templates[Template(atoms, transition=True)] = None
+    if not templates:
         raise TemplateError("the patterns name no cell; write at least one, such as U00:%x[0,0]")
-    return tuple(found)
+    return tuple(templates)
 
 
 def _atoms(pattern: str, columns: Sequence[str]) -> tuple[Atom, ...]:

@@ -1,8 +1,9 @@
-"""Features given directly: dicts, lists of strings, sparse matrices or dense arrays a sequence."""
+"""Features without templates: dicts, lists of strings, sparse matrices or arrays a sequence."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -42,38 +43,30 @@ class NamedFeatures:
         cls, sequences: Sequence[Any], min_count: int = 1
     ) -> tuple[NamedFeatures, FeatureMatrix, Ints]:
         """Number the features that occur at least ``min_count`` times, and encode the sequences."""
-        numbers: dict[str, int] = {}
-        parts = list(_tokens(sequences))
-        flat = np.fromiter(
-            (numbers.setdefault(name, len(numbers)) for _, items in parts for name, _ in items),
-            np.int64,
-        )
-        counts = np.bincount(flat, minlength=len(numbers))
-        kept = [name for name, number in numbers.items() if counts[number] >= min_count]
-        features = cls(StringTable.of(kept))
-        rows, offsets = features._encode(parts, sequences)
-        return features, rows, offsets
+        tokens = list(_tokens(sequences))
+        counts = Counter(name for items in tokens for name, _ in items)
+        names = [name for name, count in counts.items() if count >= min_count]
+        features = cls(StringTable.of(names))
+        return features, *features._encode(tokens, sequences)
 
     def encode(self, sequences: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
         """Rows and chain offsets; unknown features are dropped and counted."""
         return self._encode(list(_tokens(sequences)), sequences)
 
     def _encode(
-        self, parts: list[tuple[int, list[tuple[str, float]]]], sequences: Sequence[Any]
+        self, tokens: list[list[tuple[str, float]]], sequences: Sequence[Any]
     ) -> tuple[FeatureMatrix, Ints]:
-        found = np.array(
-            self.strings.find([name for _, items in parts for name, _ in items]), np.int32
-        )
-        weights = np.fromiter((weight for _, items in parts for _, weight in items), np.float64)
-        indptr = offsets_of(len(items) for _, items in parts)
-        known = found >= 0
-        indptr = offsets_of(known)[indptr]
+        names = [name for items in tokens for name, _ in items]
+        numbers = np.array(self.strings.find(names), np.int32)
+        weights = np.fromiter((weight for items in tokens for _, weight in items), np.float64)
+        known = numbers >= 0
+        indptr = offsets_of(known)[offsets_of(map(len, tokens))]
         values = weights[known]
-        index = CSRMatrix(indptr, found[known], NO_VALUES if (values == 1.0).all() else values)
+        index = CSRMatrix(indptr, numbers[known], NO_VALUES if (values == 1.0).all() else values)
         rows = FeatureMatrix(
             index,
             CSRMatrix.empty(0),
-            CSRMatrix.empty(len(parts)),
+            CSRMatrix.empty(len(tokens)),
             len(self.strings),
             unknown=int((~known).sum()),
         )
@@ -86,7 +79,7 @@ class NamedFeatures:
 
     @property
     def n_edge_features(self) -> int:
-        """Features given directly go with single labels only."""
+        """The number of label-pair features: none, only templates have them."""
         return 0
 
     def names(self, *, transition: bool = False) -> list[str]:
@@ -94,11 +87,12 @@ class NamedFeatures:
         return [] if transition else self.strings.tolist()
 
     def keep(self, state: Bools, edge: Bools) -> NamedFeatures:
-        """Only the chosen features."""
+        """The vocabulary with only the chosen features."""
         return NamedFeatures(self.strings.keep(state))
 
 
-def _tokens(sequences: Sequence[Any]) -> Iterator[tuple[int, list[tuple[str, float]]]]:
+def _tokens(sequences: Sequence[Any]) -> Iterator[list[tuple[str, float]]]:
+    """The features and weights of each token."""
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Collection):
             raise FeatureError(
@@ -106,7 +100,7 @@ def _tokens(sequences: Sequence[Any]) -> Iterator[tuple[int, list[tuple[str, flo
                 "dict or list of features per token"
             )
         for position, token in enumerate(sequence):
-            yield number, list(_items(token, "", f"sequence {number}, token {position}"))
+            yield list(_items(token, "", f"sequence {number}, token {position}"))
 
 
 def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
@@ -176,8 +170,7 @@ class NumberedFeatures:
             index, _ = features._vstack(matrices)
             counts = np.bincount(index.indices, minlength=width)
             features = cls(np.flatnonzero(counts >= min_count), width)
-        rows, offsets = features.encode(matrices)
-        return features, rows, offsets
+        return features, *features.encode(matrices)
 
     def encode(self, matrices: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
         """Rows and chain offsets; zeros are left out."""
@@ -187,11 +180,11 @@ class NumberedFeatures:
         if len(self.columns) < self.width:
             number = np.full(self.width, -1, np.int32)
             number[self.columns] = np.arange(len(self.columns), dtype=np.int32)
-            found = number[index.indices]
-            known = found >= 0
+            numbers = number[index.indices]
+            known = numbers >= 0
             unknown = int((~known).sum())
             indptr = offsets_of(known)[index.indptr]
-            index = CSRMatrix(indptr, found[known], index.values[known])
+            index = CSRMatrix(indptr, numbers[known], index.values[known])
         rows = FeatureMatrix(
             index, CSRMatrix.empty(0), CSRMatrix.empty(n), len(self.columns), unknown=unknown
         )
@@ -200,19 +193,19 @@ class NumberedFeatures:
     def _vstack(self, matrices: Sequence[Any]) -> tuple[CSRMatrix, Ints]:
         empty = CSRMatrix.empty(0)
         indptr, indices, values = [empty.indptr], [empty.indices], [empty.values]
-        filled = 0
+        n_entries = 0
         lengths = []
         for number, matrix in enumerate(matrices):
-            part, width = _to_csr(matrix, number)
+            rows, width = _to_csr(matrix, number)
             if width != self.width:
                 raise FeatureError(
                     f"sequence {number} has {width} columns, but {self.width} are wanted"
                 )
-            indptr.append(part.indptr[1:] + filled)
-            indices.append(part.indices)
-            values.append(part.values)
-            filled += len(part.indices)
-            lengths.append(part.n_rows)
+            indptr.append(rows.indptr[1:] + n_entries)
+            indices.append(rows.indices)
+            values.append(rows.values)
+            n_entries += len(rows.indices)
+            lengths.append(rows.n_rows)
         return (
             CSRMatrix(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
             offsets_of(lengths),
@@ -225,7 +218,7 @@ class NumberedFeatures:
 
     @property
     def n_edge_features(self) -> int:
-        """Features given directly go with single labels only."""
+        """The number of label-pair features: none, only templates have them."""
         return 0
 
     def names(self, *, transition: bool = False) -> list[str]:
@@ -233,7 +226,7 @@ class NumberedFeatures:
         return [] if transition else [f"column {number}" for number in self.columns]
 
     def keep(self, state: Bools, edge: Bools) -> NumberedFeatures:
-        """Only the chosen columns."""
+        """The vocabulary with only the chosen columns."""
         return NumberedFeatures(self.columns[state], self.width)
 
 
@@ -261,7 +254,7 @@ def _to_csr(matrix: Any, number: int) -> tuple[CSRMatrix, int]:
 
 
 def is_matrix(sequence: Any) -> bool:
-    """Whether a sequence is given as a matrix."""
+    """Whether a sequence is a matrix: one row a token, one column a feature."""
     return hasattr(sequence, "tocsr") or (isinstance(sequence, np.ndarray) and sequence.ndim == 2)
 
 

@@ -28,9 +28,9 @@ def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) 
     if view.function is None:
         return list(corpus.column(view.column).values)
     assert view.source is not None
-    source = view_strings(view.source, corpus, functions)
-    found = evaluate_view(view.function, view.arguments, source, functions)
-    for value in found:
+    strings = view_strings(view.source, corpus, functions)
+    values = evaluate_view(view.function, view.arguments, strings, functions)
+    for value in values:
         if isinstance(value, list):
             raise ParameterError(f"{view}: the view gives several strings; wanted one")
-    return [str(value) if value is not None else "" for value in found]
+    return [str(value) if value is not None else "" for value in values]

@@ -1,4 +1,4 @@
-"""Recall: how a token was labelled earlier in its document, as features of its label."""
+"""Label history: how tokens like this one were labelled earlier in the document, as features."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BEGINS = re.compile(r"\s*history\s*\(")
 
 
 class PreviousOccurrences(NamedTuple):
-    """Where each token's key stood before it in its document, and where documents begin."""
+    """The last earlier token of the document with the same key, and where documents begin."""
 
     previous: Ints  # [N], −1 where it is new
     documents: Ints  # [D + 1], offsets into chains
@@ -33,18 +33,18 @@ class PreviousOccurrences(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelHistory:
-    """Which tokens are alike, and how fast what they were labelled is forgotten.
+    """The template line ``history(…)``: which tokens are alike, and how fast they are forgotten.
 
     An earlier token of the document with the same ``view``, d tokens before, counts exp(−d /
     ``scale``); those more than `WINDOW` tokens before do not count. The share that each label has
     among them is the value of a feature.
 
-    >>> recall = LabelHistory.parse("history(lower)", frozenset({"lower"}))
+    >>> history = LabelHistory.parse("history(lower)", frozenset({"lower"}))
     >>> corpus = Corpus.of([["Rome", "rose"], ["ROME", "fell"]])
-    >>> earlier = recall.previous_occurrences(corpus, {})
+    >>> earlier = history.previous_occurrences(corpus, {})
     >>> earlier.previous.tolist()
     [-1, -1, 0, -1]
-    >>> recall.label_shares(np.array([1, 0, 1, 0], np.int32), earlier, 2).tolist()
+    >>> history.label_shares(np.array([1, 0, 1, 0], np.int32), earlier, 2).tolist()
     [[0.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
 
@@ -53,11 +53,11 @@ class LabelHistory:
 
     @classmethod
     def parse(cls, line: str, functions: frozenset[str]) -> LabelHistory | None:
-        """The line of a template text that asks for it; None for another line."""
+        """The label history that a line of template text asks for; None for any other line."""
         if not BEGINS.match(line):
             return None
         match = LINE.fullmatch(line)
-        inside, scale = ("", None) if match is None else _cut(match[1])
+        inside, scale = ("", None) if match is None else _split_scale(match[1])
         templates = parse_template(inside, functions)
         atoms = templates[0].atoms if len(templates) == 1 else ()
         if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
@@ -81,13 +81,13 @@ class LabelHistory:
         return Template((Atom(self.view),))
 
     def required(self) -> LabelHistory:
-        """The same without the mark that lets it be left out."""
+        """The label history without the ``?`` that lets it be left out."""
         return replace(self, view=self.template.required().atoms[0].view)
 
     def previous_occurrences(
         self, corpus: Corpus, functions: Mapping[str, UserView]
     ) -> PreviousOccurrences:
-        """The tokens that are alike, within documents."""
+        """For each token the one before it in the document that is alike."""
         keys = token_keys(self.view, corpus, functions)
         tokens = np.arange(corpus.n_tokens)
         group = corpus.document_of(tokens) * np.int64(len(keys.values) + 1) + keys.codes
@@ -101,26 +101,26 @@ class LabelHistory:
 
     def label_shares(self, labels: Labels, earlier: PreviousOccurrences, n_labels: int) -> Floats:
         """The share of each label among the earlier tokens that are alike. [N, L]"""
-        found = np.zeros((len(labels), n_labels))
-        label_shares(earlier.previous, labels, self.decay, found)
-        return found
+        shares = np.zeros((len(labels), n_labels))
+        label_shares(earlier.previous, labels, self.decay, shares)
+        return shares
 
     @property
     def decay(self) -> Floats:
-        """What a token counts that is so many tokens before. [WINDOW + 1]"""
+        """The weight of an earlier token by its distance. [WINDOW + 1]"""
         return np.exp(-np.arange(WINDOW + 1) / self.scale)
 
     def append_features(
         self, rows: FeatureMatrix, labels: Labels, earlier: PreviousOccurrences, n_labels: int
     ) -> FeatureMatrix:
-        """The rows with L further features, the last ones: the shares by the labels given."""
+        """The rows with L further features, the last ones: the shares that ``labels`` give."""
         values = self.label_shares(labels, earlier, n_labels)
         numbers = np.where(values > 0.0, np.arange(n_labels), -1)
         return rows.with_features(numbers, n_labels, values)
 
 
-def _cut(inside: str) -> tuple[str, int | None]:
-    """The view, and the number behind it."""
+def _split_scale(inside: str) -> tuple[str, int | None]:
+    """The text of the view, and the scale behind it, if there is one."""
     match = re.fullmatch(r"(.*),\s*([+-]?\d+)\s*", inside)
     if match is None or match[1].count("(") != match[1].count(")"):
         return inside, None

@@ -1,4 +1,4 @@
-"""Histories: three and more labels in a row as features of the label that follows them."""
+"""Label n-grams: three and more labels in a row as features of the label that follows them."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SHORTEST = 3  # two labels and fewer have tables of their own
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelNgrams:
-    """The histories of 3 to ``order`` labels seen in training, and what they add to each label.
+    """The n-grams of 3 to ``order`` labels seen in training, and what they add to the next label.
 
-    A history is a number: the label just before is its last digit to the base L + 2, written as its
-    number plus one; L + 1 stands for the place before the chain. ``ngrams`` [K] are sorted, so
-    that one is found by bisection; one that training did not see adds nothing.
+    An n-gram is a number: its last label is the last digit to the base L + 2, written as the
+    label's number plus one; L + 1 stands for the place before the chain. ``ngrams`` [K] are sorted,
+    so that one is found by bisection; one that training did not see adds nothing.
 
-    >>> found = LabelNgrams.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
-    >>> found.ngrams  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
+    >>> ngrams = LabelNgrams.fit(np.array([0, 1, 0, 1, 0], np.int32), np.array([0, 5]), 2, 3)
+    >>> ngrams.ngrams  # 121, 212 and 312 (the start, label 0, label 1) to the base 4
     array([25, 38, 54])
-    >>> found.context_indices(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
+    >>> ngrams.context_indices(np.array([0, 1, 0, 1], np.int32), np.array([0, 4]))
     array([[-1],
            [-1],
            [ 2],
@@ -37,7 +37,7 @@ class LabelNgrams:
 
     @classmethod
     def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> LabelNgrams:
-        """The histories of given labels, with no weights yet."""
+        """The n-grams of the training labels, with weights of zero."""
         if (n_labels + 2) ** order >= 1 << 62:
             raise ParameterError(
                 f"order {order} is too long for {n_labels} labels; use a shorter one"
@@ -47,7 +47,7 @@ class LabelNgrams:
         return cls(order, contexts, np.zeros((len(contexts), n_labels)))
 
     def context_indices(self, labels: Labels, offsets: Ints) -> Ints:
-        """The histories of each token as numbers of ``ngrams``; −1 where none. [N, order − 2]"""
+        """The n-grams before each token as indices into ``ngrams``, or −1. [N, order − 2]"""
         codes = _codes(labels, offsets, self.weights.shape[1], self.order)
         if not len(self.ngrams):
             return np.full(codes.shape, -1)
@@ -55,17 +55,17 @@ class LabelNgrams:
         return np.where(self.ngrams[places] == codes, places, -1)
 
     def append_features(self, rows: FeatureMatrix, labels: Labels, offsets: Ints) -> FeatureMatrix:
-        """The rows with K further features, the last ones: the histories of the labels given."""
+        """The rows with K further features, the last ones: the n-grams of ``labels``."""
         return rows.with_features(self.context_indices(labels, offsets), len(self.ngrams))
 
     def pruned(self) -> LabelNgrams:
-        """Without those whose weights are all zero."""
+        """The n-grams without those whose weights are all zero."""
         kept = self.weights.any(axis=1)
         return LabelNgrams(self.order, self.ngrams[kept], self.weights[kept])
 
 
 def _codes(labels: Labels, offsets: Ints, n_labels: int, order: int) -> Ints:
-    """The history of n labels before each token, n = 3 … order; −1 where it has fewer.
+    """The n labels before each token as a number, n = 3 … order; −1 where there are fewer.
 
     The place before the chain counts as one label.
     """
@@ -73,11 +73,11 @@ def _codes(labels: Labels, offsets: Ints, n_labels: int, order: int) -> Ints:
     digits = np.append(labels.astype(np.int64) + 1, n_labels + 1)
     at = np.arange(len(labels)) - np.repeat(offsets[:-1], np.diff(offsets))
     code = np.zeros(len(labels), np.int64)
-    found = np.full((len(labels), order - SHORTEST + 1), -1)
+    codes = np.full((len(labels), order - SHORTEST + 1), -1)
     for back in range(1, order + 1):
         inside = at - back >= -1
         where = np.where(at - back >= 0, np.arange(len(labels)) - back, -1)
         code = code + digits[where] * base ** (back - 1)
         if back >= SHORTEST:
-            found[inside, back - SHORTEST] = code[inside]
-    return found
+            codes[inside, back - SHORTEST] = code[inside]
+    return codes

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, offsets_of
+from skipchain.arrays import Floats, Ints, members, offsets_of
 from skipchain.errors import FeatureError
 from skipchain.features.reader import ViewReader, ViewTuples, ViewValues, expand_entries
 from skipchain.features.template import Atom, View
@@ -35,20 +35,18 @@ class CSRMatrix:
         return cls(np.zeros(rows + 1, np.int64), np.zeros(0, np.int32))
 
     def unweighted(self) -> CSRMatrix:
-        """The same entries, each with the weight one."""
+        """The matrix with the weight one for each entry."""
         return CSRMatrix(self.indptr, self.indices)
 
     def squared(self) -> CSRMatrix:
-        """The same entries, each with the square of its weight."""
+        """The matrix with the square of each weight."""
         return CSRMatrix(self.indptr, self.indices, self.values**2)
 
     def take(self, rows: Ints) -> CSRMatrix:
-        """The chosen rows, in the order given."""
-        lengths = np.diff(self.indptr)[rows]
-        indptr = offsets_of(lengths)
-        entries = np.repeat(self.indptr[:-1][rows] - indptr[:-1], lengths) + np.arange(indptr[-1])
+        """The chosen rows, in their order."""
+        entries = members(self.indptr, rows)
         values = self.values[entries] if len(self.values) else NO_VALUES
-        return CSRMatrix(indptr, self.indices[entries], values)
+        return CSRMatrix(offsets_of(np.diff(self.indptr)[rows]), self.indices[entries], values)
 
     def distinct_rows(self) -> tuple[Ints, NDArray[np.int32]]:
         """The first of all rows with the same entries [U], and which of them each row is like [R].
@@ -70,13 +68,18 @@ class CSRMatrix:
         return np.array(first, np.int64), like
 
     def vstack(self, other: CSRMatrix) -> CSRMatrix:
-        """Both, the rows of this one first."""
+        """The matrix with the rows of another below its own."""
         return _vstack([self, other])
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.indptr) - 1
+
+    @property
+    def arrays(self) -> tuple[Ints, NDArray[np.int32], Floats]:
+        """``indptr``, ``indices`` and ``values``, as kernels take them."""
+        return self.indptr, self.indices, self.values
 
     @property
     def row_ids(self) -> Ints:
@@ -86,19 +89,19 @@ class CSRMatrix:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        return self.indptr.nbytes + self.indices.nbytes + self.values.nbytes
+        return sum(array.nbytes for array in self.arrays)
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureMatrix:
     """The features of N tokens.
 
-    ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + u is unit u, which
-    stands for all the features in row u of ``bundles``. A unit holds what follows from one distinct
-    value of a column at one offset (the word itself, its shape, its affixes …), or from one
-    combination of neighbouring values that occurs often (parts of speech around a token): its
+    ``tokens`` is an index of N rows; an entry below F is a feature, an entry F + b is bundle b,
+    which stands for all the features in row b of ``bundles``. A bundle holds what follows from one
+    distinct value of a column at one offset (the word itself, its shape, its affixes …), or from
+    one combination of neighbouring values that occurs often (parts of speech around a token): its
     scores are summed once for all tokens that share it. ``edges`` is the index of the features of
-    label pairs, without units. ``unknown`` counts the (token, feature) pairs that were dropped
+    label pairs, without bundles. ``unknown`` counts the (token, feature) pairs that were dropped
     because the vocabulary does not have the feature.
     """
 
@@ -113,11 +116,11 @@ class FeatureMatrix:
     def of(
         cls, state: FeatureMatrixBuilder, edge: FeatureMatrixBuilder, *, joined: bool
     ) -> FeatureMatrix:
-        """Both kinds of features of one corpus."""
-        tokens, units = state.build(grouped=True, joined=joined)
+        """The matrix of a corpus from its state features and its label-pair features."""
+        tokens, bundles = state.build(grouped=True, joined=joined)
         edges, _ = edge.build(grouped=False)
         return cls(
-            tokens, units, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
+            tokens, bundles, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
         )
 
     def __post_init__(self) -> None:
@@ -137,18 +140,17 @@ class FeatureMatrix:
 
     @property
     def n_active(self) -> int:
-        """How many (token, feature) pairs there are, units written out."""
-        units = self.tokens.indices[self.tokens.indices >= self.n_features] - self.n_features
-        return (
-            len(self.tokens.indices) - len(units) + int(np.diff(self.bundles.indptr)[units].sum())
-        )
+        """The number of (token, feature) pairs, with bundles written out."""
+        entries, sizes = self.tokens.indices, np.diff(self.bundles.indptr)
+        bundled = entries[entries >= self.n_features] - self.n_features
+        return len(entries) - len(bundled) + int(sizes[bundled].sum())
 
     def take(self, tokens: Ints) -> FeatureMatrix:
-        """The chosen tokens, in the order given."""
+        """The chosen tokens, in their order."""
         return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
 
     def compact(self) -> tuple[FeatureMatrix, Ints]:
-        """The same with no other features and units than those that occur; and which features.
+        """The matrix with only the features and bundles that occur, and the features' old numbers.
 
         >>> tokens = CSRMatrix(np.array([0, 2, 3]), np.array([7, 2, 7], np.int32))
         >>> matrix = FeatureMatrix(tokens, CSRMatrix.empty(0), CSRMatrix.empty(2), 9)
@@ -159,21 +161,21 @@ class FeatureMatrix:
         count = self.n_features
         used = np.zeros(count + self.bundles.n_rows, np.bool_)
         used[self.tokens.indices] = True
-        units = self.bundles.take(np.flatnonzero(used[count:]))
-        used[units.indices] = True
+        bundles = self.bundles.take(np.flatnonzero(used[count:]))
+        used[bundles.indices] = True
         number = (np.cumsum(used) - 1).astype(np.int32)
         features = np.flatnonzero(used[:count])
         return replace(
             self,
             tokens=replace(self.tokens, indices=number[self.tokens.indices]),
-            bundles=replace(units, indices=number[units.indices]),
+            bundles=replace(bundles, indices=number[bundles.indices]),
             n_features=len(features),
         ), features
 
     def with_features(
         self, numbers: NDArray[np.integer], count: int, weights: Floats | None = None
     ) -> FeatureMatrix:
-        """With ``count`` further features, the last ones.
+        """The matrix with ``count`` further features, the last ones.
 
         Token n has those of ``numbers[n]`` [N, W]; −1 stands for none. They have the values
         ``weights`` [N, W], or one.
@@ -194,23 +196,13 @@ class FeatureMatrix:
         return replace(self, tokens=index, n_features=first + count)
 
     def expanded(self) -> CSRMatrix:
-        """The index of all N tokens with the units written out, as other tools hold it."""
-        tokens, units = self.tokens, self.bundles
-        return CSRMatrix(
-            *expand_bundles(
-                tokens.indptr,
-                tokens.indices,
-                tokens.values,
-                self.n_features,
-                units.indptr,
-                units.indices,
-                units.values,
-            )
-        )
+        """The index of all N tokens with the bundles written out, as other tools hold it."""
+        tokens, bundles = self.tokens.arrays, self.bundles.arrays
+        return CSRMatrix(*expand_bundles(*tokens, self.n_features, *bundles))
 
 
 class FeatureMatrixBuilder:
-    """Collects what the templates give and makes one index of it."""
+    """Collects the features of each template and makes one index of them."""
 
     def __init__(self, reader: ViewReader, n_features: int) -> None:
         self.reader = reader
@@ -223,7 +215,7 @@ class FeatureMatrixBuilder:
         self._weights: list[Floats | None] = []
 
     def add_values(self, atom: Atom, values: ViewValues, numbers: NDArray[np.int32]) -> None:
-        """A template of one view at one offset; ``numbers`` turns its codes into features."""
+        """Add a template of one view at one offset; ``numbers`` maps its codes to features."""
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
         self._groups.setdefault(key, []).append((atom.view, mapped))
@@ -235,18 +227,18 @@ class FeatureMatrixBuilder:
             self.unknown += int(lost @ np.bincount(self.reader.shifted(*key), minlength=len(lost)))
 
     def add_tuples(
-        self, atoms: tuple[Atom, ...], tuples: ViewTuples, found: NDArray[np.int32], first: int
+        self, atoms: tuple[Atom, ...], tuples: ViewTuples, numbers: NDArray[np.int32], first: int
     ) -> None:
-        """A conjunction or a bag: ``found`` [K] are features counted from ``first``, or −1."""
-        self.unknown += int(((found < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
+        """Add a conjunction or a bag; ``numbers`` [K] are its features from ``first`` on, or −1."""
+        self.unknown += int(((numbers < 0) & (tuples.keys.min(axis=1, initial=0) >= 0)).sum())
         if tuples.tokens is None:
             views = frozenset(atom.view for atom in atoms)
-            column = np.where(found >= 0, found + np.int32(first), np.int32(-1))
+            column = np.where(numbers >= 0, numbers + np.int32(first), np.int32(-1))
             self._columns.setdefault(views, []).append(column)
         else:
-            keep = found >= 0
+            keep = numbers >= 0
             self._tokens.append(tuples.tokens[keep])
-            self._ids.append(found[keep] + np.int32(first))
+            self._ids.append(numbers[keep] + np.int32(first))
             self._weights.append(None)
 
     def _add_multi_valued(self, values: ViewValues, codes: NDArray[np.int32]) -> None:
@@ -257,27 +249,27 @@ class FeatureMatrixBuilder:
         self._weights.append(None if values.weights is None else values.weights[entries])
 
     def build(self, *, grouped: bool, joined: bool = False) -> tuple[CSRMatrix, CSRMatrix]:
-        """The index of tokens and, where templates are grouped, that of units.
+        """The index of tokens and, where templates are grouped, that of bundles.
 
-        With ``joined`` units are also sought for columns together, which takes time but saves more
-        where the rows are summed again and again.
+        With ``joined`` bundles are also sought for columns together, which takes time but saves
+        more where the rows are summed again and again.
         """
-        unit_parts: list[CSRMatrix] = []
+        bundles: list[CSRMatrix] = []
         numbers: list[NDArray[np.int32]] = []
         base = self.n_features
 
-        def add_units(unit: CSRMatrix, codes: NDArray[np.int32]) -> None:
+        def add_bundles(matrix: CSRMatrix, codes: NDArray[np.int32]) -> None:
             nonlocal base
-            number = np.arange(base, base + unit.n_rows, dtype=np.int32)
-            number[np.diff(unit.indptr) == 0] = -1
+            number = np.arange(base, base + matrix.n_rows, dtype=np.int32)
+            number[np.diff(matrix.indptr) == 0] = -1
             numbers.append(number[codes])
-            unit_parts.append(unit)
-            base += unit.n_rows
+            bundles.append(matrix)
+            base += matrix.n_rows
 
         for (column, offset), group in self._groups.items():
             codes = self.reader.shifted(column, offset)
             if grouped and (len(group) > 1 or group[0][1].indptr is not None):
-                add_units(_merge_values([values for _, values in group]), codes)
+                add_bundles(_merge_values([values for _, values in group]), codes)
                 continue
             for view, values in group:
                 if values.indptr is None:
@@ -290,8 +282,8 @@ class FeatureMatrixBuilder:
                 numbers.extend(columns)
             else:
                 numbers.extend(joint[0])
-                add_units(*joint[1:])
-        return self._compressed(numbers), _vstack(unit_parts)
+                add_bundles(*joint[1:])
+        return self._compressed(numbers), _vstack(bundles)
 
     def _compressed(self, columns: list[NDArray[np.int32]]) -> CSRMatrix:
         n = self.reader.n_tokens
@@ -308,12 +300,9 @@ def _from_entries(
     order = np.argsort(owner, kind="stable")
     indptr = offsets_of(np.bincount(owner, minlength=rows))
     values = NO_VALUES
-    if any(own is not None for own in weights):
-        filled = [
-            np.ones(len(part)) if own is None else own
-            for part, own in zip(ids, weights, strict=True)
-        ]
-        values = np.concatenate(filled)[order]
+    if any(w is not None for w in weights):
+        pairs = zip(ids, weights, strict=True)
+        values = np.concatenate([np.ones(len(k)) if w is None else w for k, w in pairs])[order]
     return CSRMatrix(indptr, np.concatenate(ids)[order].astype(np.int32), values)
 
 
@@ -333,74 +322,73 @@ def _hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
 def _joint_bundles(
     columns: list[NDArray[np.int32]],
 ) -> tuple[list[NDArray[np.int32]], CSRMatrix, NDArray[np.int32]] | None:
-    """Units for what several columns of features say together.
+    """Bundles of the features that several columns have together.
 
-    Returns the columns that stay alone, the units, and which one each token has; None where tokens
-    seldom agree in two columns, so that nothing would be saved. The columns come from templates
-    over the same views: parts of speech around a token, say, often repeat together, words do not.
-    N tokens with K columns cost N · K entries alone; together they cost N, and K for each of the D
-    units. A column is taken in as long as that falls.
+    Returns the columns that stay alone, the bundles, and which one each token has; None where
+    tokens seldom agree in two columns, so that nothing would be saved. The columns come from
+    templates over the same views: parts of speech around a token, say, often repeat together, words
+    do not. N tokens with K columns cost N · K entries alone; together they cost N, and K for each
+    of the D bundles. A column is taken in as long as that falls.
     """
     alone: list[NDArray[np.int32]] = []
     joined = columns[:1]
     codes, rows, _ = number_tuples(columns[0][:, None] + np.int32(1), empty_slots(len(columns[0])))
-    tokens, units = len(codes), len(rows)
+    tokens, n_bundles = len(codes), len(rows)
     for column in columns[1:]:
         pairs = np.stack([codes, column + np.int32(1)], axis=1)
         wider, rows, _ = number_tuples(pairs, empty_slots(tokens))
-        if len(rows) * (len(joined) + 1) - units * len(joined) < tokens:
-            codes, units = wider, len(rows)
+        if len(rows) * (len(joined) + 1) - n_bundles * len(joined) < tokens:
+            codes, n_bundles = wider, len(rows)
             joined = [*joined, column]
         else:
             alone.append(column)
     if len(joined) == 1:
         return None
-    first = np.zeros(units, np.int64)
+    first = np.zeros(n_bundles, np.int64)
     first[codes[::-1]] = np.arange(tokens - 1, -1, -1)
-    nothing = CSRMatrix.empty(units)
-    unit = compress_columns(
+    nothing = CSRMatrix.empty(n_bundles)
+    bundles = compress_columns(
         np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices
     )
-    return alone, CSRMatrix(*unit), codes
+    return alone, CSRMatrix(*bundles), codes
 
 
 def _merge_values(group: list[ViewValues]) -> CSRMatrix:
-    """All features of each value: the parts side by side."""
-    several = [
+    """All features of each value as one matrix: several views of a column side by side."""
+    matrices = [
         CSRMatrix(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
         for v in group
         if v.indptr is not None
     ]
     rows = max(len(v.codes) if v.indptr is None else len(v.indptr) - 1 for v in group)
-    extra = several[0] if several else CSRMatrix.empty(rows)
-    if len(several) > 1:
-        weights = [part.values if len(part.values) else None for part in several]
-        extra = _from_entries(
-            [part.row_ids for part in several], [part.indices for part in several], weights, rows
-        )
+    extra = matrices[0] if matrices else CSRMatrix.empty(rows)
+    if len(matrices) > 1:
+        weights = [m.values if len(m.values) else None for m in matrices]
+        owners, ids = [m.row_ids for m in matrices], [m.indices for m in matrices]
+        extra = _from_entries(owners, ids, weights, rows)
     return _hstack([v.codes for v in group if v.indptr is None], extra)
 
 
-def _vstack(parts: list[CSRMatrix]) -> CSRMatrix:
-    """One index below the other."""
-    if not parts:
+def _vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
+    """One matrix below the other."""
+    if not matrices:
         return CSRMatrix.empty(0)
-    shifts = np.cumsum([0] + [len(part.indices) for part in parts])
-    indptr = [part.indptr[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    shifts = np.cumsum([0] + [len(m.indices) for m in matrices])
+    indptr = [m.indptr[:-1] + shift for m, shift in zip(matrices, shifts, strict=False)]
     values = NO_VALUES
-    if any(len(part.values) for part in parts):
+    if any(len(m.values) for m in matrices):
         values = np.concatenate(
-            [part.values if len(part.values) else np.ones(len(part.indices)) for part in parts]
+            [m.values if len(m.values) else np.ones(len(m.indices)) for m in matrices]
         )
     return CSRMatrix(
         np.concatenate([*indptr, shifts[-1:]]),
-        np.concatenate([part.indices for part in parts]),
+        np.concatenate([m.indices for m in matrices]),
         values,
     )
 
 
 def value_advice(value: float) -> str:
-    """What to do about a feature value that is no number, or too large a one."""
+    """Advice on a feature value that is not finite, or too large."""
     if np.isfinite(value):
         return f"scale it down to {MAX_FEATURE_VALUE:g} at most"
     return "remove it or put a number in its place"

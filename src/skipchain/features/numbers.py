@@ -17,14 +17,14 @@ MISSING = ("", "_")  # cells that hold no number
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What is taken off each of W numbers, and what the rest is divided by."""
+    """Standardisation: the mean that is taken off each of W numbers, and the deviation."""
 
     mean: Floats  # [W]
     deviation: Floats  # [W]
 
     @classmethod
     def identity(cls, width: int) -> Scale:
-        """Numbers as they are."""
+        """The scale that leaves numbers as they are."""
         return cls(np.zeros(width), np.ones(width))
 
     @classmethod
@@ -82,7 +82,7 @@ def parse_numbers(
     if not several:
         width = 1
     elif width is None:
-        width = next((len(_parts(text)) for text in texts if not _missing(text)), 0)
+        width = next((len(_fields(text)) for text in texts if not _missing(text)), 0)
     table = np.zeros((len(texts), width))
     done = np.empty(len(texts), np.bool_)
     present = np.ones(len(texts), np.bool_)
@@ -94,7 +94,7 @@ def parse_numbers(
         if _missing(text):
             present[place] = False
             continue
-        numbers = _numbers(_parts(text) if several else [text], place)
+        numbers = _numbers(_fields(text) if several else [text], place)
         if len(numbers) != width:
             raise NotANumber(place, f"{text!r} holds {len(numbers)} numbers, wanted {width}")
         table[place] = numbers
@@ -105,23 +105,19 @@ def _missing(text: str) -> bool:
     return text.strip() in MISSING
 
 
-def _parts(text: str) -> list[str]:
+def _fields(text: str) -> list[str]:
     return text.replace(",", " ").split()
 
 
-def _numbers(parts: Sequence[str], place: int) -> list[float]:
-    try:
-        numbers = list(map(float, parts))
-    except ValueError:
-        numbers = [math.nan]
-    if all(map(math.isfinite, numbers)) and not any("_" in part for part in parts):
-        return numbers
-    wrong = next(part for part in parts if not _is_decimal(part))
-    raise NotANumber(
-        place,
-        f"{wrong!r} is no finite number; write it like 12.5, or leave the cell empty (or '_') "
-        "where there is none",
-    )
+def _numbers(fields: Sequence[str], place: int) -> list[float]:
+    for field in fields:
+        if not _is_decimal(field):
+            raise NotANumber(
+                place,
+                f"{field!r} is no finite number; write it like 12.5, or leave the cell empty (or "
+                "'_') where there is none",
+            )
+    return list(map(float, fields))
 
 
 def _is_decimal(text: str) -> bool:

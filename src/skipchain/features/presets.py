@@ -58,7 +58,7 @@ NER = """
             bag(lower, 1..4)
 """
 
-# What outside knowledge and the whole document say; the columns come from `skipchain.annotators`.
+# Features of resources and of the whole document; their columns come from `skipchain.annotators`.
 CLUSTERS = """
             prefix(brown?, 4)[-2..2]
             prefix(brown?, 6)[-2..2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -10,7 +9,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, offsets_of
+from skipchain.arrays import Floats, Ints, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import FeatureError, TemplateError
 from skipchain.features.numbers import NotANumber, Scale, parse_numbers
@@ -40,9 +39,9 @@ class ViewValues:
 
     One number per value: ``indptr`` is None and ``codes`` is [V + 2], −1 where the view has
     nothing; several: value v has ``codes[indptr[v] : indptr[v + 1]]``. The last two values are the
-    places before and after a sentence. ``size`` numbers are in use; strings that were not learnt
-    have the last ones, so that features not in the vocabulary can be told apart and counted.
-    ``weights`` go with the codes of a view that gives numbers; a string weighs one.
+    places before and after a sentence. ``size`` numbers are in use; strings that are not in the
+    vocabulary have the last ones, so that their features can be counted. ``weights`` go with the
+    codes of a view that gives numbers; a string weighs one.
     """
 
     codes: NDArray[np.int32]
@@ -51,14 +50,14 @@ class ViewValues:
     weights: Floats | None = None
 
     def mapped(self, numbers: NDArray[np.int32]) -> ViewValues:
-        """The same with ``numbers[code]`` for each code; a number below 0 takes the entry away."""
-        found = np.where(self.codes >= 0, numbers[self.codes], ABSENT).astype(np.int32)
+        """The values with ``numbers[code]`` for each code, without those of numbers below 0."""
+        codes = np.where(self.codes >= 0, numbers[self.codes], ABSENT).astype(np.int32)
         if self.indptr is None:
-            return ViewValues(found, None, self.size)
-        keep = found >= 0
+            return ViewValues(codes, None, self.size)
+        keep = codes >= 0
         indptr = offsets_of(keep)[self.indptr]
         weights = None if self.weights is None else self.weights[keep]
-        return ViewValues(found[keep], indptr, self.size, weights)
+        return ViewValues(codes[keep], indptr, self.size, weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +66,10 @@ class ViewTuples:
 
     keys: NDArray[np.int32]
     tokens: Ints | None = None
+
+    def owners(self, n_tokens: int) -> Ints:
+        """The token of each tuple. [K]"""
+        return np.arange(n_tokens) if self.tokens is None else self.tokens
 
 
 class ViewReader:
@@ -108,18 +111,16 @@ class ViewReader:
             self._store_numbers(view, None)
             return StringTable.of([str(k) for k in range(len(self.scales[view].mean))])
         if view.function == NGRAMS:
-            strings, self.values[view] = self._learn_ngrams(view)
+            strings, self.values[view] = self._fit_ngrams(view)
             return strings
-        found = self._evaluate(view)
-        flat = self._flatten(view, found)
-        numbers = dict.fromkeys(flat)
-        numbers.pop(None, None)
-        strings = StringTable.of(list(numbers))  # type: ignore[arg-type]
-        self._store_values(view, TextSlices.of(flat), strings, None if flat is found else found)
+        values = self._evaluate(view)
+        flat = self._flatten(view, values)
+        strings = StringTable.of([s for s in dict.fromkeys(flat) if s is not None])
+        self._store_values(view, TextSlices.of(flat), strings, None if flat is values else values)
         return strings
 
     def encode_view(self, view: View, strings: StringTable) -> None:
-        """Keep the view's values under numbers learnt before."""
+        """Keep the view's values under the numbers that ``strings`` has for them."""
         if view.numeric:
             self._store_numbers(view, strings)
         elif view.function == NGRAMS:
@@ -130,9 +131,10 @@ class ViewReader:
             whole = self._slices(view.column)
             self._store_values(view, AFFIXES[view.function](whole, int(view.arguments[0])), strings)
         else:
-            found = self._evaluate(view)
-            flat = self._flatten(view, found)
-            self._store_values(view, TextSlices.of(flat), strings, None if flat is found else found)
+            values = self._evaluate(view)
+            flat = self._flatten(view, values)
+            lists = None if flat is values else values
+            self._store_values(view, TextSlices.of(flat), strings, lists)
 
     def _store_values(
         self,
@@ -152,7 +154,7 @@ class ViewReader:
         self.values[view] = ViewValues(codes, None, size + RESERVED)
 
     def _store_numbers(self, view: View, strings: StringTable | None) -> None:
-        """Keep the numbers that are not zero, on the view's scale, which is learnt if need be."""
+        """Keep the numbers that are not zero, on the view's scale, which is fitted if need be."""
         scale = self.scales.get(view)
         try:
             numbers, present = parse_numbers(
@@ -166,8 +168,8 @@ class ViewReader:
         if scale is None:
             scale = Scale.identity(numbers.shape[1])
             if RAW not in view.arguments:
-                own = np.bincount(self.column(view.column).codes, minlength=len(present))
-                scale = Scale.fit(numbers, np.where(present, own, 0))
+                counts = np.bincount(self.column(view.column).codes, minlength=len(present))
+                scale = Scale.fit(numbers, np.where(present, counts, 0))
             self.scales[view] = scale
         numbers = np.where(present[:, None], scale.apply(numbers), 0.0)
         owner, place = np.nonzero(numbers)
@@ -193,21 +195,21 @@ class ViewReader:
             return self.column(view.column).values
         source = self._source(view)
         present = [value for value in source if value is not None] if None in source else source
-        found = evaluate_view(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
+        values = evaluate_view(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
         if len(present) == len(source):
-            return found
-        rest = iter(found)
-        return [None if value is None else next(rest) for value in source]
+            return values
+        remaining = iter(values)
+        return [None if value is None else next(remaining) for value in source]
 
-    def _flatten(self, view: View, found: Sequence[Value]) -> Sequence[str | None]:
+    def _flatten(self, view: View, values: Sequence[Value]) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
         lists = view.function in (WORDS, ITEMS) or (
-            view.function in self.functions and any(isinstance(v, list) for v in found)
+            view.function in self.functions and any(isinstance(v, list) for v in values)
         )
         if not lists:
-            return found  # type: ignore[return-value]
+            return values  # type: ignore[return-value]
         flat: list[str | None] = []
-        for value in found:
+        for value in values:
             if isinstance(value, list):
                 flat.extend(value)
             elif value is not None:
@@ -225,16 +227,11 @@ class ViewReader:
         """All strings with ``<`` and ``>`` around each, their offsets, the lengths of n-grams."""
         words = ["" if value is None else f"<{value}>" for value in self._source(view)]
         text = "".join(words)
-        shortest, longest = view.arguments or (1, LONGEST_NGRAM)
-        beyond = len(text) + 1
-        return (
-            text,
-            offsets_of(map(len, words)),
-            min(int(shortest), beyond),
-            min(int(longest), beyond),
-        )
+        limits = view.arguments or (1, LONGEST_NGRAM)
+        shortest, longest = (min(int(limit), len(text) + 1) for limit in limits)
+        return text, offsets_of(map(len, words)), shortest, longest
 
-    def _learn_ngrams(self, view: View) -> tuple[StringTable, ViewValues]:
+    def _fit_ngrams(self, view: View) -> tuple[StringTable, ViewValues]:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
         starts, lengths, indptr, numbers = intern.number_ngrams(
@@ -245,19 +242,12 @@ class ViewReader:
     def _find_ngrams(self, view: View, strings: StringTable) -> ViewValues:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
-        indptr, numbers, size = intern.find_ngrams(
-            code_points(text),
-            offsets,
-            shortest,
-            longest,
-            total,
-            strings.points,
-            strings.starts,
-            strings.lengths,
-            strings.slots,
-            intern.empty_slots(total),
+        slots = intern.empty_slots(total)
+        return _multi_valued(
+            *intern.find_ngrams(
+                code_points(text), offsets, shortest, longest, total, *strings.index, slots
+            )
         )
-        return _multi_valued(indptr, numbers, size)
 
     # Columns of tokens -------------------------------------------------------------------------
 
@@ -265,10 +255,10 @@ class ViewReader:
         """The corpus' column without values that no token has, which a slice keeps."""
         if name not in self._columns:
             column = self.corpus.column(name)
-            used = np.bincount(column.codes, minlength=len(column.values)) > 0
-            if not used.all():
-                codes = (np.cumsum(used) - 1)[column.codes].astype(np.int32)
-                column = Column(codes, tuple(itertools.compress(column.values, used.tolist())))
+            used = column.used()
+            if len(used) < len(column.values):
+                codes = np.searchsorted(used, column.codes).astype(np.int32)
+                column = Column(codes, tuple(column.values[code] for code in used))
             self._columns[name] = column
         return self._columns[name]
 
@@ -287,7 +277,7 @@ class ViewReader:
         return self._shifted[key]
 
     def counts(self, atom: Atom) -> Ints:
-        """How many tokens have each number of the atom's view. [size]"""
+        """The number of tokens that have each code of the atom's view. [size]"""
         values = self.values[atom.view]
         column = atom.view.column
         size = len(self.column(column).values) + RESERVED
@@ -311,36 +301,30 @@ class ViewReader:
                     column[column == earlier] = ABSENT
             return [ViewTuples(column.astype(np.int32)[:, None]) for column in columns]
         size = self.values[atom.view].size
-        keys = [
-            (part.tokens if part.tokens is not None else np.arange(self.n_tokens)) * size
-            + part.keys[:, 0]
-            for part in parts
-            if len(part.keys)
-        ]
-        codes = [part.keys[:, 0] for part in parts if len(part.keys)]
-        inside = np.concatenate(codes) >= RESERVED if codes else np.zeros(0, np.bool_)
-        distinct = np.unique(np.concatenate(keys)[inside]) if codes else np.zeros(0, np.int64)
+        codes = np.concatenate([part.keys[:, 0] for part in parts])
+        pairs = np.concatenate([part.owners(self.n_tokens) for part in parts]) * size + codes
+        distinct = np.unique(pairs[codes >= RESERVED])
         return [ViewTuples((distinct % size).astype(np.int32)[:, None], distinct // size)]
 
     def bag_counts(self, atom: Atom) -> Ints:
-        """How many tokens have each number within the bag's window. [size]"""
+        """The number of tokens that have each code within the bag's window. [size]"""
         counts = np.zeros(self.values[atom.view].size, np.int64)
-        for part in self.bag(atom):
-            codes = part.keys[:, 0]
+        for tuples in self.bag(atom):
+            codes = tuples.keys[:, 0]
             counts += np.bincount(codes[codes >= 0], minlength=len(counts))
         return counts
 
     def tuples(self, atoms: Sequence[Atom]) -> ViewTuples:
         """The tuples that a conjunction gives at each token: the product of its atoms' values."""
-        parts = []
+        factors = []
         for atom in atoms:
             if atom.bag:
-                parts.append(_merge_bags(self.bag(atom), self.n_tokens))
+                factors.append(_merge_bags(self.bag(atom), self.n_tokens))
             else:
-                parts.append(self._codes(atom.view, atom.offsets[0]))
-        if all(part.tokens is None for part in parts):
-            return ViewTuples(np.concatenate([part.keys for part in parts], axis=1))
-        return reduce(lambda a, b: _token_product(a, b, self.n_tokens), parts)
+                factors.append(self._codes(atom.view, atom.offsets[0]))
+        if all(factor.tokens is None for factor in factors):
+            return ViewTuples(np.concatenate([factor.keys for factor in factors], axis=1))
+        return reduce(lambda a, b: _token_product(a, b, self.n_tokens), factors)
 
     def _codes(self, view: View, offset: int) -> ViewTuples:
         values = self.values[view]
@@ -353,25 +337,18 @@ class ViewReader:
 
 def expand_entries(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
     """All entries of the chosen rows of an index: which choice [K], which entry [K]."""
-    lengths = np.diff(indptr)[chosen]
-    owner = np.repeat(np.arange(len(chosen)), lengths)
-    first = indptr[:-1][chosen] - (np.cumsum(lengths) - lengths)
-    return owner, np.arange(len(owner)) + np.repeat(first, lengths)
+    return np.repeat(np.arange(len(chosen)), np.diff(indptr)[chosen]), members(indptr, chosen)
 
 
 def _multi_valued(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
-    end = indptr[-1]
-    both = np.array([BEFORE, AFTER], np.int32)
-    codes = np.append(numbers + np.int32(RESERVED), both)
-    return ViewValues(codes, np.append(indptr, [end + 1, end + 2]), strings + RESERVED)
+    codes = np.append(numbers + np.int32(RESERVED), np.array([BEFORE, AFTER], np.int32))
+    return ViewValues(codes, np.append(indptr, indptr[-1] + [1, 2]), strings + RESERVED)
 
 
-def _merge_bags(parts: list[ViewTuples], n_tokens: int) -> ViewTuples:
-    """Parts of a bag as one list of (token, key), in the order of tokens."""
-    tokens = np.concatenate(
-        [np.arange(n_tokens) if part.tokens is None else part.tokens for part in parts]
-    )
-    keys = np.concatenate([part.keys for part in parts])
+def _merge_bags(bags: list[ViewTuples], n_tokens: int) -> ViewTuples:
+    """A bag's tuples at all offsets as one list of (token, key), in the order of tokens."""
+    tokens = np.concatenate([bag.owners(n_tokens) for bag in bags])
+    keys = np.concatenate([bag.keys for bag in bags])
     order = np.argsort(tokens, kind="stable")
     order = order[keys[order, 0] >= 0]
     return ViewTuples(keys[order], tokens[order])
@@ -384,6 +361,6 @@ def _token_product(a: ViewTuples, b: ViewTuples, n_tokens: int) -> ViewTuples:
             return ViewTuples(np.concatenate([a.keys, b.keys], axis=1))
         return ViewTuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
     indptr = offsets_of(np.bincount(b.tokens, minlength=n_tokens))
-    tokens = np.arange(n_tokens) if a.tokens is None else a.tokens
+    tokens = a.owners(n_tokens)
     owner, entries = expand_entries(indptr, tokens.astype(np.int32))
     return ViewTuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

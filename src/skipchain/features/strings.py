@@ -111,24 +111,21 @@ class StringTable:
             self._slots = slots
         return self._slots
 
+    @property
+    def index(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """The table as kernels take it: code points, starts, lengths and hash table."""
+        return self.points, self.starts, self.lengths, self.slots
+
     def number(self, slices: TextSlices) -> tuple[NDArray[np.int32], int]:
         """The number of each slice [K], and how many numbers are in use.
 
         Strings that are not here get the numbers after those that are; absent slices get −1.
         """
-        return find_slices(  # type: ignore[no-any-return]
-            slices.points,
-            slices.starts,
-            slices.lengths,
-            self.points,
-            self.starts,
-            self.lengths,
-            self.slots,
-            empty_slots(len(slices.starts)),
-        )
+        slots = empty_slots(len(slices.starts))
+        return find_slices(*slices, *self.index, slots)  # type: ignore[no-any-return]
 
     def keep(self, kept: Bools) -> StringTable:
-        """Only the chosen strings, with a text that holds no more than they need."""
+        """The table with only the chosen strings, and a text that holds no more than they need."""
         if kept.all():
             return self
         spans = np.zeros(len(self.text) + 1, np.int32)
@@ -136,16 +133,15 @@ class StringTable:
         np.add.at(spans, self.starts[kept] + self.lengths[kept], -1)
         used = np.cumsum(spans)[:-1] > 0
         place = offsets_of(used)  # where a used character moves to
-        letters = np.frombuffer(self.text.encode("utf-32-le", "surrogatepass"), np.uint32)[used]
         return StringTable(
-            letters.tobytes().decode("utf-32-le", "surrogatepass"),
+            self.points[used].tobytes().decode("utf-32-le", "surrogatepass"),
             place[self.starts[kept]].astype(np.int32),
             self.lengths[kept],
         )
 
 
 def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
-    """A list of strings: one text, and where each of them stands in it."""
+    """The table as arrays for a model file: one text, and where each string stands in it."""
     return {
         f"{name}.text": np.frombuffer(strings.text.encode("utf-8", "surrogatepass"), np.uint8),
         f"{name}.starts": strings.starts,
@@ -154,7 +150,7 @@ def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
 
 
 def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> StringTable:
-    """The inverse of `strings_to_arrays`, checked."""
+    """The table that `strings_to_arrays` wrote; a ValueError if strings reach beyond their text."""
     text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
     starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
     ends = starts.astype(np.int64) + lengths

@@ -21,10 +21,10 @@ class TagDictionary:
 
     >>> words = Column.encode(["the", "saw", "saw", "the", "the", "rare"])
     >>> seen = np.eye(3, dtype=bool)[[0, 1, 2, 0, 0, 1]]  # labels 0, 1, 2, 0, 0, 1
-    >>> found = TagDictionary.fit(words, seen, 2)
-    >>> found.words.tolist()
+    >>> tags = TagDictionary.fit(words, seen, 2)
+    >>> tags.words.tolist()
     ['the', 'saw']
-    >>> found.candidates(Column.encode(["saw", "rare", "new"])).astype(int)
+    >>> tags.candidates(Column.encode(["saw", "rare", "new"])).astype(int)
     array([[0, 1, 1],
            [1, 1, 1],
            [1, 1, 1]])
@@ -36,7 +36,7 @@ class TagDictionary:
 
     @classmethod
     def fit(cls, words: Column, seen: Bools, min_count: int) -> TagDictionary:
-        """From the words of tokens, and the labels that each token has or may have. seen [N, L]"""
+        """The dictionary of tokens' words and of the labels that each has or may have, [N, L]."""
         counts = np.bincount(words.codes, minlength=len(words.values))
         labels = _union(words.codes, seen, len(words.values))
         kept = np.flatnonzero((counts >= min_count) & ~labels.all(axis=1))
@@ -50,7 +50,7 @@ class TagDictionary:
         return table[np.where(known < 0, -1, known)][words.codes]
 
     def extended(self, words: Column, seen: Bools) -> TagDictionary:
-        """With the labels that its words have in further tokens; it gains no words."""
+        """The dictionary with the labels that its words have in further tokens; no new words."""
         known = np.array(self.words.find(words.values), np.int64)[words.codes]
         labels = self.labels | _union(known[known >= 0], seen[known >= 0], len(self.words))
         return TagDictionary(self.words, labels, self.min_count)
@@ -58,7 +58,7 @@ class TagDictionary:
 
 def _union(groups: NDArray[np.integer], sets: Bools, size: int) -> Bools:
     """The union of the sets of each group. [G, L]"""
-    found = np.zeros((size, sets.shape[1]), np.bool_)
+    union = np.zeros((size, sets.shape[1]), np.bool_)
     for label in range(sets.shape[1]):
-        found[groups[sets[:, label]], label] = True
-    return found
+        union[groups[sets[:, label]], label] = True
+    return union

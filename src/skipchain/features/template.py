@@ -95,12 +95,12 @@ class Template:
         return {view.column for view in views if view.optional}
 
     def required(self) -> Template:
-        """The same template without the mark that lets it be left out."""
+        """The template without the ``?`` that lets it be left out."""
         atoms = (replace(atom, view=_required(atom.view)) for atom in self.atoms)
         return replace(self, atoms=tuple(atoms))
 
     def format(self, values: Iterable[str]) -> str:
-        """The name of one feature, from the value of each atom; a number has the template's own.
+        """The name of one feature, from the value of each atom; a number has the template's name.
 
         >>> parse_template("pos[-1] & pos")[0].format(["DT", "NN"])
         'pos[-1] & pos=DT|NN'
@@ -119,10 +119,10 @@ def _required(view: View) -> View:
 
 def nested_views(view: View) -> Iterator[View]:
     """The view and the views it is made from."""
-    here: View | None = view
-    while here is not None:
-        yield here
-        here = here.source
+    current: View | None = view
+    while current is not None:
+        yield current
+        current = current.source
 
 
 def parse_templates(text: str, functions: frozenset[str]) -> tuple[Template, ...]:
@@ -134,16 +134,16 @@ def parse_templates(text: str, functions: frozenset[str]) -> tuple[Template, ...
     ... ''', frozenset({"suffix"}))]
     ['word[-1]', 'word', 'word[1]', 'suffix(3) & pos']
     """
-    found: dict[Template, None] = {}
+    templates: dict[Template, None] = {}
     for number, line in enumerate(text.split("\n"), 1):  # splitlines() cuts strings at U+2028
         try:
             for template in parse_template(line, functions):
-                found[template] = None
+                templates[template] = None
         except TemplateError as error:
             raise TemplateError(f"template line {number}: {error}") from None
-    if not found:
+    if not templates:
         raise TemplateError("there is no template; write at least one, such as 'word'")
-    return tuple(found)
+    return tuple(templates)
 
 
 def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[Template]:

@@ -1,4 +1,4 @@
-"""A set of templates, with the user's own views."""
+"""A set of templates, with the user's views and the annotators whose columns it reads."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like thi
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Templates:
-    """What features a token has: templates, and the functions behind views of the user's own.
+    """What features a token has: templates, and the functions behind the user's views.
 
-    ``annotators`` give the corpus further columns, which the templates can read (see
+    ``annotators`` add further columns to the corpus, which the templates can read (see
     `skipchain.features.annotator`).
 
     >>> templates = Templates.parse("word[-1..1]\\nsuffix(3) & shape")
@@ -54,14 +54,11 @@ class Templates:
     functions: Mapping[str, UserView] = field(default_factory=dict)
     annotators: tuple[Annotator, ...] = ()
     label_history: LabelHistory | None = None
-    """How labels given earlier in the document are looked at: the line ``history(…)``."""
+    """Features of labels earlier in the document: the line ``history(…)``."""
 
     def __repr__(self) -> str:
-        told = [
-            plural(len(self.templates), "template"),
-            *(own.description for own in self.annotators),
-        ]
-        return f"<Templates: {'; '.join(told)}>"
+        descriptions = (annotator.description for annotator in self.annotators)
+        return f"<Templates: {'; '.join([plural(len(self.templates), 'template'), *descriptions])}>"
 
     def __post_init__(self) -> None:
         for name in self.functions:
@@ -76,11 +73,11 @@ class Templates:
                     )
                 for view in nested_views(atom.view):
                     self._check(view)
-        given = [name for source in self.annotators for name in source.provides]
-        for name in given:
-            if given.count(name) > 1:
+        provided = [name for annotator in self.annotators for name in annotator.provides]
+        for name in provided:
+            if provided.count(name) > 1:
                 raise TemplateError(
-                    f"two sources give the column {name!r}, of which one would never be read; "
+                    f"two annotators give the column {name!r}, of which one would never be read; "
                     "give one of them another column"
                 )
         if self.label_history is not None:
@@ -118,26 +115,21 @@ class Templates:
 
     @property
     def user_views(self) -> set[str]:
-        """The views of the user's own that the templates have, among the functions given."""
-        views = (
-            view for t in self.all_templates for atom in t.atoms for view in nested_views(atom.view)
-        )
-        used = {view.function for view in views}
+        """The names of the user's views that the templates use."""
+        atoms = (atom for template in self.all_templates for atom in template.atoms)
+        used = {view.function for atom in atoms for view in nested_views(atom.view)}
         return {name for name in self.functions if name in used}
 
     @property
     def columns(self) -> set[str]:
-        """The columns that are read."""
+        """The columns that the templates read."""
         return {name for template in self.all_templates for name in template.columns}
 
     @property
     def all_templates(self) -> tuple[Template, ...]:
-        """The templates, and what reads as the history does."""
-        return (
-            self.templates
-            if self.label_history is None
-            else (*self.templates, self.label_history.template)
-        )
+        """The templates, and one that reads the column of the label history."""
+        history = () if self.label_history is None else (self.label_history.template,)
+        return (*self.templates, *history)
 
     @classmethod
     def parse(
@@ -146,23 +138,24 @@ class Templates:
         functions: Mapping[str, UserView] | None = None,
         annotators: Sequence[Annotator] = (),
     ) -> Templates:
-        """Read template text."""
-        own = dict(functions or {})
-        known = VIEW_NAMES | frozenset(own)
+        """The templates of a text, one or more a line."""
+        views = dict(functions or {})
+        known = VIEW_NAMES | frozenset(views)
         label_history, lines = None, text.split("\n")
         for number, line in enumerate(lines):
             try:
-                found = LabelHistory.parse(line, known)
+                history = LabelHistory.parse(line, known)
             except TemplateError as error:
                 raise TemplateError(f"template line {number + 1}: {error}") from None
-            if found is not None:
+            if history is not None:
                 if label_history is not None:
                     raise TemplateError(
-                        f"template line {number + 1}: there is a second history, {found} after "
+                        f"template line {number + 1}: there is a second history, {history} after "
                         f"{label_history}; keep one of them"
                     )
-                label_history, lines[number] = found, ""
-        return cls(parse_templates("\n".join(lines), known), own, tuple(annotators), label_history)
+                label_history, lines[number] = history, ""
+        templates = parse_templates("\n".join(lines), known)
+        return cls(templates, views, tuple(annotators), label_history)
 
     @classmethod
     def of(
@@ -202,13 +195,11 @@ class Templates:
     @property
     def text(self) -> str:
         """The templates as text, one a line."""
-        lines = (
-            self.templates if self.label_history is None else (*self.templates, self.label_history)
-        )
-        return "\n".join(map(str, lines))
+        history = () if self.label_history is None else (self.label_history,)
+        return "\n".join(map(str, (*self.templates, *history)))
 
     def dependent(self) -> Templates:
-        """Every template conjoined with the label before.
+        """The templates, each conjoined with the previous label.
 
         >>> print(Templates.parse("word").dependent().text)
         label[-1] & word
@@ -217,12 +208,12 @@ class Templates:
         return replace(self, templates=tuple(dict.fromkeys(paired)))
 
     def fit_annotators(self, corpus: Corpus, progress: Any = None) -> tuple[Templates, Corpus]:
-        """With the sources as a model keeps them, and the corpus with their columns."""
+        """The templates with fitted annotators, and the corpus with the annotators' columns."""
         annotators, corpus = fit_annotators(self.annotators, corpus, progress)
         return replace(self, annotators=annotators), corpus
 
     def for_corpus(self, corpus: Corpus) -> Templates:
-        """Without optional templates whose column is missing; the others are no longer optional."""
+        """The templates whose columns a corpus has, none of them optional any more."""
         kept = []
         for template in self.all_templates:
             missing = sorted(template.columns - set(corpus.columns) - template.optional)
@@ -235,14 +226,12 @@ class Templates:
                 )
             if template.columns <= set(corpus.columns):
                 kept.append(template.required())
-        label_history = self.label_history
-        if label_history is not None:
-            label_history = (
-                label_history.required()
-                if label_history.template.columns <= set(corpus.columns)
-                else None
-            )
-            kept = kept if label_history is None else kept[:-1]
+        history = self.label_history
+        if history is not None and history.template.columns <= set(corpus.columns):
+            history = history.required()
+            kept.pop()
+        else:
+            history = None
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=label_history)
+        return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=history)

@@ -86,8 +86,8 @@ def match(values: Sequence[str], pattern: str) -> Sequence[Value]:
     >>> match(["1996", "ten"], "^[0-9]+$")
     ['yes', None]
     """
-    found = re.compile(pattern).search
-    return ["yes" if found(value) else None for value in values]
+    search = re.compile(pattern).search
+    return ["yes" if search(value) else None for value in values]
 
 
 def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
@@ -96,8 +96,8 @@ def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
     >>> find(["B-52s", "ten"], "[0-9]+")
     ['52', None]
     """
-    found = map(re.compile(pattern).search, values)
-    return [hit[0] if hit else None for hit in found]
+    matches = map(re.compile(pattern).search, values)
+    return [hit[0] if hit else None for hit in matches]
 
 
 def trim(values: Sequence[str], characters: str) -> Sequence[Value]:
@@ -117,8 +117,8 @@ def stem(values: Sequence[str]) -> Sequence[Value]:
     """
     from snowballstemmer import stemmer
 
-    found: list[Value] = stemmer("porter").stemWords(values)
-    return found
+    stems: list[Value] = stemmer("porter").stemWords(values)
+    return stems
 
 
 def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
@@ -180,26 +180,29 @@ def evaluate_view(
     function: str,
     arguments: tuple[int | str, ...],
     values: Sequence[str],
-    own: Mapping[str, UserView],
+    user_views: Mapping[str, UserView],
 ) -> Sequence[Value]:
     """A view of each string.
 
     >>> evaluate_view("suffix", (2,), ["London", "a"], {})
     ['on', None]
     """
-    if function in own:
-        return [_check_value(function, own[function](value, *arguments), value) for value in values]
+    if function in user_views:
+        return [
+            _check_value(function, user_views[function](value, *arguments), value)
+            for value in values
+        ]
     built_in, _ = BUILTIN_VIEWS[function]
     return built_in(values, *arguments)
 
 
-def _check_value(name: str, value: object, given: str) -> Value:
+def _check_value(name: str, value: object, string: str) -> Value:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
         return sorted(value) if isinstance(value, (set, frozenset)) else list(dict.fromkeys(value))
     raise TemplateError(
-        f"view {name!r} of {given!r} gave {value!r}; "
+        f"view {name!r} of {string!r} gave {value!r}; "
         "it must give a string, None or a list of strings"
     )
 

@@ -1,4 +1,4 @@
-"""The vocabulary: templates with the features they were seen to give, frozen after fitting.
+"""The vocabulary: templates with the features that the training data have, frozen after fitting.
 
 Features are integers throughout. A view turns the distinct strings of a column into numbers, once;
 an offset is a shifted column; a conjunction is a tuple of numbers. Feature k of a template is a row
@@ -22,7 +22,7 @@ from skipchain.features.annotator import annotate
 from skipchain.features.matrix import FeatureMatrix, FeatureMatrixBuilder
 from skipchain.features.numbers import Scale
 from skipchain.features.reader import RESERVED, ViewReader, ViewTuples
-from skipchain.features.strings import StringTable
+from skipchain.features.strings import StringTable, strings_to_arrays
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
@@ -85,7 +85,7 @@ class Vocabulary:
                     "without it (with --columns, '_' leaves a column out)"
                 )
         reader = ViewReader(corpus, self.templates.functions, self.scales)
-        if workers is None or self.templates.functions:  # users' functions may mind threads
+        if workers is None or self.templates.functions:  # users' functions may not be thread-safe
             workers = Workers(1)
         workers.map(lambda view: reader.encode_view(view, self.views[view]), self.views)
         return self._encode(reader, workers, joined=False)
@@ -94,12 +94,12 @@ class Vocabulary:
 
     @property
     def n_features(self) -> int:
-        """How many state features there are."""
+        """The number of state features."""
         return sum(len(rows) for template, rows in self._pairs() if not template.transition)
 
     @property
     def n_edge_features(self) -> int:
-        """How many features of label pairs there are."""
+        """The number of label-pair features."""
         return sum(len(rows) for template, rows in self._pairs() if template.transition)
 
     def names(self, *, transition: bool = False) -> list[str]:
@@ -124,19 +124,23 @@ class Vocabulary:
     def _pairs(self) -> Iterator[tuple[Template, NDArray[np.int32]]]:
         return zip(self.templates.templates, self.rows, strict=True)
 
+    def _blocks(self) -> Iterator[tuple[Template, NDArray[np.int32], int]]:
+        """Each template, its features, and the number of the first of them."""
+        first = {False: 0, True: 0}
+        for template, rows in self._pairs():
+            yield template, rows, first[template.transition]
+            first[template.transition] += len(rows)
+
     # Encoding ----------------------------------------------------------------------------------
 
     def _encode(self, reader: ViewReader, workers: Workers, *, joined: bool) -> FeatureMatrix:
-        """One group of unary templates per (column, offset) shares units; the rest are columns."""
+        """Unary templates of one (column, offset) share feature bundles; the others are columns."""
         wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
         looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
         state = FeatureMatrixBuilder(reader, self.n_features)
         edge = FeatureMatrixBuilder(reader, self.n_edge_features)
-        base = {False: 0, True: 0}
-        for k, (template, rows) in enumerate(self._pairs()):
+        for k, (template, rows, first) in enumerate(self._blocks()):
             builder = edge if template.transition else state
-            first = base[template.transition]
-            base[template.transition] += len(rows)
             if len(template.atoms) == 1:
                 self._encode_unary(builder, reader, template.atoms[0], rows, first)
             else:
@@ -160,11 +164,10 @@ class Vocabulary:
         numbers = np.full(values.size, -1, np.int32)
         numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
         if atom.bag:
-            tuples = reader.bag(atom)
-            for part in tuples:
-                codes = part.keys[:, 0]
-                found = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
-                builder.add_tuples((atom,), part, found, 0)
+            for tuples in reader.bag(atom):
+                codes = tuples.keys[:, 0]
+                features = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
+                builder.add_tuples((atom,), tuples, features, 0)
         else:
             builder.add_values(atom, values, numbers)
 
@@ -178,14 +181,11 @@ class Vocabulary:
     # Pruning and storage -----------------------------------------------------------------------
 
     def keep(self, state: Bools, edge: Bools) -> Vocabulary:
-        """Only the chosen features, and only the strings they need."""
-        masks, base = [], {False: 0, True: 0}
-        for template, rows in self._pairs():
-            mask = edge if template.transition else state
-            first = base[template.transition]
-            masks.append(mask[first : first + len(rows)])
-            base[template.transition] += len(rows)
-        kept = [rows[mask] for rows, mask in zip(self.rows, masks, strict=True)]
+        """The vocabulary with only the chosen features, and only the strings they need."""
+        kept = []
+        for template, rows, first in self._blocks():
+            chosen = edge if template.transition else state
+            kept.append(rows[chosen[first : first + len(rows)]])
         renumber, views = {}, {}
         for view, strings in self.views.items():
             used = np.zeros(len(strings) + RESERVED, np.bool_)
@@ -203,13 +203,10 @@ class Vocabulary:
         return Vocabulary(self.templates, views, tuple(rows_out), self.scales)
 
     def to_arrays(self) -> Arrays:
-        """Everything but the template text, as arrays for a model file."""
+        """The vocabulary without the template text, as arrays for a model file."""
         arrays: Arrays = {}
         for k, (view, strings) in enumerate(self.views.items()):
-            text = strings.text.encode("utf-8", "surrogatepass")
-            arrays[f"view.{k}.text"] = np.frombuffer(text, np.uint8)
-            arrays[f"view.{k}.starts"] = strings.starts
-            arrays[f"view.{k}.lengths"] = strings.lengths
+            arrays |= strings_to_arrays(f"view.{k}", strings)
             if view in self.scales:
                 arrays[f"view.{k}.mean"] = self.scales[view].mean
                 arrays[f"view.{k}.deviation"] = self.scales[view].deviation
@@ -219,7 +216,7 @@ class Vocabulary:
 
     @classmethod
     def from_arrays(cls, templates: Templates, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
-        """The inverse of `to_arrays`; a ValueError says what does not fit."""
+        """The vocabulary that `to_arrays` wrote; a ValueError says what does not fit."""
         order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
         views, scales = {}, {}
         for k, view in enumerate(order):
@@ -254,8 +251,8 @@ def _escape_boundary(value: str) -> str:
 
 
 def _check_scale(view: View, scale: Scale) -> None:
-    for part in (scale.mean, scale.deviation):
-        if part.dtype != np.float64 or part.ndim != 1 or not np.isfinite(part).all():
+    for numbers in (scale.mean, scale.deviation):
+        if numbers.dtype != np.float64 or numbers.ndim != 1 or not np.isfinite(numbers).all():
             raise ValueError(f"the scale of view '{view}' is not two lists of finite numbers")
     if len(scale.mean) != len(scale.deviation) or not (scale.deviation > 0.0).all():
         raise ValueError(f"the scale of view '{view}' has deviations that are not above 0")

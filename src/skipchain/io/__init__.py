@@ -1,4 +1,8 @@
-"""Corpora in and out of files: CoNLL, CoNLL-U, JSON lines, tagged text, brat, plain text, HTML."""
+"""Corpora in and out of files: CoNLL, CoNLL-U, JSON lines, tagged text, brat, plain text, HTML.
+
+All knowledge of file endings, compression and encodings is here. The formats in which single data
+sets are published belong to `skipchain.datasets.readers`, model files to `skipchain.modelfile`.
+"""
 
 from __future__ import annotations
 

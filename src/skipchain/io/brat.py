@@ -14,9 +14,8 @@ from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 BOUND = re.compile(r"(T\S*)\t(\S+) (\d{1,12}) (\d{1,12})(?:\t(.*))?")
 BROKEN = re.compile(r"T\S*\t\S+ \d+ \d+;[\d ;]+(?:\t.*)?")
-OTHER = (
-    "REAMN#*"  # relations, events, attributes, modifications, normalisations, notes, equivalences
-)
+# Relations, events, attributes, modifications, normalisations, notes and equivalences.
+OTHER = "REAMN#*"
 
 
 def read_brat(path: str | Path, *, scheme: str | None = None) -> Corpus:
@@ -53,9 +52,8 @@ def write_brat(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> 
     passages = passages_of(corpus)
     if target.suffix in (".txt", ".ann"):
         if len(passages) != 1:
-            raise CorpusError(
-                f"a brat pair holds one document, got {len(passages):,}; name a folder"
-            )
+            fault = f"a brat pair holds one document, got {len(passages):,}; name a folder"
+            raise CorpusError(fault)
         write_pair(target.with_suffix(""), passages[0], overwrite)
         return
     try:
@@ -84,15 +82,15 @@ def find_stems(path: Path) -> list[Path]:
 def read_pair(stem: Path, others: Counter[str]) -> Passage:
     """The text of a pair with its spans; ``others`` counts the lines that mark no text."""
     text = read_text(pair_file(stem, ".txt"))
-    notes = pair_file(stem, ".ann")
+    annotations = pair_file(stem, ".ann")
     spans = []
-    for number, line in enumerate(read_text(notes).replace("\r\n", "\n").split("\n"), 1):
+    for number, line in enumerate(read_text(annotations).replace("\r\n", "\n").split("\n"), 1):
         if line.startswith("T"):
-            spans.append(read_span(line, text, notes, number))
+            spans.append(read_span(line, text, annotations, number))
         elif line and line[0] in OTHER:
             others[line[0]] += 1
         elif line.strip():
-            raise ReadError(f"{line!r} is no annotation of brat", path=notes, line=number)
+            raise ReadError(f"{line!r} is no annotation of brat", path=annotations, line=number)
     return Passage(text, spans, name=stem.name)
 
 
@@ -109,23 +107,15 @@ def read_span(line: str, text: str, path: Path, number: int) -> Span:
     match = BOUND.fullmatch(line)
     if match is None:
         if BROKEN.fullmatch(line):
-            raise ReadError(
-                "a span in several pieces; labels hold only whole spans, so join or drop it",
-                path=path,
-                line=number,
-            )
-        raise ReadError(
-            f"wanted 'T1<TAB>TYPE START END<TAB>TEXT', got {line!r}", path=path, line=number
-        )
-    start, end, said = int(match[3]), int(match[4]), match[5]
-    found = single_line(text[start:end])
-    if said is not None and single_line(said) != found:
-        raise ReadError(
-            f"{match[1]} says {said!r}, but the text has {found!r} at {start}:{end}; do the two "
-            "files belong together?",
-            path=path,
-            line=number,
-        )
+            fault = "a span in several pieces; labels hold only whole spans, so join or drop it"
+        else:
+            fault = f"wanted 'T1<TAB>TYPE START END<TAB>TEXT', got {line!r}"
+        raise ReadError(fault, path=path, line=number)
+    start, end, quoted = int(match[3]), int(match[4]), match[5]
+    content = single_line(text[start:end])
+    if quoted is not None and single_line(quoted) != content:
+        fault = f"{match[1]} says {quoted!r}, but the text has {content!r} at {start}:{end}; "
+        raise ReadError(fault + "do the two files belong together?", path=path, line=number)
     return start, end, match[2]
 
 
@@ -144,13 +134,12 @@ def write_pair(stem: Path, passage: Passage, overwrite: bool) -> None:
         if re.search(r"[\s\0]", kind):
             raise CorpusError(f"brat cannot hold the type {kind!r}; rename it")
         lines.append(f"T{number}\t{kind} {start} {end}\t{single_line(passage.text[start:end])}\n")
-    text = stem.with_name(stem.name + ".txt")
-    write_text(text, passage.text, overwrite=overwrite)
+    write_text(stem.with_name(stem.name + ".txt"), passage.text, overwrite=overwrite)
     write_text(stem.with_name(stem.name + ".ann"), "".join(lines), overwrite=overwrite)
 
 
 def file_names(passages: list[Passage]) -> list[str]:
-    """A file name for each document: its own, as far as a file can have it, else its number.
+    """A file name for each document: its name, as far as a file can have it, else its number.
 
     >>> file_names([Passage("", name="a/b"), Passage("", name="a_b"), Passage("")])
     ['a_b', 'a_b-2', '3']

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from skipchain.arrays import Bools
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.lines import Cells, LineRoles, Lines
+from skipchain.io.files import check_text
+from skipchain.io.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.schemes import resolve_scheme
 
 DOCSTART = "-DOCSTART-"
@@ -29,34 +28,6 @@ LAYOUTS: dict[int, tuple[str, ...]] = {
 }
 
 
-def read_conll(
-    path: str | Path,
-    *,
-    columns: Sequence[str] | None = None,
-    separator: str | None = None,
-    comments: bool = True,
-    scheme: str | None = None,
-) -> Corpus:
-    """Read a column file.
-
-    ``columns`` names the columns from left to right, with ``_`` for one to ignore; without it they
-    are word, pos, chunk, label, as far as there are so many. A file whose first token line has a
-    tab is cut at tabs, so that cells may be empty or hold spaces; any other at runs of spaces.
-
-    A ``-DOCSTART-`` line, ``# newdoc`` and ``# doc NAME`` begin a document. With ``comments``, a
-    line that begins with ``# `` and does not have the columns of a token is a comment; it is kept
-    in the notes.
-    """
-    return parse_conll(
-        read_text(path),
-        path,
-        columns=columns,
-        separator=separator,
-        comments=comments,
-        scheme=scheme,
-    )
-
-
 def parse_conll(
     text: str,
     path: object = None,
@@ -66,7 +37,15 @@ def parse_conll(
     comments: bool = True,
     scheme: str | None = None,
 ) -> Corpus:
-    """The corpus that a text in columns holds; see `read_conll`.
+    """The corpus that a text in columns holds.
+
+    ``columns`` names the columns from left to right, with ``_`` for one to ignore; without it they
+    are word, pos, chunk, label, as far as there are so many. A file whose first token line has a
+    tab is cut at tabs, so that cells may be empty or hold spaces; any other at runs of spaces.
+
+    A ``-DOCSTART-`` line, ``# newdoc`` and ``# doc NAME`` begin a document. With ``comments``, a
+    line that begins with ``# `` and does not have the columns of a token is a comment; it is kept
+    in the notes.
 
     >>> parse_conll("Ada B-PER\\nslept O\\n\\nBo B-PER\\n")
     Corpus(1 document, 2 sentences, 3 tokens, columns word, label (iob2))
@@ -93,28 +72,18 @@ def parse_conll(
         wanted = f"the first line has {width}" if columns is None else f"columns= names {width}"
         fault = describe_ragged(int(cells.counts[line]), width, wanted, separator)
         raise ReadError(fault, path=path, line=line + 1)
-    plan = LineRoles(
+    roles = LineRoles(
         lines,
         token=(cells.counts == width) & ~special,
         blank=cells.counts == 0,
-        markers=sorted([(line, None) for line in marks] + named(lines, remarks)),
+        markers=sorted([(line, None) for line in marks] + document_comments(lines, remarks)),
         kept_lines=marks + remarks,
     )
     names = columns if columns is not None else layout(width)
-    found = cells.columns(lines.data, plan.token, width)
-    corpus = plan.corpus(
-        {name: column for name, column in zip(names, found, strict=True) if name != IGNORED}
-    )
-    return resolve_scheme(
-        drop_standard_markers(corpus), scheme, path, np.flatnonzero(plan.token) + 1
-    )
-
-
-def write_conll(
-    corpus: Corpus, path: str | Path, *, separator: str | None = None, overwrite: bool = False
-) -> None:
-    """Write a column file; see `format_conll`."""
-    write_text(path, format_conll(corpus, separator=separator), overwrite=overwrite)
+    pairs = zip(names, cells.columns(lines.data, roles.token, width), strict=True)
+    corpus = roles.corpus({name: column for name, column in pairs if name != IGNORED})
+    line_numbers = np.flatnonzero(roles.token) + 1
+    return resolve_scheme(drop_standard_markers(corpus), scheme, path, line_numbers)
 
 
 def format_conll(corpus: Corpus, *, separator: str | None = None) -> str:
@@ -134,15 +103,12 @@ def format_conll(corpus: Corpus, *, separator: str | None = None) -> str:
     """
     check_sentences(corpus, "a column file")
     notes = notes_to_write(corpus)
-    chosen = choose_separator(corpus, notes, separator)
+    separator = choose_separator(corpus, notes, separator)
     strings = [column.tolist() for column in corpus.columns.values()]
-    rows = list(map(chosen.join, zip(*strings, strict=True)))
+    rows = list(map(separator.join, zip(*strings, strict=True)))
     for end in corpus.sentences[1:].tolist():
         rows[end - 1] += "\n"
-    last = notes.pop(len(rows), ())
-    for token, remarks in notes.items():
-        rows[token] = "\n".join((*remarks, rows[token]))
-    return "\n".join([*rows, *last, ""])
+    return join_rows(rows, notes)
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -160,7 +126,7 @@ def check_columns(columns: Sequence[str]) -> None:
 
 
 def layout(width: int) -> tuple[str, ...]:
-    """The names of the columns where none are given.
+    """The default names of so many columns.
 
     >>> layout(3), layout(5)
     (('word', 'pos', 'label'), ('word', 'c1', 'c2', 'c3', 'label'))
@@ -195,17 +161,17 @@ def split(line: str, separator: str) -> list[str]:
 
 
 def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
-    """What is wrong with a line that has more or fewer cells than the others."""
+    """The error text for a line that has more or fewer cells than the others."""
     cells = f"{count} column" if count == 1 else f"{count} columns"
     gap = "tab" if separator == "\t" else "space"
     advice = f"is a {gap} missing?" if count < width else f"is there a {gap} too many?"
     return f"{cells}, but {wanted}; {advice}"
 
 
-def named(lines: Lines, remarks: Sequence[int]) -> list[tuple[int, str | None]]:
+def document_comments(lines: Lines, remarks: Sequence[int]) -> list[tuple[int, str | None]]:
     """The comments that begin a document, with its name."""
-    found = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
-    return [(line, match["id"] or match["doc"]) for line, match in found if match]
+    by_line = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
+    return [(line, match["id"] or match["doc"]) for line, match in by_line if match]
 
 
 def drop_standard_markers(corpus: Corpus) -> Corpus:
@@ -279,17 +245,19 @@ def check_sentences(corpus: Corpus, kind: str) -> None:
         raise CorpusError(f"sentence {empty.argmax()} is empty; {kind} cannot show it")
 
 
-def choose_separator(corpus: Corpus, notes: Mapping[int, Sequence[str]], told: str | None) -> str:
-    """The separator told, or a space if it serves, or a tab; an error says why none does."""
-    if told not in (None, " ", "\t"):
-        raise CorpusError(f"separator must be a space or a tab, got {told!r}")
-    # A file of one column has no tab by which reading could tell.
-    tried = [told] if told else [" ", "\t"] if len(corpus.columns) > 1 else [" "]
+def choose_separator(
+    corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: str | None
+) -> str:
+    """The separator that was asked for, else a space if it serves, else a tab, if they serve."""
+    if separator not in (None, " ", "\t"):
+        raise CorpusError(f"separator must be a space or a tab, got {separator!r}")
+    # A file of one column has no tab by which the reader could recognise the separator.
+    choices = [separator] if separator else [" ", "\t"] if len(corpus.columns) > 1 else [" "]
     fault = None
-    for separator in tried:
-        fault = find_fault(corpus, notes, separator)
+    for choice in choices:
+        fault = find_fault(corpus, notes, choice)
         if fault is None:
-            return separator
+            return choice
     raise CorpusError(f"{fault}; write JSONL instead")
 
 
@@ -308,9 +276,8 @@ def find_fault(corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: st
             value = column[token : token + 1].tolist()[0]
             return f"{kind} cannot hold the {name} {value!r} of token {token}"
     first = next(iter(corpus.columns.values()))
-    token = first.values.index(DOCSTART) if DOCSTART in first.values else None
-    if token is not None and (found := first.codes == token).any():
-        token = int(found.argmax())
+    token = find_value(first, re.compile(re.escape(DOCSTART) + r"\Z"))
+    if token is not None:
         return f"token {token} is {DOCSTART!r}, which would begin a document"
     if separator == "\t" and (blank := blank_rows(corpus)).any():
         return f"all columns of token {blank.argmax()} are blank, which would end a sentence"
@@ -334,8 +301,8 @@ def find_note_fault(notes: Mapping[int, Sequence[str]], separator: str, width: i
 
 def find_value(column: Column, pattern: re.Pattern[str]) -> int | None:
     """The first token whose value matches."""
-    found = matches(column, pattern)
-    return int(found.argmax()) if found.any() else None
+    matching = matches(column, pattern)
+    return int(matching.argmax()) if matching.any() else None
 
 
 def matches(column: Column, pattern: re.Pattern[str]) -> Bools:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences, find_value
-from skipchain.io.files import check_text, read_text, write_text
-from skipchain.io.lines import Cells, LineRoles, Lines
+from skipchain.io.files import check_text
+from skipchain.io.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.schemes import resolve_scheme
 
 COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
@@ -23,19 +22,13 @@ DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?")
 EXTRA = re.compile(r"\d+(?:-\d+|(\.\d+))")  # a multi-word range, or an empty node
 
 
-def read_conllu(path: str | Path, *, label: str = "upos", scheme: str | None = None) -> Corpus:
-    """Read a CoNLL-U file; the column ``label`` (upos, say, or xpos) gives the labels.
-
-    Comments, multi-word ranges and empty nodes are kept in the notes; ``# newdoc`` begins a
-    document.
-    """
-    return parse_conllu(read_text(path), path, label=label, scheme=scheme)
-
-
 def parse_conllu(
     text: str, path: object = None, *, label: str = "upos", scheme: str | None = None
 ) -> Corpus:
-    """The corpus that a text in CoNLL-U holds; see `read_conllu`.
+    """The corpus that a text in CoNLL-U holds; the labels are its column ``label``.
+
+    Comments, multi-word ranges and empty nodes are kept in the notes; ``# newdoc`` begins a
+    document.
 
     >>> corpus = parse_conllu("1\\tAda\\tAda\\tPROPN\\tNNP\\t_\\t0\\troot\\t_\\t_\\n")
     >>> corpus.words.tolist(), corpus.labels.tolist()
@@ -54,27 +47,19 @@ def parse_conllu(
     extra = np.isin(np.flatnonzero(rows), ranges + nodes)
     token = rows.copy()
     token[ranges + nodes] = False
-    plan = LineRoles(
+    roles = LineRoles(
         lines,
         token=token,
         blank=cells.counts == 0,
-        markers=documents(lines, remarks),
+        markers=document_comments(lines, remarks),
         kept_lines=remarks + ranges + nodes,
         tail_lines=ranges + nodes,
     )
-    kept = np.flatnonzero(~extra)
-    found = {
-        LABEL if name == label else name: column.take(kept).compact() if extra.any() else column
-        for name, column in zip(COLUMNS, columns, strict=True)
-    }
-    return resolve_scheme(plan.corpus(found), scheme, path, np.flatnonzero(token) + 1)
-
-
-def write_conllu(
-    corpus: Corpus, path: str | Path, *, label: str | None = None, overwrite: bool = False
-) -> None:
-    """Write a CoNLL-U file; see `format_conllu`."""
-    write_text(path, format_conllu(corpus, label=label), overwrite=overwrite)
+    if extra.any():
+        columns = [column.take(np.flatnonzero(~extra)).compact() for column in columns]
+    names = (LABEL if name == label else name for name in COLUMNS)
+    corpus = roles.corpus(dict(zip(names, columns, strict=True)))
+    return resolve_scheme(corpus, scheme, path, np.flatnonzero(token) + 1)
 
 
 def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
@@ -94,10 +79,7 @@ def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
     for end in corpus.sentences[1:].tolist():
         if not closes_sentence(notes.get(end, ())):
             rows[end - 1] += "\n"
-    last = notes.pop(len(rows), ())
-    for place, remarks in notes.items():
-        rows[place] = "\n".join((*remarks, rows[place]))
-    return "\n".join([*rows, *last, ""])
+    return join_rows(rows, notes)
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -108,22 +90,17 @@ def check_width(counts: Ints, rows: Bools, path: object) -> None:
     wrong = rows & (counts != len(COLUMNS))
     if wrong.any():
         line = int(wrong.argmax())
-        raise ReadError(
-            f"CoNLL-U has 10 columns with tabs between them, got {counts[line]}",
-            path=path,
-            line=line + 1,
-        )
+        fault = f"CoNLL-U has 10 columns with tabs between them, got {counts[line]}"
+        raise ReadError(fault, path=path, line=line + 1)
 
 
 def extra_rows(ids: Column, lines: Ints, path: object) -> tuple[list[int], list[int]]:
-    """The lines of multi-word ranges and of empty nodes, told by their id."""
+    """The lines of multi-word ranges and of empty nodes, which their ids show."""
     kinds = np.array([kind_of(value) for value in ids.values], np.int8)[ids.codes]
     if (kinds < 0).any():
         row = int((kinds < 0).argmax())
-        value = ids.values[ids.codes[row]]
-        raise ReadError(
-            f"the id {value!r} is not like 1, 1-2 or 1.1", path=path, line=int(lines[row]) + 1
-        )
+        fault = f"the id {ids.values[ids.codes[row]]!r} is not like 1, 1-2 or 1.1"
+        raise ReadError(fault, path=path, line=int(lines[row]) + 1)
     return lines[kinds == 1].tolist(), lines[kinds == 2].tolist()
 
 
@@ -139,10 +116,10 @@ def kind_of(value: str) -> int:
     return -1 if match is None else 2 if match[1] else 1
 
 
-def documents(lines: Lines, remarks: list[int]) -> list[tuple[int, str | None]]:
+def document_comments(lines: Lines, remarks: list[int]) -> list[tuple[int, str | None]]:
     """The comments that begin a document, with its name."""
-    found = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
-    return [(line, match[1]) for line, match in found if match]
+    matches = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
+    return [(line, match[1]) for line, match in matches if match]
 
 
 # Writing -----------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def read_crfsuite(path: str | Path) -> tuple[list[list[Item]], list[list[str]]]:
         elif items[-1]:
             items.append([])
             labels.append([])
-    return [part for part in items if part], [part for part in labels if part]
+    return list(filter(None, items)), list(filter(None, labels))
 
 
 def write_crfsuite(
@@ -57,8 +57,7 @@ def write_crfsuite(
             raise CorpusError(f"sequence {number} has {len(items)} items, but {len(labels)} labels")
         if not len(items):
             raise CorpusError(f"sequence {number} is empty; a CRFsuite file cannot show it")
-        lines = map(format_item, items, labels)
-        blocks.append("\n".join(lines) + "\n\n")
+        blocks.append("\n".join(map(format_item, items, labels)) + "\n\n")
     if not blocks:
         raise CorpusError("there are no sequences to write")
     text = "".join(blocks)
@@ -90,11 +89,8 @@ def read_weight(text: str, name: str, path: object, number: int) -> float:
     try:
         weight = float(text)
     except ValueError:
-        raise ReadError(
-            f"{text!r} is no weight for {name!r}; if the colon belongs to the name, write \\:",
-            path=path,
-            line=number,
-        ) from None
+        fault = f"{text!r} is no weight for {name!r}; if the colon belongs to the name, write \\:"
+        raise ReadError(fault, path=path, line=number) from None
     if not isfinite(weight):
         raise ReadError(f"the weight of {name!r} is {text}", path=path, line=number)
     return weight

@@ -58,12 +58,9 @@ def decode_text(data: bytes, path: object, first: int = 1) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        raise ReadError(
-            f"invalid UTF-8 byte 0x{data[error.start]:02x}; is the file latin-1? "
-            "convert it with iconv",
-            path=path,
-            line=data.count(b"\n", 0, error.start) + first,
-        ) from None
+        byte, line = data[error.start], data.count(b"\n", 0, error.start) + first
+        fault = f"invalid UTF-8 byte 0x{byte:02x}; is the file latin-1? convert it with iconv"
+        raise ReadError(fault, path=path, line=line) from None
     nul = text.find("\0")
     if nul >= 0:
         line = text.count("\n", 0, nul) + first
@@ -148,15 +145,15 @@ def raw_bytes(path: str | Path) -> bytes:
 
 
 def describe_os_error(path: object, error: Exception) -> ReadError:
-    """What to tell of a file that cannot be opened."""
+    """The error for a file that cannot be opened."""
+    fault = f"cannot be read: {getattr(error, 'strerror', None) or error}"
     if isinstance(error, FileNotFoundError):
-        return ReadError("there is no such file", path=path)
-    if isinstance(error, IsADirectoryError):
-        return ReadError("this is a folder; name a file in it", path=path)
-    if isinstance(error, PermissionError):
-        return ReadError("no permission to read the file", path=path)
-    detail = getattr(error, "strerror", None) or error
-    return ReadError(f"cannot be read: {detail}", path=path)
+        fault = "there is no such file"
+    elif isinstance(error, IsADirectoryError):
+        fault = "this is a folder; name a file in it"
+    elif isinstance(error, PermissionError):
+        fault = "no permission to read the file"
+    return ReadError(fault, path=path)
 
 
 def unpack(data: bytes, path: object) -> bytes:
@@ -275,6 +272,6 @@ def keep_mode(target: str, temporary: str) -> None:
 
 
 def describe_surrogate(path: object, error: UnicodeEncodeError) -> str:
-    """What is wrong with half a surrogate pair."""
+    """The error text for half a surrogate pair, which no file can hold."""
     code = ord(error.object[error.start])
     return f"cannot write {path}: U+{code:04X} is half a character and has no UTF-8 form"

@@ -1,4 +1,4 @@
-"""The formats by name, and reading and writing by path."""
+"""The formats by name, with their file endings, and reading and writing by path."""
 
 from __future__ import annotations
 
@@ -10,36 +10,50 @@ from typing import Any
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.detect import by_content, by_ending, target_by_ending
-from skipchain.io.files import check_text, display_path, read_text
+from skipchain.io.detect import ADVICE, detect_format
+from skipchain.io.files import (
+    COMPRESSED_ENDINGS,
+    STDIO,
+    check_text,
+    display_path,
+    read_text,
+    write_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """Where the functions of a format stand; the module is imported when it is first used."""
+    """The names of a format's functions, whose module is imported when it is first used.
+
+    ``parse`` makes a corpus of a text (None: the format can only be written), ``format`` a text of
+    a corpus. Where a document is ``several_files``, both take a path instead of a text.
+    """
 
     module: str
-    read: str | None
-    parse: str | None  # None: reads more than one file
-    write: str
+    parse: str | None
+    format: str
+    endings: tuple[str, ...] = ()
+    several_files: bool = False
 
     def function(self, name: str) -> Callable[..., Any]:
-        """One of the functions."""
-        found: Callable[..., Any] = getattr(import_module(f"skipchain.io.{self.module}"), name)
-        return found
+        """One of the functions by its name."""
+        function: Callable[..., Any] = getattr(import_module(f"skipchain.io.{self.module}"), name)
+        return function
 
 
 TABLE = {
-    "conll": Format("conll", "read_conll", "parse_conll", "write_conll"),
-    "conllu": Format("conllu", "read_conllu", "parse_conllu", "write_conllu"),
-    "jsonl": Format("jsonl", "read_jsonl", "parse_jsonl", "write_jsonl"),
-    "inline": Format("inline", "read_inline", "parse_inline", "write_inline"),
-    "opennlp": Format("opennlp", "read_opennlp", "parse_opennlp", "write_opennlp"),
-    "brat": Format("brat", "read_brat", None, "write_brat"),
-    "text": Format("text", "read_plain", "parse_plain", "write_plain"),
-    "html": Format("html", None, None, "write_html"),
+    "conll": Format("conll", "parse_conll", "format_conll", (".conll", ".iob", ".iob2", ".bio")),
+    "conllu": Format("conllu", "parse_conllu", "format_conllu", (".conllu",)),
+    "jsonl": Format("jsonl", "parse_jsonl", "format_jsonl", (".jsonl", ".ndjson")),
+    "inline": Format("inline", "parse_inline", "format_inline", (".sgml", ".sgm", ".xml")),
+    "opennlp": Format("opennlp", "parse_opennlp", "format_opennlp"),
+    "brat": Format("brat", "read_brat", "write_brat", (".ann",), several_files=True),
+    "text": Format("text", "parse_plain", "format_plain"),
+    "html": Format("html", None, "format_html", (".html", ".htm")),
 }
 FORMATS: tuple[str, ...] = tuple(TABLE)
+ENDINGS = {ending: name for name, entry in TABLE.items() for ending in entry.endings}
+PLAIN_TEXT_ENDINGS = ("", ".txt", ".text")  # the endings under which plain text is no surprise
 
 
 def read(
@@ -52,9 +66,10 @@ def read(
 ) -> Corpus:
     """Read a corpus from a file, a folder (brat) or, with ``-``, from stdin.
 
-    The format is one of `FORMATS`; without it the ending decides, and for endings that do not tell,
+    The format is one of `FORMATS`; by default the ending decides, and for endings that do not tell,
     the content. ``columns`` names the columns of a column file. ``scheme`` is the scheme of the
-    labels; without it the labels tell. Other options are those of the format's own function.
+    labels, by default inferred from them. Other options are those of the format's parser, such as
+    `skipchain.io.conll.parse_conll`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -65,24 +80,34 @@ def read(
     if columns is not None:
         options["columns"] = columns
     if format is None:
-        format = by_ending(path)
-    if format is not None and check_format(format).parse is None:
-        return read_whole(path, format, scheme, options)
-    source = display_path(path)
-    text = check_text(read_text(path), source)
-    if format is None:
-        format = by_content(text, source)
+        format = format_of_path(path)
+    content: tuple[object, ...] = (path,)
+    if format is None or not check_format(format).several_files:
+        if format is not None and TABLE[format].parse is None:
+            raise ReadError(f"{format} can be written, but not read", path=path)
+        shown = display_path(path)
+        text = check_text(read_text(path), shown)
+        format = format or format_of_text(text, shown)
+        content = (text, shown)
     parse = TABLE[format].function(str(TABLE[format].parse))
     check_options(parse, format, options)
-    corpus: Corpus = parse(text, source, scheme=scheme, **options)
+    corpus: Corpus = parse(*content, scheme=scheme, **options)
     return corpus
 
 
-def write(corpus: Corpus, path: str | Path, format: str | None = None, **options: Any) -> None:
+def write(
+    corpus: Corpus,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    overwrite: bool = False,
+    **options: Any,
+) -> None:
     """Write a corpus to a file, a folder (brat) or, with ``-``, to stdout.
 
-    The format is one of `FORMATS`; without it the ending decides. A file that exists is replaced
-    only with ``overwrite=True``. Other options are those of the format's own function.
+    The format is one of `FORMATS`; by default the ending decides. A file that exists is replaced
+    only with ``overwrite``. Other options are those of the format's writer, such as
+    `skipchain.io.conll.format_conll`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -91,23 +116,56 @@ def write(corpus: Corpus, path: str | Path, format: str | None = None, **options
     'Ada B-PER\\n\\n'
     """
     if format is None:
-        format = target_by_ending(path, labelled=corpus.labelled)
-    save = check_format(format).function(TABLE[format].write)
-    check_options(save, format, options)
-    save(corpus, path, **options)
+        format = format_to_write(path, labelled=corpus.labelled)
+    entry = check_format(format)
+    function = entry.function(entry.format)
+    check_options(function, format, options)
+    if entry.several_files:
+        function(corpus, path, overwrite=overwrite, **options)
+    else:
+        write_text(path, function(corpus, **options), overwrite=overwrite)
 
 
-def read_whole(
-    path: str | Path, format: str, scheme: str | None, options: dict[str, Any]
-) -> Corpus:
-    """Read a format that opens its files itself."""
-    name = TABLE[format].read
-    if name is None:
-        raise ReadError(f"{format} can be written, but not read", path=path)
-    load = TABLE[format].function(name)
-    check_options(load, format, options)
-    corpus: Corpus = load(path, scheme=scheme, **options)
-    return corpus
+def format_of_path(path: str | Path) -> str | None:
+    """The format of a path by its ending (a folder is brat), or None where that does not decide.
+
+    >>> format_of_path("a/b.conllu.xz"), format_of_path("page.htm"), format_of_path("eng.train")
+    ('conllu', 'html', None)
+    """
+    if str(path) == STDIO:
+        return None
+    return "brat" if Path(path).is_dir() else ENDINGS.get(ending(path))
+
+
+def format_of_text(text: str, path: str | Path) -> str:
+    """The format of a text by its content; prose is plain text if the name may be a text's.
+
+    >>> format_of_text("Ada B-PER\\nslept O\\n", "eng.train")
+    'conll'
+    """
+    format = detect_format(text, path)
+    if format is None and ending(path) in PLAIN_TEXT_ENDINGS:
+        return "text"
+    if format is None:
+        raise ReadError(f"neither the ending nor the content tells the format; {ADVICE}", path=path)
+    return format
+
+
+def format_to_write(path: str | Path, *, labelled: bool) -> str:
+    """The format in which to write a corpus, by the ending of the name."""
+    suffix = ending(path)
+    if suffix in ENDINGS:
+        return ENDINGS[suffix]
+    if suffix == ".txt" and not labelled:
+        return "text"
+    reason = "plain text would lose the labels" if suffix == ".txt" else "the ending does not tell"
+    raise CorpusError(f"{path}: in which format? {reason}; {ADVICE}")
+
+
+def ending(path: str | Path) -> str:
+    """The ending of a name in lower case, without that of a packed file."""
+    name = Path(path)
+    return Path(name.stem if name.suffix in COMPRESSED_ENDINGS else name.name).suffix.lower()
 
 
 def check_format(format: str) -> Format:
@@ -120,8 +178,8 @@ def check_format(format: str) -> Format:
 def check_options(function: Callable[..., Any], format: str, options: dict[str, Any]) -> None:
     """Refuse options that the format does not have."""
     known = getattr(function, "__kwdefaults__", None) or {}
-    strange = [name for name in options if name not in known]
-    if strange:
-        raise CorpusError(
-            f"the format {format} has no option {strange[0]!r}; it has {', '.join(known)}"
-        )
+    for name in options:
+        if name not in known:
+            raise CorpusError(
+                f"the format {format} has no option {name!r}; it has {', '.join(known) or 'none'}"
+            )

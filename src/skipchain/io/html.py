@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from pathlib import Path
 
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.corpus.schemes import Spans, encode
 from skipchain.errors import CorpusError
-from skipchain.io.files import write_text
 from skipchain.io.standoff import Passage, Span, passages_of
 
 # The golden angle keeps the hues of neighbouring types far apart, however many there are.
@@ -61,23 +59,10 @@ mark small {{ font-size: .62em; font-weight: 600; letter-spacing: .03em; margin-
 """
 
 
-def write_html(
-    corpus: Corpus,
-    path: str | Path,
-    *,
-    title: str = "Labelled text",
-    confidences: Sequence[float] | None = None,
-    overwrite: bool = False,
-) -> None:
-    """Write a page that needs no other file; see `format_html`."""
-    page = format_html(corpus, title=title, confidences=confidences)
-    write_text(path, page, overwrite=overwrite)
-
-
 def format_html(
     corpus: Corpus, *, title: str = "Labelled text", confidences: Sequence[float] | None = None
 ) -> str:
-    """The corpus as an HTML page with its spans marked, in light and dark.
+    """The corpus as an HTML page with its spans marked, in light and dark; it needs no other file.
 
     ``confidences`` gives a number for each span, in order, which a tooltip shows. Labels without a
     scheme are shown as spans of one token.
@@ -106,7 +91,7 @@ def format_html(
 
 
 def with_spans(corpus: Corpus) -> Corpus:
-    """The corpus with every label as a span of its own, where the labels have no scheme."""
+    """The corpus with every label as a span of one token, where the labels have no scheme."""
     if not corpus.labelled or corpus.scheme is not None:
         return corpus
     labels = enumerate(corpus.labels)

@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.files import check_text
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 TAG = re.compile(r"<(/?)([^\W\d][\w.:-]*)>")
 ENTITY = re.compile("&(?:lt|gt|amp);")
 CHARACTERS = {"&lt;": "<", "&gt;": ">", "&amp;": "&"}
-
-
-def read_inline(
-    path: str | Path,
-    *,
-    tags: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
-    lines: bool = False,
-    scheme: str | None = None,
-) -> Corpus:
-    """Read a text with tags around its spans, as one document.
-
-    ``tags`` names the tags that mark spans; without it all do that the file closes somewhere. The
-    tags in ``ignore`` are taken out of the text; anything else in angle brackets is text. With
-    ``lines``, each line is a document of one sentence. ``&lt;``, ``&gt;`` and ``&amp;`` are
-    characters.
-    """
-    text = read_text(path)
-    return parse_inline(text, path, tags=tags, ignore=ignore, lines=lines, scheme=scheme)
 
 
 def parse_inline(
@@ -44,31 +24,29 @@ def parse_inline(
     lines: bool = False,
     scheme: str | None = None,
 ) -> Corpus:
-    """The corpus that a tagged text holds; see `read_inline`.
+    """The corpus that a text with tags around its spans holds, as one document.
+
+    ``tags`` names the tags that mark spans; by default all do that the file closes somewhere. The
+    tags in ``ignore`` are taken out of the text; anything else in angle brackets is text. With
+    ``lines``, each line is a document of one sentence. ``&lt;``, ``&gt;`` and ``&amp;`` are
+    characters.
 
     >>> corpus = parse_inline("<who>Ada Lee</who> slept.")
     >>> corpus.texts, corpus.spans().tolist()
     (('Ada Lee slept.',), [(0, 2, 'who')])
     """
     check_text(text, path)
-    dropped = names(ignore, "ignore")
+    dropped = tag_names(ignore, "ignore")
     closed = {match[2] for match in TAG.finditer(text) if match[1]}
-    wanted = (closed if tags is None else names(tags, "tags")) - dropped
-    parts = [(1, text)]
+    wanted = (closed if tags is None else tag_names(tags, "tags")) - dropped
+    texts = [(1, text)]
     if lines:
-        parts = [(k, part) for k, part in enumerate(text.split("\n"), 1) if part.strip()]
+        texts = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
     passages = []
-    for first, part in parts:
-        plain, spans = strip_tags(part, wanted, dropped, path, first)
+    for first, tagged in texts:
+        plain, spans = strip_tags(tagged, wanted, dropped, path, first)
         passages.append(Passage(plain, spans, whole=lines, line=first if lines else None))
     return corpus_of(passages, scheme, path)
-
-
-def write_inline(
-    corpus: Corpus, path: str | Path, *, lines: bool = False, overwrite: bool = False
-) -> None:
-    """Write a tagged text; see `format_inline`."""
-    write_text(path, format_inline(corpus, lines=lines), overwrite=overwrite)
 
 
 def format_inline(corpus: Corpus, *, lines: bool = False) -> str:
@@ -98,11 +76,11 @@ def format_inline(corpus: Corpus, *, lines: bool = False) -> str:
 # Reading -----------------------------------------------------------------------------------------
 
 
-def names(given: Sequence[str], option: str) -> set[str]:
+def tag_names(tags: Sequence[str], option: str) -> set[str]:
     """The tags of an option, which may be ``speaker`` or ``<speaker>``."""
-    if isinstance(given, str):
-        raise CorpusError(f"{option} must be a list of tags, got the string {given!r}")
-    return {name.strip("</>") for name in given}
+    if isinstance(tags, str):
+        raise CorpusError(f"{option} must be a list of tags, got the string {tags!r}")
+    return {tag.strip("</>") for tag in tags}
 
 
 def strip_tags(
@@ -132,8 +110,8 @@ def strip_tags(
         if not match[1]:
             opened = (name, size, match.start())
         elif opened is None or opened[0] != name:
-            found = f"<{opened[0]}> is open" if opened else "nothing is open"
-            raise fault(f"</{name}> closes what was not opened; {found}", match.start())
+            state = f"<{opened[0]}> is open" if opened else "nothing is open"
+            raise fault(f"</{name}> closes what was not opened; {state}", match.start())
         else:
             spans.append((opened[1], size, name))
             opened = None
@@ -143,7 +121,7 @@ def strip_tags(
 
 
 def pieces_of(text: str, known: set[str]) -> Iterator[tuple[str, re.Match[str] | None]]:
-    """The stretches of text, each with the known tag behind it."""
+    """The pieces of text between known tags, each with the tag behind it."""
     at = 0
     for match in TAG.finditer(text):
         if match[2] in known:

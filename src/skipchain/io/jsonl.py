@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.files import check_text
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
@@ -24,8 +23,8 @@ DOCUMENT, LINKS = "document", "links"
 Record = dict[str, Any]
 
 
-def read_jsonl(path: str | Path, *, scheme: str | None = None) -> Corpus:
-    """Read JSON lines, of one of two kinds.
+def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
+    """The corpus that JSON lines hold, of one of two kinds.
 
     ``{"tokens": [...], "labels": [...]}`` is a sentence; other lists of strings are further
     columns. With ``"document": id``, neighbours with the same id are one document, which a string
@@ -36,12 +35,6 @@ def read_jsonl(path: str | Path, *, scheme: str | None = None) -> Corpus:
     ``{"text": "...", "spans": [[start, end, "TYPE"], ...]}`` is a document of running text; a span
     counts characters, and may be ``{"start": ..., "end": ..., "label": ...}``. Without ``"spans"``
     there are no labels.
-    """
-    return parse_jsonl(read_text(path), path, scheme=scheme)
-
-
-def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
-    """The corpus that JSON lines hold; see `read_jsonl`.
 
     >>> parse_jsonl('{"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}')
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
@@ -56,17 +49,10 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
     ]
     if is_running(records[0][1]):
         return parse_texts(records, scheme, path)
-    table = RecordCollector()
+    collector = RecordCollector()
     for number, record in records:
-        table.add(record, path, number)
-    return resolve_scheme(table.corpus(path), scheme, path)
-
-
-def write_jsonl(
-    corpus: Corpus, path: str | Path, *, form: str | None = None, overwrite: bool = False
-) -> None:
-    """Write JSON lines; see `format_jsonl`."""
-    write_text(path, format_jsonl(corpus, form=form), overwrite=overwrite)
+        collector.add(record, path, number)
+    return resolve_scheme(collector.corpus(path), scheme, path)
 
 
 def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
@@ -113,13 +99,13 @@ def read_record(line: str, path: object, number: int) -> Record:
 
 
 def is_running(record: Record) -> bool:
-    """Whether a record is a running text; beside tokens, a list of strings is a column ``text``."""
+    """Whether a record is running text; with tokens, a list of strings is a column ``text``."""
     return TEXT in record and not (TOKENS in record and isinstance(record[TEXT], list))
 
 
 @dataclass(slots=True)
 class RecordCollector:
-    """What the records with tokens have added up to."""
+    """Collects the columns, sentences, documents and links of records with tokens."""
 
     columns: dict[str, list[str]] = field(default_factory=dict)
     sentences: list[int] = field(default_factory=list)  # lengths
@@ -134,45 +120,46 @@ class RecordCollector:
             raise ReadError("a text among lines with tokens", path=path, line=number)
         tokens = record[TOKENS]
         nested = isinstance(tokens, list) and bool(tokens) and isinstance(tokens[0], list)
-        found = {
+        columns = {
             {TOKENS: WORD, LABELS: LABEL}.get(key, key): sentences
             for key, value in record.items()
             if key not in (SPANS, LINKS)
             and (sentences := read_lists(key, value, nested, path, number)) is not None
         }
-        check_same(list(self.columns or found), list(found), path, number)
-        for name, sentences in found.items():
-            if list(map(len, sentences)) != list(map(len, found[WORD])):
+        check_same(list(self.columns or columns), list(columns), path, number)
+        lengths = list(map(len, columns[WORD]))
+        for name, sentences in columns.items():
+            if list(map(len, sentences)) != lengths:
                 raise ReadError(f"{name} and tokens differ in length", path=path, line=number)
             values = self.columns.setdefault(name, [])
             for sentence in sentences:
                 values.extend(sentence)
-        self.sentences.extend(map(len, found[WORD]))
-        self.begin(record.get(DOCUMENT), nested, len(found[WORD]), path, number)
+        self.sentences.extend(lengths)
+        self.add_sentences(record.get(DOCUMENT), nested, len(lengths), path, number)
         document = len(self.documents) - 1
         for start, end in read_links(record.get(LINKS, []), path, number):
             self.links.append((start, end, document, number))
 
-    def begin(self, mark: Any, nested: bool, size: int, path: object, number: int) -> None:
-        """Count the sentences towards the same document, or a new one."""
-        if not isinstance(mark, str | int | None):
+    def add_sentences(self, name: Any, nested: bool, size: int, path: object, number: int) -> None:
+        """Count the sentences towards the last document, if it has this name, or a new one."""
+        if not isinstance(name, str | int | None):
             raise ReadError('"document" must be a string or a number', path=path, line=number)
-        if nested or not self.ids or self.ids[-1] != (mark, False):
-            self.ids.append((mark, nested))
+        if nested or not self.ids or self.ids[-1] != (name, False):
+            self.ids.append((name, nested))
             self.documents.append(0)
         self.documents[-1] += size
 
     def corpus(self, path: object) -> Corpus:
         """The corpus of all records."""
-        marks = [mark for mark, _ in self.ids]
-        named = any(isinstance(mark, str) for mark in marks)
+        names = tuple("" if name is None else str(name) for name, _ in self.ids)
+        named = any(isinstance(name, str) for name, _ in self.ids)
         order = [WORD, *(name for name in self.columns if name not in (WORD, LABEL)), LABEL]
         sentences, documents = offsets_of(self.sentences), offsets_of(self.documents)
         return Corpus(
             {name: Column.encode(self.columns[name]) for name in order if name in self.columns},
             sentences,
             documents,
-            names=tuple("" if mark is None else str(mark) for mark in marks) if named else None,
+            names=names if named else None,
             links=self.numbered_links(sentences[documents], path),
         )
 
@@ -215,22 +202,16 @@ def read_links(links: Any, path: object, number: int) -> list[list[int]]:
         raise ReadError('"links" must be a list', path=path, line=number)
     for link in links:
         if not isinstance(link, list) or list(map(type, link)) != [int, int]:
-            raise ReadError(
-                f"wanted a link [from, to] of two token numbers, got {json.dumps(link)[:80]}",
-                path=path,
-                line=number,
-            )
+            fault = f"wanted a link [from, to] of two token numbers, got {json.dumps(link)[:80]}"
+            raise ReadError(fault, path=path, line=number)
     return links
 
 
-def check_same(wanted: list[str], found: list[str], path: object, number: int) -> None:
+def check_same(first: list[str], names: list[str], path: object, number: int) -> None:
     """Refuse a record that does not have the columns of the first."""
-    if sorted(wanted) != sorted(found):
-        raise ReadError(
-            f"columns {', '.join(found)}, but the first line has {', '.join(wanted)}",
-            path=path,
-            line=number,
-        )
+    if sorted(first) != sorted(names):
+        fault = f"columns {', '.join(names)}, but the first line has {', '.join(first)}"
+        raise ReadError(fault, path=path, line=number)
 
 
 def parse_texts(records: Sequence[tuple[int, Record]], scheme: str | None, path: object) -> Corpus:
@@ -238,15 +219,14 @@ def parse_texts(records: Sequence[tuple[int, Record]], scheme: str | None, path:
     labelled = SPANS in records[0][1]
     passages = []
     for number, record in records:
-        text, mark = record.get(TEXT), record.get(DOCUMENT)
+        text, name = record.get(TEXT), record.get(DOCUMENT)
         if not isinstance(text, str):
             raise ReadError('"text" must be a string', path=path, line=number)
         if (SPANS in record) != labelled:
             fault = 'no "spans"' if labelled else '"spans"'
             raise ReadError(f"{fault}, unlike the first line", path=path, line=number)
         spans = read_spans(record[SPANS], path, number) if labelled else None
-        name = None if mark is None else str(mark)
-        passages.append(Passage(text, spans, name, line=number))
+        passages.append(Passage(text, spans, None if name is None else str(name), line=number))
     return corpus_of(passages, scheme, path)
 
 
@@ -254,21 +234,16 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
     """The spans of a record."""
     if not isinstance(spans, list):
         raise ReadError('"spans" must be a list', path=path, line=number)
-    found = []
+    triples: list[Span] = []
     for span in spans:
-        parts = (
-            [span.get("start"), span.get("end"), span.get("label")]
-            if isinstance(span, dict)
-            else span
+        fields = (
+            [span.get(key) for key in ("start", "end", "label")] if isinstance(span, dict) else span
         )
-        if not isinstance(parts, list) or list(map(type, parts)) != [int, int, str]:
-            raise ReadError(
-                f'wanted a span [start, end, "TYPE"], got {json.dumps(span)[:80]}',
-                path=path,
-                line=number,
-            )
-        found.append((parts[0], parts[1], parts[2]))
-    return found
+        if not isinstance(fields, list) or list(map(type, fields)) != [int, int, str]:
+            fault = f'wanted a span [start, end, "TYPE"], got {json.dumps(span)[:80]}'
+            raise ReadError(fault, path=path, line=number)
+        triples.append((fields[0], fields[1], fields[2]))
+    return triples
 
 
 # Writing -----------------------------------------------------------------------------------------
@@ -283,12 +258,12 @@ def token_records(corpus: Corpus) -> list[Record]:
     strings = {keys[name]: column.tolist() for name, column in corpus.columns.items()}
     strings.setdefault(TOKENS, corpus.words.tolist())
     bounds, documents = corpus.sentences.tolist(), corpus.documents.tolist()
-    marks: Sequence[Any] = corpus.names or range(corpus.n_documents)
+    names: Sequence[Any] = corpus.names or range(corpus.n_documents)
     shown = corpus.names is not None or corpus.n_documents > 1
-    nested = any(left == right for left, right in pairwise(marks))
+    nested = any(left == right for left, right in pairwise(names))
     records: list[Record] = []
-    for mark, first, last in zip(marks, documents, documents[1:], strict=False):
-        end: Record = {DOCUMENT: mark} if shown else {}
+    for name, first, last in zip(names, documents, documents[1:], strict=False):
+        end: Record = {DOCUMENT: name} if shown else {}
         spans = list(pairwise(bounds[first : last + 1]))
         if nested:
             lists = {key: [v[a:b] for a, b in spans] for key, v in strings.items()}
@@ -304,8 +279,8 @@ def links_from(corpus: Corpus, first: int, last: int, base: int) -> Record:
     """The links from some sentences, where there are any, as a record has them."""
     if corpus.links is None:
         return {}
-    own = np.searchsorted(corpus.links[:, 0], corpus.sentences[[first, last]])
-    links = (corpus.links[slice(*own)] - base).tolist()
+    start, stop = np.searchsorted(corpus.links[:, 0], corpus.sentences[[first, last]])
+    links = (corpus.links[start:stop] - base).tolist()
     return {LINKS: links} if links else {}
 
 

@@ -48,13 +48,12 @@ class Lines:
 
     def beginning(self, prefix: bytes) -> list[int]:
         """The lines that begin with the prefix."""
-        found = [0] if self.data.startswith(prefix) else []
-        sought, at = b"\n" + prefix, -1
-        places = []
-        while (at := self.data.find(sought, at + 1)) >= 0:
+        places = [0] if self.data.startswith(prefix) else []
+        at = -1
+        while (at := self.data.find(b"\n" + prefix, at + 1)) >= 0:
             places.append(at + 1)
-        found.extend(np.searchsorted(self.starts, places).tolist())
-        return found
+        lines: list[int] = np.searchsorted(self.starts, places).tolist()
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def gaps(array: NDArray[np.uint8]) -> Bools:
 
 @dataclass(frozen=True, slots=True)
 class LineRoles:
-    """What each line is: ``token`` and ``blank`` are ``bool [L]``.
+    """The role of each line of a column file: ``token`` and ``blank`` are ``bool [L]``.
 
     ``markers`` are the lines that begin a document, with its name or None; ``kept_lines`` are the
     lines that go to the notes; a blank line behind one of ``tail_lines`` is no plain end of a
@@ -152,11 +151,12 @@ class LineRoles:
 
     def notes(self, tokens: Ints) -> dict[int, tuple[str, ...]]:
         """The raw lines to keep, by the token they stand before."""
-        kept = np.union1d(np.array(self.kept_lines, np.int64), self.extra_blank_lines())
+        lines = np.union1d(np.array(self.kept_lines, np.int64), self.extra_blank_lines())
+        before = np.searchsorted(tokens, lines).tolist()
         notes: dict[int, tuple[str, ...]] = {}
-        for line, place in zip(kept.tolist(), np.searchsorted(tokens, kept).tolist(), strict=True):
+        for line, token in zip(lines.tolist(), before, strict=True):
             text = "" if self.blank[line] else self.lines[line]
-            notes[place] = (*notes.get(place, ()), text)
+            notes[token] = (*notes.get(token, ()), text)
         return notes
 
     def extra_blank_lines(self) -> Ints:
@@ -165,5 +165,13 @@ class LineRoles:
         ends[list(self.tail_lines)] = True
         places = np.flatnonzero(ends)
         after_token = np.append(False, self.token[places[:-1]])
-        spare: Ints = places[self.blank[places] & ~after_token]
-        return spare
+        extra: Ints = places[self.blank[places] & ~after_token]
+        return extra
+
+
+def join_rows(rows: list[str], notes: dict[int, tuple[str, ...]]) -> str:
+    """The lines of a file: the row of each token, behind the notes that stand before it."""
+    last = notes.pop(len(rows), ())
+    for token, remarks in notes.items():
+        rows[token] = "\n".join((*remarks, rows[token]))
+    return "\n".join([*rows, *last, ""])

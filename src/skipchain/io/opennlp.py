@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from pathlib import Path
 
 from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
-from skipchain.io.conll import check_sentences
-from skipchain.io.files import check_text, read_text, write_text
+from skipchain.io.conll import check_sentences, split
+from skipchain.io.files import check_text
 from skipchain.io.standoff import Span, token_spans
 
 START = re.compile(r"<START(?::([^\s>]+))?>")
@@ -21,16 +20,10 @@ END = "<END>"
 UNTYPED = "default"  # the type of <START>, as in OpenNLP
 
 
-def read_opennlp(path: str | Path, *, scheme: str | None = None) -> Corpus:
-    """Read white-space tokens with spans between ``<START:type>`` and ``<END>``.
+def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
+    """The corpus of white-space tokens with spans between ``<START:type>`` and ``<END>``.
 
     A line is a sentence and a blank line ends a document. ``<START>`` has the type ``default``.
-    """
-    return parse_opennlp(read_text(path), path, scheme=scheme)
-
-
-def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
-    """The corpus that a text in OpenNLP's form holds; see `read_opennlp`.
 
     >>> corpus = parse_opennlp("<START:person> Ada Lee <END> slept .")
     >>> corpus.words.tolist(), corpus.spans().tolist()
@@ -41,11 +34,11 @@ def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) 
     sentences: list[int] = []
     documents = [0]
     for number, line in enumerate(check_text(text, path).replace("\r\n", "\n").split("\n"), 1):
-        found, inside = read_sentence(line, path, number)
-        if found:
+        sentence, inside = read_sentence(line, path, number)
+        if sentence:
             spans.extend((len(words) + a, len(words) + b, kind) for a, b, kind in inside)
-            words.extend(found)
-            sentences.append(len(found))
+            words.extend(sentence)
+            sentences.append(len(sentence))
             documents[-1] += 1
         elif documents[-1]:
             documents.append(0)
@@ -62,7 +55,7 @@ def read_sentence(line: str, path: object, number: int) -> tuple[list[str], list
     spans: list[Span] = []
     kind: str | None = None
     opened = 0
-    for token in cells(line):
+    for token in split(line, " "):
         match = START.fullmatch(token)
         if match:
             if kind is not None:
@@ -82,18 +75,8 @@ def read_sentence(line: str, path: object, number: int) -> tuple[list[str], list
     return words, spans
 
 
-def cells(line: str) -> list[str]:
-    """The words between spaces and tabs."""
-    return [cell for cell in line.replace("\t", " ").split(" ") if cell]
-
-
-def write_opennlp(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> None:
-    """Write the words and spans in OpenNLP's form; other columns are left out."""
-    write_text(path, format_opennlp(corpus), overwrite=overwrite)
-
-
 def format_opennlp(corpus: Corpus) -> str:
-    """The corpus in OpenNLP's form.
+    """The words and spans of a corpus in OpenNLP's form; other columns are left out.
 
     >>> print(format_opennlp(Corpus.of([["Ada", "slept"]], [["B-who", "O"]], scheme="iob2")))
     <START:who> Ada <END> slept

@@ -17,7 +17,7 @@ from skipchain.errors import ReadError, SchemeError
 def resolve_scheme(
     corpus: Corpus, scheme: str | None, path: object, lines: Ints | None = None
 ) -> Corpus:
-    """The corpus with the scheme given, which must fit, or else the one its labels show.
+    """The corpus with its scheme: the one that is named, which must fit, or the one labels show.
 
     Labels that are not known (``_``) fit every scheme and show none. ``lines`` are the line numbers
     of the tokens ``int64 [N]``, for errors.
@@ -33,18 +33,18 @@ def resolve_scheme(
         return corpus
     known = without_unknown(corpus.labels)
     if scheme is None:
-        found = infer_scheme(known, corpus.sentences)
+        inferred = infer_scheme(known, corpus.sentences)
         if known is not corpus.labels:
-            spanlike = found.spanlike and set(known.values) > {"O"}
+            spanlike = inferred.spanlike and set(known.values) > {"O"}
             reason = f"labels {UNKNOWN!r} leave open which scheme it is"
-            found = SchemeInference(None, (), reason, spanlike=spanlike)
-        if found.scheme is None and found.spanlike:
+            inferred = SchemeInference(None, (), reason, spanlike=spanlike)
+        if inferred.scheme is None and inferred.spanlike:
             warnings.warn(
-                f"{'labels' if path is None else path}: {found.reason}; taken as labels without "
-                "spans. Name the scheme to have them read as spans",
+                f"{'labels' if path is None else path}: {inferred.reason}; taken as labels "
+                "without spans. Name the scheme to have them read as spans",
                 stacklevel=2,
             )
-        return replace(corpus, scheme=found.scheme)
+        return replace(corpus, scheme=inferred.scheme)
     name = check_scheme(scheme)
     try:
         decode(known, corpus.sentences, name)

@@ -50,7 +50,7 @@ def encode_slices(data: bytes, starts: Ints, ends: Ints) -> Column:
 
 
 def encode_slices_plain(data: bytes, starts: Ints, ends: Ints) -> Column:
-    """The same column by way of one string per token."""
+    """The column of UTF-8 slices by way of one string per token: slower, but for any slices."""
     return Column.encode(strings(data, starts, ends))
 
 
@@ -63,7 +63,7 @@ def strings(data: bytes, starts: Ints, ends: Ints) -> tuple[str, ...]:
 def hash_slices(data: bytes, starts: Ints, lengths: Ints) -> tuple[NDArray[np.uint64], Words]:
     """A hash of each slice ``uint64 [N]``, and the 8-byte words it was made of.
 
-    Word j is given for the slices that are longer than 8 j bytes: their indices, and the words.
+    Word j is there for the slices that are longer than 8 j bytes: their indices, and the words.
     """
     windows = sliding_window_view(np.frombuffer(data, np.uint8), 8)
     hashes = lengths.astype(np.uint64)
@@ -80,10 +80,10 @@ def hash_slices(data: bytes, starts: Ints, lengths: Ints) -> tuple[NDArray[np.ui
 
 
 def first_equal_hash(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
-    """The first index with the hash of each, ``int32 [N]``; None if the table does not settle.
+    """The first index with the hash of each, ``int32 [N]``; None if collisions remain.
 
     All indices are written to their slot of a hash table, from last to first, so that the first
-    stays. Those who find a stranger in their slot try another slot in the next round.
+    stays. Those that collide with another hash try another slot in the next round.
     """
     bits = len(hashes).bit_length() + 2
     shift = np.uint64(64 - bits)
@@ -93,9 +93,9 @@ def first_equal_hash(hashes: NDArray[np.uint64]) -> NDArray[np.int32] | None:
     for _ in range(ROUNDS):
         slots = (keys >> shift).astype(np.int64)
         table[slots[::-1]] = which[::-1]
-        found = table[slots]
-        same = hashes[found] == hashes[which]
-        first[which[same]] = found[same]
+        stored = table[slots]
+        same = hashes[stored] == hashes[which]
+        first[which[same]] = stored[same]
         if same.all():
             return first
         which, keys = which[~same], keys[~same] * MIX2

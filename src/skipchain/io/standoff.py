@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column, frozen
-from skipchain.corpus.corpus import LABEL, WORD, Corpus
+from skipchain.corpus.corpus import WORD, Corpus
 from skipchain.corpus.schemes import Spans, check_scheme, encode
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.schemes import resolve_scheme
@@ -56,7 +56,7 @@ def corpus_of(
 
 def build_corpus(
     passages: Sequence[Passage],
-    laid: Sequence[TokenizedPassage],
+    tokenized: Sequence[TokenizedPassage],
     scheme: str | None = None,
     path: object = None,
 ) -> Corpus:
@@ -65,16 +65,15 @@ def build_corpus(
         raise ReadError("there is not one token in the file", path=path)
     labelled = any(passage.spans is not None for passage in passages)
     name = check_scheme(scheme or "iob2")
-    tokens = [part for part, _ in laid]
     words: list[str] = []
-    for passage, part in zip(passages, tokens, strict=True):
-        words.extend(part.words(passage.text))
+    for passage, (tokens, _) in zip(passages, tokenized, strict=True):
+        words.extend(tokens.words(passage.text))
     corpus = Corpus(
         {WORD: Column.encode(words)},
-        offsets_of(np.concatenate([np.diff(part.sentences) for part in tokens])),
-        offsets_of([len(part.sentences) - 1 for part in tokens]),
-        starts=frozen(np.concatenate([part.starts for part in tokens])),
-        ends=frozen(np.concatenate([part.ends for part in tokens])),
+        offsets_of(np.concatenate([np.diff(tokens.sentences) for tokens, _ in tokenized])),
+        offsets_of([len(tokens.sentences) - 1 for tokens, _ in tokenized]),
+        starts=frozen(np.concatenate([tokens.starts for tokens, _ in tokenized])),
+        ends=frozen(np.concatenate([tokens.ends for tokens, _ in tokenized])),
         texts=tuple(passage.text for passage in passages),
         names=names_of(passages),
     )
@@ -82,9 +81,8 @@ def build_corpus(
         return resolve_scheme(corpus, scheme, path)
     if corpus.n_tokens == 0:
         raise ReadError("there is not one token in the file", path=path)
-    spans = Spans.of(shifted(laid))
-    columns = {**corpus.columns, LABEL: encode(spans, corpus.sentences, name)}
-    return replace(corpus, columns=columns, scheme=name)
+    labels = encode(Spans.of(corpus_spans(tokenized)), corpus.sentences, name)
+    return corpus.with_labels(labels, name)
 
 
 def tokenize_passage(passage: Passage, path: object) -> TokenizedPassage:
@@ -97,8 +95,8 @@ def tokenize_passage(passage: Passage, path: object) -> TokenizedPassage:
     if passage.whole:
         sentences = tokens.sentences[[0, -1]] if len(tokens.starts) else tokens.sentences
     kinds = [kind for _, _, kind in spans]
-    placed = list(zip(firsts.tolist(), lasts.tolist(), kinds, strict=True))
-    return Tokens(tokens.starts, tokens.ends, sentences), placed
+    by_token = list(zip(firsts.tolist(), lasts.tolist(), kinds, strict=True))
+    return Tokens(tokens.starts, tokens.ends, sentences), by_token
 
 
 def whole_spans(sentences: Ints, firsts: Ints, lasts: Ints) -> Ints:
@@ -108,30 +106,28 @@ def whole_spans(sentences: Ints, firsts: Ints, lasts: Ints) -> Ints:
     return sentences[~inside]
 
 
-def shifted(laid: Sequence[TokenizedPassage]) -> list[Span]:
-    """The spans of all documents, counted from the first token of the first."""
-    moved: list[Span] = []
+def corpus_spans(tokenized: Sequence[TokenizedPassage]) -> list[Span]:
+    """The spans of all documents, counted from the first token of the corpus."""
+    shifted: list[Span] = []
     base = 0
-    for tokens, spans in laid:
-        moved.extend((start + base, end + base, kind) for start, end, kind in spans)
+    for tokens, spans in tokenized:
+        shifted.extend((start + base, end + base, kind) for start, end, kind in spans)
         base += len(tokens.starts)
-    return moved
+    return shifted
 
 
 def check_spans(passage: Passage, path: object) -> list[Span]:
     """The spans in order, without white space at their ends; an error if one makes no sense."""
     text = passage.text
-    trimmed = [trim(text, span, path, passage.line) for span in passage.spans or ()]
-    trimmed.sort()
+    trimmed = sorted(trim(text, span, path, passage.line) for span in passage.spans or ())
     for left, right in pairwise(trimmed):
         if right[0] < left[1]:
-            raise ReadError(
-                f"the {right[2]} {right[0]}:{right[1]} {text[right[0] : right[1]]!r} overlaps the "
-                f"{left[2]} {left[0]}:{left[1]} {text[left[0] : left[1]]!r}; labels hold one span "
-                "per token, so drop one of them",
-                path=path,
-                line=passage.line,
+            (a, b, kind), (start, end, other) = left, right
+            fault = (
+                f"the {other} {start}:{end} {text[start:end]!r} overlaps the {kind} {a}:{b} "
+                f"{text[a:b]!r}; labels hold one span per token, so drop one of them"
             )
+            raise ReadError(fault, path=path, line=passage.line)
     return trimmed
 
 
@@ -141,11 +137,8 @@ def trim(text: str, span: Span, path: object, line: int | None) -> Span:
     if not kind:
         raise ReadError(f"the span {start}:{end} has no type", path=path, line=line)
     if not 0 <= start <= end <= len(text):
-        raise ReadError(
-            f"the {kind} {start}:{end} lies outside the text of {len(text)} characters",
-            path=path,
-            line=line,
-        )
+        fault = f"the {kind} {start}:{end} lies outside the text of {len(text)} characters"
+        raise ReadError(fault, path=path, line=line)
     content = text[start:end]
     if not content.strip():
         raise ReadError(f"the {kind} {start}:{end} is empty", path=path, line=line)
@@ -164,7 +157,7 @@ def names_of(passages: Sequence[Passage]) -> tuple[str, ...] | None:
 def passages_of(corpus: Corpus, *, sensible: bool = False, newline: str = "\n") -> list[Passage]:
     """Each document as running text with its spans (None where the corpus has no labels).
 
-    Without texts of its own, the words are joined by blanks (with ``sensible``, not around
+    Where the corpus has no texts, the words are joined by blanks (with ``sensible``, not around
     punctuation) and the sentences by ``newline``.
 
     >>> corpus = Corpus.of([["Ada", "slept", "."]], [["B-PER", "O", "O"]], scheme="iob2")

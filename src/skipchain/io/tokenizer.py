@@ -2,8 +2,8 @@
 
 The conventions are those of the Penn Treebank and of CoNLL: punctuation stands alone, ``'s`` and
 ``n't`` are cut off, abbreviations keep their full stop, numbers and hyphenated words stay whole.
-What a stretch between white space is cut into depends on that stretch alone, so each distinct one
-is cut once.
+What a chunk between white space is cut into depends on that chunk alone, so each distinct chunk is
+cut once.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ def cut_at(tokens: Tokens, cuts: list[int]) -> Tokens:
     if not cuts or not len(tokens.starts):
         return tokens
     places = np.array(cuts, np.int32)
-    owner = np.searchsorted(tokens.starts, places, side="right") - 1
-    inside = (owner >= 0) & (places > tokens.starts[owner]) & (places < tokens.ends[owner])
+    token = np.searchsorted(tokens.starts, places, side="right") - 1
+    inside = (token >= 0) & (places > tokens.starts[token]) & (places < tokens.ends[token])
     if not inside.any():
         return tokens
-    owner, places = owner[inside], places[inside]
-    starts = np.insert(tokens.starts, owner + 1, places)
-    ends = np.insert(tokens.ends, owner, places)
-    sentences = tokens.sentences + np.searchsorted(owner, tokens.sentences)
+    token, places = token[inside], places[inside]
+    starts = np.insert(tokens.starts, token + 1, places)
+    ends = np.insert(tokens.ends, token, places)
+    sentences = tokens.sentences + np.searchsorted(token, tokens.sentences)
     return Tokens(frozen(starts), frozen(ends), frozen(sentences))
 
 
@@ -121,7 +121,7 @@ CONTRACTED = ("'s", "'m", "'d", "'re", "'ve", "'ll", "n't")
 
 def cut_chunks(text: str) -> tuple[list[int], list[int]]:
     """The starts and ends of the tokens, before sentences are looked at."""
-    known: dict[str, Pairs] = {}
+    cache: dict[str, Pairs] = {}
     starts: list[int] = []
     ends: list[int] = []
     for match in re.finditer(r"\S+", text):
@@ -130,9 +130,9 @@ def cut_chunks(text: str) -> tuple[list[int], list[int]]:
             starts.append(base)
             ends.append(base + len(chunk))
             continue
-        pairs = known.get(chunk)
+        pairs = cache.get(chunk)
         if pairs is None:
-            pairs = known[chunk] = tuple(cut_chunk(chunk))
+            pairs = cache[chunk] = tuple(cut_chunk(chunk))
         for start, end in pairs:
             starts.append(base + start)
             ends.append(base + end)
@@ -140,7 +140,7 @@ def cut_chunks(text: str) -> tuple[list[int], list[int]]:
 
 
 def cut_chunk(chunk: str) -> list[tuple[int, int]]:
-    """The tokens of a stretch without white space."""
+    """The tokens of a chunk without white space."""
     pairs: list[tuple[int, int]] = []
     for match in token_pattern().finditer(chunk):
         pairs.extend(cut_word(match.group(), match.start()))
@@ -240,7 +240,7 @@ def split_sentences(text: str, starts: list[int], ends: list[int]) -> list[int]:
     size, token = len(starts), 0
     while token < size:
         end = ends[token]
-        # Most tokens are told by their last character.
+        # For most tokens the last character decides.
         if text[end - 1] not in ".?!…。！？" or not may_end(text[starts[token] : end]):
             token += 1
             continue
@@ -277,5 +277,4 @@ def begins(text: str, starts: list[int], ends: list[int], stop: int, token: int)
 def after_blank_lines(text: str, starts: list[int]) -> list[int]:
     """The tokens that come first behind a blank line."""
     places = [match.end() for match in re.finditer(r"\n[^\S\n]*+\n", text)]
-    found = np.searchsorted(starts, places)
-    return [token for token in found.tolist() if token < len(starts)]
+    return [k for k in np.searchsorted(starts, places).tolist() if k < len(starts)]

@@ -1,4 +1,7 @@
-"""How good predicted labels are: spans, tokens, consistency, and how sure the figures are."""
+"""Scores of predicted labels: spans, tokens, consistency, with intervals and significance.
+
+Tables that set several models side by side belong to `skipchain.comparison`.
+"""
 
 from skipchain.metrics.bootstrap import (
     Significance,

@@ -1,8 +1,9 @@
-"""How sure an F1 is, and whether two differ: resampling over documents or sentences.
+"""Intervals of an F1, and the significance of a difference, by resampling.
 
-Only the counts of a unit (a document or a sentence) enter the F1, so units with the same counts
-are interchangeable: drawing U units with replacement is one multinomial draw over the R distinct
-rows of counts, and swapping each unit with probability 1/2 is one binomial draw per row.
+The resampling units are documents or sentences. Only the counts of a unit enter the F1, so units
+with the same counts are interchangeable: drawing U units with replacement is one multinomial draw
+over the R distinct rows of counts, and swapping each unit with probability 1/2 is one binomial draw
+per row.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def f1_interval(
 ) -> tuple[float, float]:
     """The percentile bootstrap interval of the micro F1, in percent.
 
-    ``counts`` is ``int64 [U, 3]``: gold, predicted and correct of each unit (see `span_counts`).
+    ``counts`` is ``int64 [U, 3]``: gold, predicted and correct spans of each resampling unit (see
+    `span_counts`).
 
     >>> low, high = f1_interval(np.array([[4, 4, 3], [5, 4, 4], [2, 3, 1]]))
     >>> 0 < low < 73 < high < 100
@@ -62,7 +64,7 @@ def paired_significance(
 ) -> Significance:
     """The two-sided p-value of the F1 difference between two predictions for the same gold.
 
-    ``offsets int64 [U + 1]`` are the token offsets of the units (see `resampling_units`).
+    ``offsets int64 [U + 1]`` are the tokens of the resampling units (see `resampling_units`).
     ``randomisation`` swaps the two predictions of each unit at random and counts differences at
     least as large as the one observed (Noreen, 1989). ``bootstrap`` resamples the units and counts
     differences at least twice as far out as the observed one, or on the other side of zero
@@ -87,7 +89,10 @@ def significance_of_counts(
     samples: int = 10_000,
     seed: int = 0,
 ) -> Significance:
-    """The same from the counts of both predictions, ``int64 [U, 3]`` each (see `span_counts`)."""
+    """The two-sided p-value of the F1 difference between two predictions, from their counts.
+
+    Both counts are ``int64 [U, 3]`` (see `span_counts`); for the methods see `paired_significance`.
+    """
     if method not in ("randomisation", "bootstrap"):
         raise CorpusError(f"unknown method {method!r}; the methods are randomisation and bootstrap")
     counts = np.hstack([first, second])
@@ -114,7 +119,7 @@ def resampling_units(corpus: Corpus) -> Ints:
 
 
 def span_counts(gold: Spans, predicted: Spans, offsets: Ints) -> Ints:
-    """Gold, predicted and correct spans of each unit, ``int64 [U, 3]``.
+    """Gold, predicted and correct spans of each resampling unit, ``int64 [U, 3]``.
 
     >>> gold = Spans.of([(0, 1, "PER"), (2, 3, "LOC")])
     >>> span_counts(gold, Spans.of([(0, 1, "PER")]), np.array([0, 2, 3])).tolist()

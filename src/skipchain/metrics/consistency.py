@@ -27,7 +27,7 @@ class ConsistencyScore:
 
 
 def label_consistency(corpus: Corpus, spans: Spans) -> ConsistencyScore:
-    """How many recurring names have one type throughout their document.
+    """Count recurring names, and those that do not have one type throughout their document.
 
     A group is all spans of one document that have the same words, compared with case, where the
     first word begins with an uppercase letter. Groups of two spans or more are counted, and a group

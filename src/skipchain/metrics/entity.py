@@ -68,9 +68,9 @@ def entity_scores(gold: Spans, predicted: Spans) -> EntityScores:
     names = tuple(sorted({*gold.names, *predicted.names}))
     if not names:
         return EntityScores({})
-    true, found = (np.unique(keys) for keys in span_keys(names, gold, predicted))
-    both = np.intersect1d(true, found, assume_unique=True)
-    counts = [np.bincount(keys % len(names), minlength=len(names)) for keys in (true, found, both)]
+    true, positive = (np.unique(keys) for keys in span_keys(names, gold, predicted))
+    groups = (true, positive, np.intersect1d(true, positive, assume_unique=True))
+    counts = [np.bincount(keys % len(names), minlength=len(names)) for keys in groups]
     table = np.array(counts, np.int64).T.tolist()  # [types, 3]
     scores = {name: Score(*row) for name, row in zip(names, table, strict=True)}
     return EntityScores({name: s for name, s in scores.items() if s.gold or s.predicted})

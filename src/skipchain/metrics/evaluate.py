@@ -107,22 +107,15 @@ def evaluate(
     check_alike(gold, predicted)
     gold_labels, predicted_labels = comparable_labels(gold, predicted)
     tokens = token_scores(gold_labels, predicted_labels, gold.sentences)
+    units = resampling_units(gold)
     if gold.scheme is None or predicted.scheme is None:
-        counts = (
-            token_counts(gold_labels, predicted_labels, resampling_units(gold))
-            if intervals
-            else None
-        )
+        counts = token_counts(gold_labels, predicted_labels, units) if intervals else None
         return Evaluation(None, tokens, None, interval_of(counts, seed))
     true = decode(gold.labels, gold.sentences, gold.scheme, strict=strict)
-    found = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
-    counts = span_counts(true, found, resampling_units(gold)) if intervals else None
-    return Evaluation(
-        entity_scores(true, found),
-        tokens,
-        label_consistency(gold, found),
-        interval_of(counts, seed),
-    )
+    spans = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
+    counts = span_counts(true, spans, units) if intervals else None
+    entities, consistency = entity_scores(true, spans), label_consistency(gold, spans)
+    return Evaluation(entities, tokens, consistency, interval_of(counts, seed))
 
 
 def significance(
@@ -145,7 +138,7 @@ def significance(
 
 
 def unit_counts(gold: Corpus, predicted: Corpus) -> Ints:
-    """Gold, predicted and correct spans of each unit, or tokens without a scheme. [U, 3]"""
+    """Gold, predicted and correct spans (tokens without a scheme) by resampling unit. [U, 3]"""
     check_alike(gold, predicted)
     if gold.scheme is None:
         return token_counts(*comparable_labels(gold, predicted), resampling_units(gold))
@@ -205,7 +198,7 @@ def comparable_labels(gold: Corpus, predicted: Corpus) -> tuple[Column, Column]:
 
 
 def token_counts(gold: Column, predicted: Column, offsets: Ints) -> Ints:
-    """Tokens, tokens again and correct tokens of each unit ``int64 [U, 3]``: F1 is accuracy."""
+    """Tokens, tokens again and correct tokens by resampling unit, so that F1 is accuracy. [U, 3]"""
     right = gold.codes == renumbered(predicted, gold.values)
     correct = np.diff(offsets_of(right)[offsets])
     lengths = np.diff(offsets)
@@ -213,5 +206,5 @@ def token_counts(gold: Column, predicted: Column, offsets: Ints) -> Ints:
 
 
 def interval_of(counts: Ints | None, seed: int) -> tuple[float, float] | None:
-    """The interval, where the counts for it were gathered."""
+    """The bootstrap interval of the F1, where counts were gathered for it."""
     return None if counts is None else f1_interval(counts, seed=seed)

@@ -35,7 +35,7 @@ def render(evaluation: Evaluation) -> Group:
 
 
 def plain_text(evaluation: Evaluation) -> str:
-    """The same table as plain text.
+    """The scores as a table in plain text, with the other figures below.
 
     >>> from skipchain.corpus import Corpus
     >>> from skipchain.metrics import evaluate
@@ -73,24 +73,26 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
         (name, *(f"{count:,}" if count else "·" for count in scores.confusion[k, shown].tolist()))
         for name, k in zip(names, shown.tolist(), strict=True)
     ]
-    parts: list[Table | Text] = []
-    for (corner, *columns), cells in split_to_width((("gold \\ found", *names), rows), width):
+    blocks: list[Table | Text] = []
+    for (corner, *columns), lines in split_to_width((("gold \\ found", *names), rows), width):
         table = Table(box=None, pad_edge=False)
         table.add_column(corner, no_wrap=True)
         for column in columns:
             table.add_column(Text(column), justify="right", no_wrap=True)
-        for name, *counts in cells:
-            told = zip(columns, counts, strict=True)
-            table.add_row(Text(name), *(Text(c, "bold" if name == own else "") for own, c in told))
-        parts += [table] if not parts else [Text(""), table]
+        for name, *counts in lines:
+            styles = ("bold" if column == name else "" for column in columns)
+            table.add_row(Text(name), *map(Text, counts, styles))
+        blocks += [table] if not blocks else [Text(""), table]
     hidden = len(scores.labels) - len(shown)
     if hidden:
-        parts.append(Text(f"the {len(shown)} labels with the most errors; {hidden} more not shown"))
-    return Group(*parts)
+        blocks.append(
+            Text(f"the {len(shown)} labels with the most errors; {hidden} more not shown")
+        )
+    return Group(*blocks)
 
 
 def first_heading(evaluation: Evaluation) -> str:
-    """What the rows are."""
+    """The heading of the first column: what a row is."""
     return "label" if evaluation.entities is None else "type"
 
 

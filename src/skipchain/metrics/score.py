@@ -46,7 +46,7 @@ class Score:
 
 
 def percent(part: float, whole: float) -> float:
-    """The share in percent; 0 of 0 is 0."""
+    """A part of a whole in percent; 0 of 0 is 0."""
     return 100.0 * part / whole if whole else 0.0
 
 

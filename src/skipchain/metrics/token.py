@@ -17,7 +17,7 @@ from skipchain.metrics.score import Score, percent
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenScores:
-    """What became of each label.
+    """The confusion matrix of labels, and the scores that follow from it.
 
     ``confusion`` is ``int64 [L, L]``, rows gold and columns predicted, in the order of ``labels``,
     which is alphabetical; ``sequences`` counts the sentences that have tokens, and
@@ -76,7 +76,8 @@ def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
             f"there are {len(gold)} gold labels, but {len(predicted)} predicted ones; compare "
             "labels of the same tokens"
         )
-    labels = tuple(sorted({*used_values(gold), *used_values(predicted)}))
+    used = {column.values[code] for column in (gold, predicted) for code in column.used()}
+    labels = tuple(sorted(used))
     size = len(labels)
     rows, columns = renumbered(gold, labels), renumbered(predicted, labels)
     confusion = np.bincount(rows * size + columns, minlength=size * size).reshape(size, size)
@@ -97,7 +98,7 @@ def type_scores(gold: Column, predicted: Column) -> EntityScores:
     (Score(gold=2, predicted=1, correct=1), 83.33333333333334)
     """
     scores = token_scores(span_types(gold), span_types(predicted), np.array([0, len(gold)]))
-    return EntityScores({name: own for name, own in scores.by_label.items() if name != OUTSIDE})
+    return EntityScores({name: s for name, s in scores.by_label.items() if name != OUTSIDE})
 
 
 OUTSIDE = ""  # no type has this name
@@ -107,12 +108,6 @@ def span_types(labels: Column) -> Column:
     """The type of the span that each token stands in; outside of spans it is empty."""
     _, kinds, names = parse(labels.values, PREFIXES, "any scheme")
     return Column(labels.codes, tuple(names[kind] if kind >= 0 else OUTSIDE for kind in kinds))
-
-
-def used_values(column: Column) -> list[str]:
-    """The strings that some token has."""
-    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
-    return [column.values[code] for code in used.tolist()]
 
 
 def renumbered(column: Column, values: tuple[str, ...]) -> Ints:

@@ -1,4 +1,4 @@
 """The unsupervised name tagger: persons by the gender and animacy of words in n-grams.
 
-Taggers that learn from labels belong to `skipchain.models`.
+Models that learn from labels belong to `skipchain.models`.
 """

@@ -12,7 +12,7 @@ INITIAL = re.compile(r"(?:[^\W\d_]\.-?)+")
 ARTICLE = re.compile(r"(?:a[dlnrstz]|ash|el|ben|ibn)-(?=.)")  # al-Asad
 WORD = re.compile(r"[^\W\d_][\w'.-]*")
 OPENING = ('"', "``", "“", "'", "(", "-", ":")
-HEADLINE_UPPER_SHARE = 0.7  # of the words in capitals: a headline, where they tell nothing
+HEADLINE_UPPER_SHARE = 0.7  # the share of words in capitals that makes a headline
 
 EXCLUDED_WORDS = TITLES | DATES | STOPS
 
@@ -24,16 +24,16 @@ def name_candidates(
 ) -> list[Span]:
     """Runs of capitalised words in a sentence, without titles, dates, peoples and stop words.
 
-    ``ordinary`` says which words are capitalised only because they begin a sentence; it is told
-    whether the next word is in small letters. Particles (*van der*) may stand inside. In a
-    sentence that is all in capitals there are none.
+    ``ordinary(word, alone)`` says which words are capitalised only because they begin a sentence;
+    ``alone``: no part of a name follows. Particles (*van der*) may stand inside. In a sentence that
+    is all in capitals there are none.
 
     >>> name_candidates("On Monday Mr. Ada van Lee met the German Bo.".split())
     [(3, 6), (9, 10)]
     """
     if is_headline(words):
         return []
-    found: list[Span] = []
+    spans: list[Span] = []
     k = 0
     while k < len(words):
         alone = k + 1 == len(words) or not is_name_part(words[k + 1])
@@ -49,9 +49,9 @@ def name_candidates(
                 break
             stop = after + 1
         if sum(word not in PARTICLES for word in words[k:stop]) <= LONGEST:
-            found.append((k, stop))
+            spans.append((k, stop))
         k = stop
-    return found
+    return spans
 
 
 def nominal_candidates(words: Sequence[str]) -> list[Span]:
@@ -77,8 +77,7 @@ def is_name_part(word: str) -> bool:
         return True
     if not ARTICLE.sub("", word, count=1)[:1].isupper() or not WORD.fullmatch(word):
         return False
-    own = normalized(word)
-    return own not in EXCLUDED_WORDS and not is_group(word)
+    return normalized(word) not in EXCLUDED_WORDS and not is_group(word)
 
 
 def begins_sentence(words: Sequence[str], place: int) -> bool:
@@ -88,7 +87,5 @@ def begins_sentence(words: Sequence[str], place: int) -> bool:
 
 def is_headline(words: Sequence[str]) -> bool:
     """Whether most words are all in capitals, as in a headline."""
-    long = [word for word in words if len(word) > 1 and word.isalpha()]
-    return len(long) > 1 and sum(word.isupper() for word in long) >= HEADLINE_UPPER_SHARE * len(
-        long
-    )
+    upper = [word.isupper() for word in words if len(word) > 1 and word.isalpha()]
+    return len(upper) > 1 and sum(upper) >= HEADLINE_UPPER_SHARE * len(upper)

@@ -1,4 +1,4 @@
-"""How sure the commonest of several properties is."""
+"""Measures of confidence in the commonest of several properties."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def check_measure(name: str) -> Measure:
-    """The measure of that name."""
+    """The measure of confidence with that name."""
     if name not in MEASURES:
         raise ParameterError(f"no confidence {name!r}; there are {', '.join(MEASURES)}")
     return MEASURES[name]

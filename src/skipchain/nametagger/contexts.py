@@ -1,4 +1,4 @@
-"""The words around persons, learnt from raw text that is labelled by what is known of names."""
+"""The words around persons, learned from raw text that is labelled by what is known of names."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from skipchain.nametagger.candidates import Span
 from skipchain.resources.ngrams.pattern import END, START
 
 DIGITS = re.compile(r"\d+")
-SMOOTHING_COUNT = 3.0  # occurrences of no class that every context is thought to have
-MIN_PAIR_COUNT = 3  # occurrences from which on two words tell more than one
+SMOOTHING_COUNT = 3.0  # occurrences that are added to every context
+MIN_PAIR_COUNT = 3  # occurrences that a context of two words needs
 PAIRS = ("l2 ", "r2 ")  # how the names of contexts of two words begin
 
 
 @dataclass(frozen=True, slots=True)
 class Contexts:
-    """How much the words around a candidate, and its length, speak for a person: log odds.
+    """The log odds of a person by the words around a candidate, and by its length.
 
-    >>> learnt = Contexts.fit([(["Mr.", "Lee", "said"], (1, 2), 1.0)] * 9
+    >>> contexts = Contexts.fit([(["Mr.", "Lee", "said"], (1, 2), 1.0)] * 9
     ...                         + [(["in", "Oslo", "."], (1, 2), 0.0)] * 9)
-    >>> learnt.score(["Mr.", "Aske", "said"], (1, 2)) > 1
+    >>> contexts.score(["Mr.", "Aske", "said"], (1, 2)) > 1
     True
-    >>> learnt.score(["in", "Bergen"], (1, 2)) < 0
+    >>> contexts.score(["in", "Bergen"], (1, 2)) < 0
     True
     """
 
@@ -32,16 +32,16 @@ class Contexts:
 
     @classmethod
     def fit(cls, cases: Iterable[tuple[Sequence[str], Span, float]]) -> Contexts:
-        """From sentences, a candidate in each, and the probability that it is a person."""
+        """Learn from sentences, a candidate in each, and the probability that it is a person."""
         counts: dict[str, list[float]] = {}
         person = total = 0.0
         for words, span, share in cases:
             person, total = person + share, total + 1.0
             for level in context_features(words, span):
                 for name in level:
-                    own = counts.setdefault(name, [0.0, 0.0])
-                    own[0] += share
-                    own[1] += 1.0
+                    pair = counts.setdefault(name, [0.0, 0.0])
+                    pair[0] += share
+                    pair[1] += 1.0
         if not 0.0 < person < total:
             return cls()
         prior = person / total

@@ -1,4 +1,4 @@
-"""What several sources know about a string together: is it a person?"""
+"""Whether a string is a person, by several tables of gender and animacy together."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MATCHINGS = ("full", "composite", "relaxed", "partial")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Scores of strings by ``sources``; above 0 they speak for a person.
+    """Scores of strings by ``sources``; above 0 means a person.
 
     For each source, the commonest gender and the commonest animacy of a string speak for a person
     (masculine, feminine, animate) or against one. How loud is the confidence ``measure`` m,
@@ -47,14 +47,14 @@ class Evidence:
             raise ParameterError(f"no matching {self.matching!r}; there are {', '.join(MATCHINGS)}")
 
     def score(self, phrase: str) -> float | None:
-        """What all sources say of a string together; None where none knows it."""
+        """The score of a string by all sources together; None where none knows it."""
         if phrase not in self._scores:
             self._scores[phrase] = self._sum(phrase)
         return self._scores[phrase]
 
     def _sum(self, phrase: str) -> float | None:
         measure = check_measure(self.measure)
-        voices = []
+        votes = []
         for source in self.sources:
             counts = source.of(phrase)
             if counts is None:
@@ -63,20 +63,20 @@ class Evidence:
                 if any(group):
                     best = group.index(max(group))
                     person = best in PERSONS if len(group) == len(GENDERS) else best == 0
-                    own = measure(group)
-                    voices.append(own / (1.0 + own) * (1 if person else -1))
-        return sum(voices) if voices else None
+                    confidence = measure(group)
+                    votes.append(confidence / (1.0 + confidence) * (1 if person else -1))
+        return sum(votes) if votes else None
 
     def match(self, words: Sequence[str]) -> float | None:
         """The score of a candidate of these words; None where too little is known."""
         whole = self.score(" ".join(words))
         if whole is not None or self.matching == "full" or len(words) == 1:
             return whole
-        parts = [word for word in words if word not in PARTICLES and not INITIAL.fullmatch(word)]
-        known = sorted(own for word in parts if (own := self.score(word)) is not None)
+        names = [word for word in words if word not in PARTICLES and not INITIAL.fullmatch(word)]
+        known = sorted(score for word in names if (score := self.score(word)) is not None)
         if self.matching == "partial":
             return sum(known) / len(known) if known else None
-        if known and len(known) == len(parts):
+        if known and len(known) == len(names):
             return known[0]
         if len(known) > 1 and self.matching == "relaxed":
             return known[-2]

@@ -17,7 +17,7 @@ PROPERTIES = (*GENDERS, *ANIMACIES)
 
 Counts = tuple[int, ...]  # of the six properties
 
-# What a pronoun tells of the noun that it stands for.
+# The property of the noun that a pronoun stands for.
 MEANING = {
     **dict.fromkeys(("his", "he", "himself"), "masculine"),
     **dict.fromkeys(("her", "she", "herself"), "feminine"),
@@ -46,7 +46,7 @@ LONGEST = 3  # words of a target
 
 @dataclass(frozen=True, slots=True)
 class PropertyCounts:
-    """How often phrases were seen with each of `PROPERTIES`; with ``folded``, in lower case.
+    """Counts of phrases with each of `PROPERTIES`; with ``folded``, phrases are in lower case.
 
     >>> counts = PropertyCounts("ours", {"john": (32, 0, 0, 0, 0, 0)}, folded=True)
     >>> counts.of("John")
@@ -65,15 +65,15 @@ class PropertyCounts:
         return len(self.table)
 
     @classmethod
-    def sum(cls, name: str, parts: Iterable[PropertyCounts]) -> PropertyCounts:
-        """The counts of all parts together; they must agree in how they are folded."""
+    def sum(cls, name: str, sources: Iterable[PropertyCounts]) -> PropertyCounts:
+        """The sum of several counts; all or none of them must be in lower case (``folded``)."""
         table: dict[str, Counts] = {}
         folded = set()
-        for part in parts:
-            folded.add(part.folded)
-            for phrase, own in part.table.items():
+        for source in sources:
+            folded.add(source.folded)
+            for phrase, counts in source.table.items():
                 before = table.get(phrase)
-                table[phrase] = own if before is None else add_rows(before, own)
+                table[phrase] = counts if before is None else add_rows(before, counts)
         if len(folded) > 1:
             raise ParameterError("counts in lower case cannot be summed with others")
         return cls(name, table, folded == {True})
@@ -82,7 +82,7 @@ class PropertyCounts:
 def count_properties(
     store: NgramStore, names: Iterable[str] = tuple(PATTERNS)
 ) -> list[PropertyCounts]:
-    """What each of the `PATTERNS` finds in a store, which must know parts of speech.
+    """The counts that each of the `PATTERNS` finds in a store, which must have parts of speech.
 
     >>> from tempfile import TemporaryDirectory
     >>> from skipchain.corpus import Corpus
@@ -93,7 +93,7 @@ def count_properties(
     ...     count_properties(store, ["conjunction-possessive"])[0].of("John")
     (1, 0, 0, 0, 0, 0)
     """
-    found = []
+    results = []
     with store.session() as session:
         for name in names:
             if name not in PATTERNS:
@@ -108,8 +108,9 @@ def count_properties(
                         pronoun, phrase = split_match(filler.words, text)
                         row = table.setdefault(phrase, [0] * len(PROPERTIES))
                         row[PROPERTIES.index(MEANING[pronoun])] += filler.count
-            found.append(PropertyCounts(name, {own: tuple(row) for own, row in table.items()}))
-    return found
+            rows = {phrase: tuple(row) for phrase, row in table.items()}
+            results.append(PropertyCounts(name, rows))
+    return results
 
 
 def extend_pattern(text: str, size: int) -> str:
@@ -120,9 +121,9 @@ def extend_pattern(text: str, size: int) -> str:
     """
     if size == 1:
         return text
-    parts = text.split()
-    place = next(k for k, part in enumerate(parts) if part.startswith("*<"))
-    return " ".join([*parts[:place], *[CAPITAL] * size, *parts[place + 1 :]])
+    items = text.split()
+    place = next(k for k, item in enumerate(items) if item.startswith("*<"))
+    return " ".join([*items[:place], *[CAPITAL] * size, *items[place + 1 :]])
 
 
 def split_match(words: tuple[str, ...], text: str) -> tuple[str, str]:
@@ -150,13 +151,9 @@ def read_gender_counts(path: str | Path) -> PropertyCounts:
             continue
         word, _, rest = line.partition("\t")
         cells = rest.split()
-        if len(cells) != len(GENDERS) or not all(own.isdecimal() for own in cells):
-            raise ReadError(
-                "expected a word, a tab and four counts (masculine, feminine, neutral, plural), "
-                f"got {line[:60]!r}",
-                path=path,
-                line=number,
-            )
+        if len(cells) != len(GENDERS) or not all(cell.isdecimal() for cell in cells):
+            wanted = "a word, a tab and four counts (masculine, feminine, neutral, plural)"
+            raise ReadError(f"expected {wanted}, got {line[:60]!r}", path=path, line=number)
         table[word.lower()] = (*map(int, cells), 0, 0)
     return PropertyCounts(Path(path).name, table, folded=True)
 
@@ -164,7 +161,7 @@ def read_gender_counts(path: str | Path) -> PropertyCounts:
 def read_phrases(
     lists: Iterable[tuple[str | Path, str]], name: str, weight: int = 10
 ) -> PropertyCounts:
-    """Lists of phrases that have a property, a phrase a line, as if each were seen so often.
+    """Lists of phrases that have a property, a phrase a line; each counts ``weight`` times.
 
     What stands behind a tab is left out, and so are lines that begin with ``#`` and a space.
 
@@ -178,14 +175,14 @@ def read_phrases(
     for path, kind in lists:
         if kind not in PROPERTIES:
             raise ParameterError(f"no property {kind!r}; there are {', '.join(PROPERTIES)}")
-        own = tuple(weight * (kind == known) for known in PROPERTIES)
+        row = tuple(weight * (kind == known) for known in PROPERTIES)
         seen = set()
         for _, line in numbered_lines(path):
             phrase = line.partition("\t")[0].strip().lower()
             if phrase and not phrase.startswith("# ") and phrase not in seen:
                 seen.add(phrase)
                 before = table.get(phrase)
-                table[phrase] = own if before is None else add_rows(before, own)
+                table[phrase] = row if before is None else add_rows(before, row)
     return PropertyCounts(name, table, folded=True)
 
 

@@ -1,4 +1,4 @@
-"""Names by looking them up, and nothing else: what knowledge is worth without learning."""
+"""Names by dictionary look-up alone: the baseline that shows what a lexicon is worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import Spans, encode
 from skipchain.errors import CorpusError
 
-TRAINING_LIST = "seen"  # the list of the training data's own names
+TRAINING_LIST = "seen"  # the list of names in the training data
 OUTSIDE = "O"
 
 
@@ -36,9 +36,9 @@ class DictionaryTagger:
 
     lexicons: tuple[Lexicon, ...]
     types: Mapping[str, tuple[str, float]]
-    """What a list stands for, and how often that is right."""
+    """The type that each list stands for, and how often that is right."""
     phrases: Mapping[str, str]
-    """What phrases of the training data are."""
+    """The types of phrases of the training data."""
 
     extended: frozenset[str] = frozenset()
     """Types of which an unknown capitalised word behind a name is a part."""
@@ -60,13 +60,13 @@ class DictionaryTagger:
         for k, (start, stop, _) in enumerate(gold):
             owner[start:stop] = [k] * (stop - start)
         lists: dict[str, Counter[str]] = defaultdict(Counter)
-        found = list(longest_matches((lexicon,), corpus))
-        told = set()
-        for start, stop, names in found:
-            own = set(owner[start:stop])
-            kind = gold[owner[start]][2] if len(own) == 1 and owner[start] >= 0 else OUTSIDE
-            if (key := (" ".join(words[start:stop]), kind)) not in told:  # lists are of phrases
-                told.add(key)
+        hits = list(longest_matches((lexicon,), corpus))
+        counted = set()
+        for start, stop, names in hits:
+            owners = set(owner[start:stop])
+            kind = gold[owner[start]][2] if len(owners) == 1 and owner[start] >= 0 else OUTSIDE
+            if (key := (" ".join(words[start:stop]), kind)) not in counted:  # lists are of phrases
+                counted.add(key)
                 for name in names:
                     lists[name][kind] += 1
         lookup = cls(
@@ -75,8 +75,8 @@ class DictionaryTagger:
             {text: _most_common(counts)[0] for text, counts in phrases.items()},
         )
         longer: dict[str, Counter[bool]] = defaultdict(Counter)
-        free = lookup._is_candidate(corpus, found)
-        for _, stop, names in found:
+        free = lookup._is_candidate(corpus, hits)
+        for _, stop, names in hits:
             kind = lookup._type(names)
             if stop < len(words) and free[stop]:
                 same = owner[stop] == owner[stop - 1] >= 0
@@ -90,7 +90,7 @@ class DictionaryTagger:
         first = set(corpus.sentences.tolist())
         hits = list(longest_matches(self.lexicons, corpus))
         free = self._is_candidate(corpus, hits)
-        found: list[tuple[int, int, str]] = []
+        spans: list[tuple[int, int, str]] = []
         for start, stop, names in hits:
             kind = self.phrases.get(" ".join(words[start:stop])) or self._type(names)
             if kind == OUTSIDE:
@@ -98,22 +98,22 @@ class DictionaryTagger:
             if kind in self.extended:
                 while stop < len(words) and free[stop]:
                     stop += 1  # noqa: PLW2901
-            if found and found[-1][1:] == (start, kind) and start not in first:
-                found[-1] = (found[-1][0], stop, kind)
+            if spans and spans[-1][1:] == (start, kind) and start not in first:
+                spans[-1] = (spans[-1][0], stop, kind)
             else:
-                found.append((start, stop, kind))
-        return Spans.of(found)
+                spans.append((start, stop, kind))
+        return Spans.of(spans)
 
     def label(self, corpus: Corpus) -> Corpus:
-        """The corpus with the names as labels, in its own scheme or in iob2."""
+        """The corpus with the names as labels, in its scheme or in iob2."""
         scheme = corpus.scheme or "iob2"
         labels = encode(self.spans(corpus), corpus.sentences, scheme)
         return corpus.with_labels(labels, scheme)
 
     def _type(self, names: Sequence[str]) -> str:
-        """What a phrase is that these lists have."""
+        """The type of a phrase that these lists have."""
         known = [self.types[name] for name in names if name in self.types]
-        return max(known, key=lambda own: own[1])[0] if known else OUTSIDE
+        return max(known, key=lambda pair: pair[1])[0] if known else OUTSIDE
 
     def _is_candidate(
         self, corpus: Corpus, hits: Sequence[tuple[int, int, list[str]]]
@@ -123,34 +123,33 @@ class DictionaryTagger:
         free = words.is_capitalized & words.not_first
         for start, stop, _ in hits:
             free[start:stop] = False
-        found: list[bool] = free.tolist()
-        return found
+        flags: list[bool] = free.tolist()
+        return flags
 
 
 def longest_matches(
     lexicons: Sequence[Lexicon], corpus: Corpus
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """The longest phrases, from left to right and none in another, with the lists that have them.
+    """The longest phrases, from left to right, none in another, and the lists that have them.
 
-    Phrases that begin or end in lower case are no names.
-
-    Their first token, one past the last, and the names of the lists.
+    Each as its first token, one past the last, and the names of the lists. Phrases that begin or
+    end in lower case are no names.
     """
-    found: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
+    by_start: dict[int, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     low = TokenCasing(corpus).is_lowercase
     for lexicon in lexicons:
         starts, stops, which, _ = lexicon.find(corpus)
         kept = np.flatnonzero(~low[starts] & ~low[stops - 1])
         for k in kept.tolist():
-            found[int(starts[k])][int(stops[k])].append(lexicon.names[which[k]])
+            by_start[int(starts[k])][int(stops[k])].append(lexicon.names[which[k]])
     end = 0
-    for start in sorted(found):
+    for start in sorted(by_start):
         if start >= end:
-            end = max(found[start])
-            yield start, end, found[start][end]
+            end = max(by_start[start])
+            yield start, end, by_start[start][end]
 
 
 def _most_common(counts: Counter[str]) -> tuple[str, float]:
     """The commonest of all, and its share."""
-    kind = min(counts, key=lambda own: (-counts[own], own))
-    return kind, counts[kind] / counts.total()
+    commonest = min(counts, key=lambda kind: (-counts[kind], kind))
+    return commonest, counts[commonest] / counts.total()

@@ -28,8 +28,8 @@ LONGEST = 5  # words of a name in a headline
 class Candidate:
     """A span of tokens, its words, and what speaks for a person.
 
-    ``name`` is None where nothing is known of the words; ``context`` are the log odds of the place;
-    ``has_title`` tells of a *Mr.* before it.
+    ``name`` is the evidence of its words, None where they are unknown; ``context`` are the log odds
+    of the place; ``has_title``: a *Mr.* stands before it.
     """
 
     span: Span
@@ -88,30 +88,30 @@ class NameTagger:
 
     def nominals(self, words: Sequence[str]) -> list[Span]:
         """Nouns of a sentence that mean persons, such as *writer*; the longest at each place."""
-        found: list[Span] = []
-        for start, stop in sorted(nominal_candidates(words), key=lambda own: (own[0], -own[1])):
+        spans: list[Span] = []
+        for start, stop in sorted(nominal_candidates(words), key=lambda span: (span[0], -span[1])):
             score = self.evidence.score(" ".join(words[start:stop]))
-            free = not found or start >= found[-1][1]
+            free = not spans or start >= spans[-1][1]
             if free and score is not None and score > self.threshold:
-                found.append((start, stop))
-        return found
+                spans.append((start, stop))
+        return spans
 
     # Candidates ---------------------------------------------------------------------------------
 
     def documents(self, corpus: Corpus) -> list[Document]:
-        """The candidates of every document with what speaks for them; no threshold decides."""
+        """The candidates of every document with their scores, before any threshold is applied."""
         words = corpus.words.tolist()
-        found = []
+        documents = []
         for first, last in pairwise(corpus.documents.tolist()):
             candidates: list[Candidate] = []
             headlines = []
             for start, stop in pairwise(corpus.sentences[first : last + 1].tolist()):
-                own = words[start:stop]
-                if is_headline(own):
-                    headlines.append((start, tuple(own)))
-                candidates += self._candidates(own, start)
-            found.append(Document(tuple(candidates), tuple(headlines)))
-        return found
+                sentence = words[start:stop]
+                if is_headline(sentence):
+                    headlines.append((start, tuple(sentence)))
+                candidates += self._candidates(sentence, start)
+            documents.append(Document(tuple(candidates), tuple(headlines)))
+        return documents
 
     def _candidates(self, words: list[str], offset: int) -> Iterator[Candidate]:
         for a, b in name_candidates(words, self.ordinary):
@@ -141,37 +141,33 @@ class NameTagger:
         """The candidates that are persons, by their scores and by each other."""
         candidates = document.candidates
         if not self.document:
-            return [
-                own.span
-                for own in candidates
-                if self.total_score(own, own.context) > self.threshold
-            ]
-        places: dict[tuple[str, ...], list[float]] = {}
-        for own in candidates:
-            places.setdefault(own.words, []).append(own.context)
+            scores = ((c.span, self.total_score(c, c.context)) for c in candidates)
+            return [span for span, score in scores if score > self.threshold]
+        contexts: dict[tuple[str, ...], list[float]] = {}
+        for c in candidates:
+            contexts.setdefault(c.words, []).append(c.context)
+        means = {words: sum(odds) / len(odds) for words, odds in contexts.items()}
         sure = {
-            own.words
-            for own in candidates
-            if own.has_title
-            or self.total_score(own, sum(places[own.words]) / len(places[own.words]))
-            > self.threshold
+            c.words
+            for c in candidates
+            if c.has_title or self.total_score(c, means[c.words]) > self.threshold
         }
         lasts = {name[-1] for name in sure if len(name) > 1}
         names = sure | {(last,) for last in lasts}
-        found = [
-            own.span
-            for own in candidates
-            if own.words in names or (INITIAL.fullmatch(own.words[0]) and own.words[-1] in lasts)
+        spans = [
+            c.span
+            for c in candidates
+            if c.words in names or (INITIAL.fullmatch(c.words[0]) and c.words[-1] in lasts)
         ]
         loud = {tuple(word.upper() for word in name) for name in names}
         for start, words in document.headlines:
-            found += find_names(words, loud, start)
-        return sorted(found)
+            spans += find_names(words, loud, start)
+        return sorted(spans)
 
     # Learning without labels, and choosing with some --------------------------------------------
 
     def bootstrapped(self, corpora: Sequence[Corpus], rounds: int = 1) -> NameTagger:
-        """The tagger with contexts learnt from raw text, by its own decisions there, in rounds.
+        """The tagger with contexts learned from raw text by self-training, in rounds.
 
         In the first round only candidates that something is known of count, in later ones all.
         """
@@ -187,13 +183,13 @@ class NameTagger:
         start = stop = 0
         for document in self.documents(corpus):
             persons = set(self.persons(document))
-            for own in document.candidates:
-                while own.span[0] >= stop:
+            for candidate in document.candidates:
+                while candidate.span[0] >= stop:
                     start, stop = next(bounds)
-                if known and own.name is None and own.span not in persons:
+                if known and candidate.name is None and candidate.span not in persons:
                     continue
-                span = own.span[0] - start, own.span[1] - start
-                yield words[start:stop], span, float(own.span in persons)
+                span = candidate.span[0] - start, candidate.span[1] - start
+                yield words[start:stop], span, float(candidate.span in persons)
 
     def tuned(
         self, corpus: Corpus, thresholds: Iterable[float], weights: Iterable[float] = ()
@@ -205,8 +201,8 @@ class NameTagger:
         best, best_f1 = self, -1.0
         for weight, threshold in settings:
             tagger = replace(self, threshold=threshold, weight=weight)
-            found = {span for document in documents for span in tagger.persons(document)}
-            f1 = Score(len(gold), len(found), len(gold & found)).f1
+            predicted = {span for document in documents for span in tagger.persons(document)}
+            f1 = Score(len(gold), len(predicted), len(gold & predicted)).f1
             if f1 > best_f1:
                 best, best_f1 = tagger, f1
         return best
@@ -218,12 +214,12 @@ def find_names(words: Sequence[str], names: set[tuple[str, ...]], offset: int) -
     >>> find_names(["A", "B", "A"], {("A",), ("A", "B")}, 10)
     [(10, 12), (12, 13)]
     """
-    found = []
+    spans = []
     k = 0
     while k < len(words):
         sizes = (size for size in range(LONGEST, 0, -1) if tuple(words[k : k + size]) in names)
-        size = next((own for own in sizes if k + own <= len(words)), 0)
+        size = next((size for size in sizes if k + size <= len(words)), 0)
         if size:
-            found.append((offset + k, offset + k + size))
+            spans.append((offset + k, offset + k + size))
         k += max(size, 1)
-    return found
+    return spans

@@ -68,5 +68,5 @@ def is_group(word: str) -> bool:
     >>> is_group("Iraqis"), is_group("German-born"), is_group("Ada")
     (True, True, False)
     """
-    own = normalized(word)
-    return own in GROUPS or own.removesuffix("s") in GROUPS or own.partition("-")[0] in GROUPS
+    name = normalized(word)
+    return name in GROUPS or name.removesuffix("s") in GROUPS or name.partition("-")[0] in GROUPS

@@ -1,4 +1,8 @@
-"""The model in the box: English names, for whoever wants to tag before training anything."""
+"""The pretrained model of English names that comes with the package, and where its file is.
+
+How it was built stands in ``scripts/build_english.py``; loading it belongs to
+`skipchain.modelfile`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from pathlib import Path
 
 
 def path() -> Path:
-    """The file of the English model that comes with the package; README.md beside it is its card.
+    """The file of the pretrained English model; README.md in the same folder is its model card.
 
     >>> path().name, path().with_name("README.md").is_file()
     ('english.skip', True)

@@ -1,1 +1,4 @@
-"""Tables, Markdown and pictures that all reports share; what is measured stands elsewhere."""
+"""Tables, Markdown and pictures that all reports share.
+
+What they show is computed in `skipchain.metrics`, `skipchain.comparison` and `skipchain.reproduce`.
+"""

@@ -1,4 +1,4 @@
-"""Pictures that are drawn when somebody wants them, with matplotlib where it is installed."""
+"""Pictures that are drawn on demand, with matplotlib where it is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INSTALL_HINT = "pictures need matplotlib: pip install 'skipchain[plot]'"
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A plot that is drawn when somebody wants it: ``draw`` is given a matplotlib figure."""
+    """A plot that is drawn on demand: ``draw`` is called with a matplotlib figure."""
 
     name: str
     caption: str

@@ -1,4 +1,4 @@
-"""Knowledge learnt from raw text or read from files: clusters, vectors, n-gram counts, gazetteers.
+"""Resources learned from raw text or read from files: clusters, vectors, n-grams, gazetteers.
 
-How it becomes columns of a corpus belongs to `skipchain.annotators`.
+How they become columns of a corpus belongs to `skipchain.annotators`.
 """

@@ -1,4 +1,4 @@
-"""How often words stand in a text, and how often one follows another."""
+"""Counts of the words of a text, and of pairs of neighbours."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Bigrams:
     right_words: Ints  # [K]
     pair_counts: Ints  # [K]
     tokens: int
-    """of the whole text, rare words too"""
+    """The number of tokens of the whole text, rare words included."""
 
     @classmethod
     def count(cls, text: Text, min_count: int = 1) -> Bigrams:
-        """Count a corpus, or sentences or corpora one after the other, which are not kept.
+        """Count a corpus, or a stream of sentences or corpora, which need not fit in memory.
 
         Words that are rarer than ``min_count`` are left out; equally frequent ones are in the order
         of their letters.
@@ -54,9 +54,9 @@ class Bigrams:
             counts = np.bincount(codes, minlength=len(numbers)) + np.pad(
                 counts, (0, len(numbers) - len(counts))
             )
-            own, found = np.unique(_neighbours(codes, sentences), return_counts=True)
-            keys, place = np.unique(np.append(keys, own), return_inverse=True)
-            times = np.bincount(place, np.append(times, found), len(keys)).astype(np.int64)
+            batch_keys, batch_counts = np.unique(_neighbours(codes, sentences), return_counts=True)
+            keys, place = np.unique(np.append(keys, batch_keys), return_inverse=True)
+            times = np.bincount(place, np.append(times, batch_counts), len(keys)).astype(np.int64)
         words = list(numbers)
         kept = [code for code in range(len(words)) if counts[code] >= min_count]
         kept.sort(key=lambda code: (-counts[code], words[code]))
@@ -64,48 +64,38 @@ class Bigrams:
         rank[kept] = np.arange(len(kept))
         firsts, seconds = rank[keys >> 32], rank[keys & 0xFFFFFFFF]
         both = (firsts >= 0) & (seconds >= 0)
-        return cls(
-            [words[code] for code in kept],
-            counts[kept],
-            firsts[both],
-            seconds[both],
-            times[both],
-            int(counts.sum()),
-        )
+        names, total = [words[code] for code in kept], int(counts.sum())
+        return cls(names, counts[kept], firsts[both], seconds[both], times[both], total)
 
     def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
-        """What follows each word, or what it follows: indptr [V + 1], words [K], counts [K]."""
-        one, other = (
+        """Successors of each word, or predecessors: indptr [V + 1], words [K], counts [K]."""
+        key, neighbour = (
             (self.left_words, self.right_words) if after else (self.right_words, self.left_words)
         )
-        order = np.lexsort((other, one))
-        indptr = np.searchsorted(one[order], np.arange(len(self.words) + 1))
-        return indptr, other[order], self.pair_counts[order]
+        order = np.lexsort((neighbour, key))
+        indptr = np.searchsorted(key[order], np.arange(len(self.words) + 1))
+        return indptr, neighbour[order], self.pair_counts[order]
 
     def margins(self) -> tuple[Ints, Ints]:
-        """How often each word comes first and second in a pair. [V] each"""
-        size = len(self.words)
-        found = (
-            np.bincount(side, self.pair_counts, size)
-            for side in (self.left_words, self.right_words)
-        )
-        left, right = (sums.astype(np.int64) for sums in found)
-        return left, right
+        """The counts of each word as the first and as the second of a pair. [V] each"""
+        sides = (self.left_words, self.right_words)
+        left, right = (np.bincount(side, self.pair_counts, len(self.words)) for side in sides)
+        return left.astype(np.int64), right.astype(np.int64)
 
 
 def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Ints, Ints]]:
     """Codes [N] and offsets of sentences [M + 1], a batch at a time; ``numbers`` grows."""
-    parts = iter([text] if isinstance(text, Corpus) else text)
-    for part in parts:
-        if isinstance(part, Corpus):
-            values = part.words.values
+    items = iter([text] if isinstance(text, Corpus) else text)
+    for item in items:
+        if isinstance(item, Corpus):
+            values = item.words.values
             codes = np.fromiter(
                 (numbers.setdefault(word, len(numbers)) for word in values), np.int64, len(values)
             )
-            yield codes[part.words.codes], part.sentences
+            yield codes[item.words.codes], item.sentences
             continue
         batch: list[Sequence[str]] = []
-        for sentence in chain([part], islice(parts, BATCH - 1)):
+        for sentence in chain([item], islice(items, BATCH - 1)):
             if isinstance(sentence, str | Corpus):
                 raise CorpusError(
                     f"a sentence is a list of words, got {str(sentence)[:40]!r}; cut it into words"

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import numpy as np
 
 from skipchain.arrays import Ints
-from skipchain.errors import CorpusError, ParameterError
+from skipchain.checks import check_integer
+from skipchain.errors import CorpusError
 from skipchain.features.strings import StringTable
 from skipchain.kernels import brown as kernel
 from skipchain.resources.bigrams import Bigrams, Text
 from skipchain.resources.clusters import Clusters
 
-PROGRESS_STEPS = 200  # times that progress is told
+PROGRESS_STEPS = 200  # calls of the progress callback
 
 
 def induce(
@@ -24,35 +25,31 @@ def induce(
     exchange: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Clusters:
-    """Cluster the words of a text so that neighbouring clusters tell most about each other.
+    """Cluster the words of a text so that neighbouring clusters have most mutual information.
 
     ``text`` is a corpus, or sentences or corpora one after the other, or pairs counted before. The
     most frequent words begin as clusters of their own; each further word is added, and the two
     clusters are merged whose merge loses least mutual information. The clusters that remain become
     a binary tree in the same way. Words that are rarer than ``min_count`` are left out.
     In up to ``exchange`` rounds every word may then move to a cluster where it loses less, before
-    the tree is built. ``progress`` is told of the words done, and of how many there are.
+    the tree is built. ``progress`` is called with the number of words done, and of all words.
 
     The same text gives the same clusters. Time grows with the words that are clustered and, for the
     frequent ones, with the square of ``clusters``.
 
     >>> story = ["the cat ran and the dog slept", "a dog ran and a cat slept",
     ...          "the dog ran and a cat ran"]
-    >>> found = induce(map(str.split, story), clusters=4)
-    >>> for path in sorted(found.paths.tolist()):
-    ...     print(path, *(word for word in found.words.tolist() if found[word] == path))
+    >>> clusters = induce(map(str.split, story), clusters=4)
+    >>> for path in sorted(clusters.paths.tolist()):
+    ...     print(path, *(word for word in clusters.words.tolist() if clusters[word] == path))
     000 ran slept
     001 and
     01 a the
     1 cat dog
     """
-    for name, value, least in (
-        ("clusters", clusters, 1),
-        ("min_count", min_count, 1),
-        ("exchange", exchange, 0),
-    ):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ParameterError(f"{name} must be a whole number from {least} up, got {value!r}")
+    check_integer("clusters", clusters)
+    check_integer("min_count", min_count)
+    check_integer("exchange", exchange, least=0)
     bigrams = text if isinstance(text, Bigrams) else Bigrams.count(text, min_count)
     size = len(bigrams.words)
     if size == 0:
@@ -66,13 +63,8 @@ def induce(
     table = _cluster_bigrams(bigrams, member)
     if exchange:
         _exchange_words(bigrams, member, table, exchange)
-    paths = _paths(table)
-    return Clusters(
-        StringTable.of(bigrams.words),
-        StringTable.of(paths),
-        member.astype(np.int32),
-        bigrams.counts,
-    )
+    words, paths = StringTable.of(bigrams.words), StringTable.of(_paths(table))
+    return Clusters(words, paths, member.astype(np.int32), bigrams.counts)
 
 
 def mutual_information(text: Text | Bigrams, clusters: Clusters) -> float:
@@ -114,7 +106,7 @@ def _agglomerate(
 
 
 def _cluster_bigrams(bigrams: Bigrams, cluster: Ints) -> Ints:
-    """How often one cluster follows another, by the cluster of each word (−1: none). [C, C]"""
+    """Counts of one cluster after another, by the cluster of each word (−1: none). [C, C]"""
     size = int(cluster.max(initial=-1)) + 1
     firsts, seconds = cluster[bigrams.left_words], cluster[bigrams.right_words]
     both = (firsts >= 0) & (seconds >= 0)

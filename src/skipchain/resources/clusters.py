@@ -65,8 +65,8 @@ class Clusters:
         ...     Clusters.read(folder + "/paths.txt")["cat"]
         '01'
         """
-        source = display_path(path)
-        text = check_text(read_text(path), source)
+        shown = display_path(path)
+        text = check_text(read_text(path), shown)
         lines = text.removesuffix("\n").split("\n")
         paths: dict[str, str] = {}
         counts: dict[str, int] = {}
@@ -74,7 +74,7 @@ class Clusters:
             fields = line.removesuffix("\r").split("\t")
             fault = _describe_fault(fields, paths)
             if fault:
-                raise ReadError(fault, path=source, line=number)
+                raise ReadError(fault, path=shown, line=number)
             bits, word, count = fields
             paths[word] = bits
             counts[word] = int(count)
@@ -89,7 +89,9 @@ class Clusters:
         rows = zip(self.path.tolist(), words, self.counts.tolist(), strict=True)
         ordered = sorted(rows, key=lambda row: (paths[row[0]], -row[2], row[1]))
         with atomic_write(path, overwrite=overwrite) as file:
-            file.writelines(f"{paths[own]}\t{word}\t{count}\n" for own, word, count in ordered)
+            file.writelines(
+                f"{paths[cluster]}\t{word}\t{count}\n" for cluster, word, count in ordered
+            )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -120,7 +122,7 @@ def look_up(words: StringTable, values: tuple[str, ...], *, lower: bool) -> Ints
 
 
 def _describe_fault(fields: list[str], seen: dict[str, str]) -> str:
-    """What is wrong with a line; nothing, where it is right."""
+    """What is wrong with a line; empty where it is right."""
     fault = ""
     if fields == [""]:
         fault = "an empty line"

@@ -1,27 +1,26 @@
-"""Word lists made from n-grams: members give patterns, patterns give members, in rounds."""
+"""Gazetteers by bootstrapping on n-grams: members give patterns, patterns give members."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
+from skipchain.checks import check_integer
 from skipchain.errors import ParameterError, ReadError
 from skipchain.io.files import write_text
 from skipchain.io.streams import numbered_lines
 from skipchain.resources.ngrams.duck import sql_literal
 from skipchain.resources.ngrams.pattern import END, SHAPES, START, Pattern
-from skipchain.resources.ngrams.store import NgramStore, Session, capitals, check_whole
+from skipchain.resources.ngrams.store import NgramStore, Session, capitals
 
 CAP = SHAPES["Cap"]
 TITLE = r"^\p{Lu}\p{Ll}+\.$"  # Mr., Gen.: before a name, not in it
-SEED_PATTERN_CONFIDENCE = 0.5  # the confidence of a pattern that the user gives
-MIN_SUPPORT = (
-    2  # known members that a new pattern must go with, and patterns that a new member must
-)
-SMOOTHING_COUNT = 3  # phrases of no class that every pattern is thought to go with
+SEED_PATTERN_CONFIDENCE = 0.5  # the confidence of the user's patterns
+MIN_SUPPORT = 2  # known members of a new pattern, and patterns of a new member
+SMOOTHING_COUNT = 3  # added to the phrases of every pattern, as if of no class
 CONTEXT_WIDTHS = ((1, 1), (2, 1), (1, 2), (2, 2))  # words before and behind
 
 Known = dict[str, "Member"]
@@ -29,9 +28,9 @@ Known = dict[str, "Member"]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A phrase, its class, how sure that is, by how many patterns, and the round that found it.
+    """A phrase, its class with a confidence, by how many patterns, and in which round.
 
-    ``round`` is 0 for the members that the harvest began with.
+    ``round`` is 0 for the seeds.
     """
 
     phrase: str
@@ -54,18 +53,18 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Gazetteer:
-    """Members, surest first, and the patterns that found them."""
+    """Members, by falling confidence, and the contexts in which they were found."""
 
     members: tuple[Member, ...]
     contexts: tuple[Context, ...]
 
     def of(self, kind: str) -> tuple[Member, ...]:
         """The members of one class."""
-        return tuple(own for own in self.members if own.kind == kind)
+        return tuple(member for member in self.members if member.kind == kind)
 
     def lines(self) -> str:
         """The lexicon: a class, a tab and a phrase a line, surest first."""
-        return "".join(f"{own.kind}\t{own.phrase}\n" for own in self.members)
+        return "".join(f"{member.kind}\t{member.phrase}\n" for member in self.members)
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the lexicon."""
@@ -82,7 +81,7 @@ def harvest(
     per_round: int = 20,
     contexts: int = 40,
 ) -> Gazetteer:
-    """Members of classes, from some members of each, or patterns in which they stand, or both.
+    """Members of classes by bootstrapping from seeds: members of each class, patterns, or both.
 
     In each round, the words around known members become patterns. A pattern that goes with k known
     members of a class and n phrases in all has the confidence $c = k / (n + 3)$ if no other class
@@ -92,7 +91,7 @@ def harvest(
     Several classes keep each other from drifting: give days and months where you want cities. A
     phrase with a word that is known to be of another class is no member.
 
-    Members have at most so many ``words``; where those given are all capitalised, new ones are.
+    Members have at most so many ``words``; where all seeds are capitalised, new members are.
 
     >>> from tempfile import TemporaryDirectory
     >>> from skipchain.corpus import Corpus
@@ -100,51 +99,48 @@ def harvest(
     ...                   for name in ("Oslo", "Rome", "Bern", "Paris")])
     >>> with TemporaryDirectory() as folder:
     ...     store = NgramStore.count([text], folder + "/store")
-    ...     found = harvest(store, {"city": ["Oslo", "Rome"]}, rounds=1)
-    >>> [member.phrase for member in found.members]
+    ...     gazetteer = harvest(store, {"city": ["Oslo", "Rome"]}, rounds=1)
+    >>> [member.phrase for member in gazetteer.members]
     ['Oslo', 'Rome', 'Bern', 'Paris']
     """
-    given = {
-        kind: tuple(dict.fromkeys(" ".join(own.split()) for own in phrases))
+    seeds = [
+        (kind, phrase)
         for kind, phrases in (members or {}).items()
-    }
-    seeds = {
-        kind: [Pattern.parse(own) for own in texts] for kind, texts in (patterns or {}).items()
-    }
-    if not any(given.values()) and not any(seeds.values()):
+        for phrase in dict.fromkeys(" ".join(phrase.split()) for phrase in phrases)
+    ]
+    seed_patterns = [
+        (kind, Pattern.parse(text)) for kind, texts in (patterns or {}).items() for text in texts
+    ]
+    if not seeds and not seed_patterns:
         raise ParameterError("a harvest begins with members or patterns; there are none")
-    for name, value in (
-        ("rounds", rounds),
-        ("words", words),
-        ("per_round", per_round),
-        ("contexts", contexts),
-    ):
-        check_whole(name, value)
+    check_integer("rounds", rounds)
+    check_integer("words", words)
+    check_integer("per_round", per_round)
+    check_integer("contexts", contexts)
     known: Known = {}
-    for kind, phrases in given.items():
-        for own in phrases:
-            if own in known:
-                raise ParameterError(
-                    f"{own!r} is given as a member of {known[own].kind} and of {kind}; a phrase "
-                    "has one class"
-                )
-            known[own] = Member(own, kind, 1.0, 0, 0)
-    kept: list[Context] = []
+    for kind, phrase in seeds:
+        if phrase in known:
+            raise ParameterError(
+                f"{phrase!r} is given as a member of {known[phrase].kind} and of {kind}; a phrase "
+                "has one class"
+            )
+        known[phrase] = Member(phrase, kind, confidence=1.0, patterns=0, round=0)
+    best: list[Context] = []
     with store.session() as session:
-        told = [
+        fillers = [
             (filler.text, kind, SEED_PATTERN_CONFIDENCE)
-            for kind, own in seeds.items()
-            for pattern in own
+            for kind, pattern in seed_patterns
             for filler in session.query(pattern)
         ]
-        update_members(known, told, per_round, 1, 1)
-        capital = bool(known) and all(word[0].isupper() for own in known for word in own.split())
+        update_members(known, fillers, per_round, 1, 1)
+        capital = bool(known) and all(word[0].isupper() for seed in known for word in seed.split())
         collect_contexts(session, words, capital)
         for number in range(1, rounds + 1):
-            kept = best_contexts(session, known, contexts)
-            update_members(known, told + phrases_in(session, kept), per_round, number, MIN_SUPPORT)
-    surest = sorted(known.values(), key=lambda own: (-own.confidence, own.round, own.phrase))
-    return Gazetteer(tuple(surest), tuple(kept))
+            best = best_contexts(session, known, contexts)
+            matches = fillers + phrases_in(session, best)
+            update_members(known, matches, per_round, number, MIN_SUPPORT)
+    ordered = sorted(known.values(), key=lambda m: (-m.confidence, m.round, m.phrase))
+    return Gazetteer(tuple(ordered), tuple(best))
 
 
 def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
@@ -158,7 +154,7 @@ def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
     ...     read_seeds([folder + "/city.txt"])
     {'city': ['Oslo'], 'day': ['Monday']}
     """
-    found: dict[str, list[str]] = {}
+    seeds: dict[str, list[str]] = {}
     for path in paths:
         for number, line in numbered_lines(path):
             if not line.strip():
@@ -170,8 +166,8 @@ def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
                 raise ReadError(
                     f"expected a class, a tab and a phrase, got {line!r}", path=path, line=number
                 )
-            found.setdefault(kind.strip(), []).append(phrase.strip())
-    return found
+            seeds.setdefault(kind.strip(), []).append(phrase.strip())
+    return seeds
 
 
 def collect_contexts(session: Session, words: int, capital: bool) -> None:
@@ -203,7 +199,7 @@ def collect_contexts(session: Session, words: int, capital: bool) -> None:
                     "common))"
                 )
             sides = (names[:left], names[left + size :])
-            texts = [f"concat_ws(' ', {', '.join(own)})" for own in (inner, *sides)]
+            texts = [f"concat_ws(' ', {', '.join(columns)})" for columns in (inner, *sides)]
             session.rows(
                 f"INSERT INTO around SELECT {texts[0]}, {texts[1]} || ' * ' || {texts[2]} "
                 f"FROM {session.source(order)} WHERE {' AND '.join(tests)}",
@@ -217,7 +213,7 @@ def best_contexts(session: Session, known: Known, limit: int) -> list[Context]:
         "known",
         {
             "phrase": sql_strings(list(known)),
-            "kind": sql_strings([own.kind for own in known.values()]),
+            "kind": sql_strings([member.kind for member in known.values()]),
         },
     )
     rows = session.database.execute(
@@ -241,25 +237,27 @@ def phrases_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str,
     """The phrases that stand in contexts, with the class and the confidence of each context."""
     if not contexts:
         return []
-    about = {own.text: own for own in contexts}
-    session.database.register("chosen", {"context": sql_strings(list(about))})
+    by_text = {context.text: context for context in contexts}
+    session.database.register("chosen", {"context": sql_strings(list(by_text))})
     rows = session.database.execute(
         "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
     ).fetchall()
     session.database.unregister("chosen")
-    return [(phrase, about[own].kind, about[own].confidence) for phrase, own in rows]
+    return [
+        (phrase, by_text[context].kind, by_text[context].confidence) for phrase, context in rows
+    ]
 
 
 def update_members(
-    known: Known, found: Iterable[tuple[str, str, float]], limit: int, number: int, fewest: int
+    known: Known, matches: Iterable[tuple[str, str, float]], limit: int, number: int, fewest: int
 ) -> None:
-    """Members get the confidence that patterns give them, and the surest phrases become members."""
-    grounds: dict[tuple[str, str], list[float]] = {}
-    for phrase, kind, confidence in found:
-        grounds.setdefault((phrase, kind), []).append(confidence)
+    """Update the confidence of members, and make members of the phrases with the highest one."""
+    evidence: dict[tuple[str, str], list[float]] = {}
+    for phrase, kind, confidence in matches:
+        evidence.setdefault((phrase, kind), []).append(confidence)
     best: Known = {}
-    for (phrase, kind), own in grounds.items():
-        member = Member(phrase, kind, noisy_or(own), len(own), number)
+    for (phrase, kind), confidences in evidence.items():
+        member = Member(phrase, kind, noisy_or(confidences), len(confidences), number)
         if phrase not in best or member.confidence > best[phrase].confidence:
             best[phrase] = member
     new: dict[str, list[Member]] = {}
@@ -269,12 +267,10 @@ def update_members(
             if member.patterns >= fewest and not has_conflicting_word(member, known):
                 new.setdefault(member.kind, []).append(member)
         elif before.round:
-            known[phrase] = Member(
-                phrase, member.kind, member.confidence, member.patterns, before.round
-            )
-    for own_kind in new.values():
-        own_kind.sort(key=lambda own: (-own.confidence, own.phrase))
-        known.update({own.phrase: own for own in own_kind[:limit]})
+            known[phrase] = replace(member, round=before.round)
+    for members in new.values():
+        members.sort(key=lambda member: (-member.confidence, member.phrase))
+        known.update({member.phrase: member for member in members[:limit]})
 
 
 def has_conflicting_word(member: Member, known: Known) -> bool:
@@ -286,12 +282,12 @@ def has_conflicting_word(member: Member, known: Known) -> bool:
 
 
 def noisy_or(confidences: Iterable[float]) -> float:
-    """How sure something is that several grounds speak for, each by itself.
+    """The confidence that follows from several independent ones.
 
     >>> noisy_or([0.5, 0.5])
     0.75
     """
-    return 1.0 - float(np.prod([1.0 - own for own in confidences]))
+    return 1.0 - float(np.prod([1.0 - c for c in confidences]))
 
 
 def sql_strings(values: Sequence[str]) -> object:

@@ -53,51 +53,41 @@ class Vectors:
         ...     Vectors.read(folder + "/a.txt")["dog"].tolist()
         [0.0, 0.0010000000474974513, 4.0]
         """
-        source = display_path(path)
-        lines = check_text(read_text(path), source).removesuffix("\n").split("\n")
+        shown = display_path(path)
+        lines = check_text(read_text(path), shown).removesuffix("\n").split("\n")
         header = _header(lines)
         begin = 0 if header is None else 1
         count = len(lines) - begin
         if header is not None and header[0] != count:
-            raise ReadError(
-                f"the first line promises {header[0]:,} vectors, but {count:,} follow; is the file "
-                "cut off?",
-                path=source,
-            )
+            fault = f"the first line promises {header[0]:,} vectors, but {count:,} follow"
+            raise ReadError(f"{fault}; is the file cut off?", path=shown)
         width = len(lines[0].split()) - 1 if header is None else header[1]
         if width < 1:
-            raise ReadError("no numbers behind the word", path=source, line=begin + 1)
+            raise ReadError("no numbers behind the word", path=shown, line=begin + 1)
         table = np.empty((count, width), np.float32)
         seen: dict[str, int] = {}
         for first in range(begin, len(lines), BATCH):
             cells = []
             for number, line in enumerate(lines[first : first + BATCH], first + 1):
-                word, numbers = _cut(line, width, source, number)
+                word, cell = _cut(line, width, shown, number)
                 if seen.setdefault(word, number) != number:
-                    raise ReadError(
-                        f"the word {word!r} comes again, after line {seen[word]}",
-                        path=source,
-                        line=number,
-                    )
-                cells.append(numbers)
+                    fault = f"the word {word!r} comes again, after line {seen[word]}"
+                    raise ReadError(fault, path=shown, line=number)
+                cells.append(cell)
             try:
-                found, present = parse_numbers(cells, several=True, width=width)
+                numbers, present = parse_numbers(cells, several=True, width=width)
             except NotANumber as error:
-                raise ReadError(str(error), path=source, line=first + 1 + error.place) from None
+                raise ReadError(str(error), path=shown, line=first + 1 + error.place) from None
             if not present.all():
                 place = int(np.argmin(present))
-                raise ReadError(
-                    f"{cells[place]!r} is no number", path=source, line=first + 1 + place
-                )
+                fault = f"{cells[place]!r} is no number"
+                raise ReadError(fault, path=shown, line=first + 1 + place)
             with np.errstate(over="ignore"):
-                table[first - begin : first - begin + len(cells)] = found
+                table[first - begin : first - begin + len(cells)] = numbers
         large = np.flatnonzero(~np.isfinite(table).all(axis=1))
         if len(large):
-            raise ReadError(
-                "a number too large for single precision",
-                path=source,
-                line=int(large[0]) + begin + 1,
-            )
+            place = int(large[0]) + begin + 1
+            raise ReadError("a number too large for single precision", path=shown, line=place)
         return cls(StringTable.of(list(seen)), table)
 
     def __len__(self) -> int:
@@ -105,7 +95,7 @@ class Vectors:
 
     @property
     def width(self) -> int:
-        """How many numbers a vector has."""
+        """The number of dimensions of a vector."""
         return int(self.table.shape[1])
 
     def __getitem__(self, word: str) -> NDArray[np.float32] | None:
@@ -129,19 +119,19 @@ class Vectors:
 
 def _header(lines: list[str]) -> tuple[int, int] | None:
     """The count and the width that the first line promises, where it is no vector itself."""
-    parts = lines[0].split()
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):
+    fields = lines[0].split()
+    if len(fields) != 2 or not all(field.isascii() and field.isdigit() for field in fields):
         return None
-    if len(lines) > 1 and len(lines[1].split()) == 2 != int(parts[1]) + 1:
+    if len(lines) > 1 and len(lines[1].split()) == 2 != int(fields[1]) + 1:
         return None  # vectors of one number, and the first word is a number, too
-    return int(parts[0]), int(parts[1])
+    return int(fields[0]), int(fields[1])
 
 
-def _cut(line: str, width: int, source: object, number: int) -> tuple[str, str]:
+def _cut(line: str, width: int, path: object, number: int) -> tuple[str, str]:
     """The word of a line and its numbers."""
-    parts = line.strip(" \t\r").replace("\t", " ").rsplit(" ", width)
-    if len(parts) != width + 1 or not parts[0].strip() or MISSING[0] in parts:
-        found = len(line.split()) - 1
-        told = "an empty line" if found < 0 else f"{max(found, 0)} numbers"
-        raise ReadError(f"{told}, wanted a word and {width} numbers", path=source, line=number)
-    return parts[0], " ".join(parts[1:])
+    fields = line.strip(" \t\r").replace("\t", " ").rsplit(" ", width)
+    if len(fields) != width + 1 or not fields[0].strip() or MISSING[0] in fields:
+        count = len(line.split()) - 1
+        got = "an empty line" if count < 0 else f"{count} numbers"
+        raise ReadError(f"{got}, wanted a word and {width} numbers", path=path, line=number)
+    return fields[0], " ".join(fields[1:])

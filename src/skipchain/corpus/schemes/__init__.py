@@ -1,4 +1,8 @@
-"""Label schemes: how spans are written as one label per token, and read back."""
+"""Label schemes: how spans are written as one label per token, and read back.
+
+Labels and spans only: which labels a model may predict belongs to `skipchain.chains`, scores of
+spans to `skipchain.metrics`.
+"""
 
 from skipchain.corpus.schemes.codec import convert, count_merged, decode, encode
 from skipchain.corpus.schemes.inference import SchemeInference, infer_scheme

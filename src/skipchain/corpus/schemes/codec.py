@@ -56,7 +56,7 @@ def encode(spans: Spans, offsets: Ints, scheme: str, *, lossy: bool = False) -> 
 def convert(
     column: Column, offsets: Ints, source: str, target: str, *, lossy: bool = False
 ) -> Column:
-    """The same spans in another scheme.
+    """The labels that mark the same spans in another scheme.
 
     Labels that break the source scheme are an error, but a redundant B- of iob1 or E- of ioe1 is
     not: its meaning is clear. ``lossy`` lets ``io`` merge touching spans of the same type.
@@ -65,16 +65,16 @@ def convert(
     >>> convert(labels, np.array([0, 4]), "iob1", "bioes").tolist()
     ['S-PER', 'B-PER', 'E-PER', 'O']
     """
-    given, wanted = TABLE[check_scheme(source)], TABLE[check_scheme(target)]
-    marks, layout = read(column, offsets, given)
-    if not given.only_if_needed and (marks != marks_of(layout, given)).any():
-        found = violations_of(column, offsets, given, marks, layout)
+    old, new = TABLE[check_scheme(source)], TABLE[check_scheme(target)]
+    marks, layout = read(column, offsets, old)
+    if not old.only_if_needed and (marks != marks_of(layout, old)).any():
+        violations = violations_of(column, offsets, old, marks, layout)
         raise SchemeError(
-            f"the labels are not valid {given.name}, so they are not converted: "
-            f"{describe_first(found)}; repair them first"
+            f"the labels are not valid {old.name}, so they are not converted: "
+            f"{describe_first(violations)}; repair them first"
         )
-    check_loss(layout, wanted.name, lossy)
-    return write(layout, wanted)
+    check_loss(layout, new.name, lossy)
+    return write(layout, new)
 
 
 def count_merged(spans: Spans, offsets: Ints) -> int:
@@ -87,7 +87,7 @@ def count_merged(spans: Spans, offsets: Ints) -> int:
 
 
 def check_loss(layout: Layout, target: str, lossy: bool) -> None:
-    """Refuse to merge spans unless the caller said that it is meant."""
+    """Refuse to merge spans unless the caller asked for it (``lossy``)."""
     lost = int(layout.touches.sum())
     if target == "io" and lost and not lossy:
         token = int(layout.touches.argmax())

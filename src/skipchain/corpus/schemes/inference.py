@@ -1,4 +1,4 @@
-"""Which scheme labels are written in."""
+"""Inference of the scheme that labels are written in."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SchemeInference:
 
 
 def infer_scheme(column: Column, offsets: Ints) -> SchemeInference:
-    """The scheme that labels are written in, as far as they tell.
+    """Infer the scheme that labels are written in.
 
     None where they are not of the form ``O`` or ``PREFIX-TYPE`` (parts of speech, say), or where
     they fit no scheme; the reason then names the first label that does not fit.
@@ -46,8 +46,7 @@ def infer_scheme(column: Column, offsets: Ints) -> SchemeInference:
     >>> infer_scheme(Column.encode(["DT", "NN"]), np.array([0, 2])).reason
     "label 'DT' is neither O nor PREFIX-TYPE: the labels mark no spans"
     """
-    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
-    labels = [column.values[code] for code in used.tolist() if column.values[code] != "O"]
+    labels = [column.values[code] for code in column.used() if column.values[code] != "O"]
     for label in labels:
         if not split(label)[0]:
             reason = f"label {label!r} is neither O nor PREFIX-TYPE: the labels mark no spans"
@@ -80,12 +79,12 @@ def fits_scheme(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> bool
 
 
 def count_misfits(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> int:
-    """How many tokens the scheme would mark otherwise."""
+    """The number of tokens that the scheme would mark otherwise."""
     return int((marks != marks_of(layout, scheme)).sum())
 
 
 def describe(marks: NDArray[np.int8], layout: Layout, scheme: Scheme) -> str:
-    """What speaks for the scheme."""
+    """The evidence for the scheme, in words."""
     if not (marks > 0).any():
         return "I- is the only prefix, so every span is read alike"
     if not scheme.only_if_needed:

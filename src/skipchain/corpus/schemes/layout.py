@@ -1,6 +1,6 @@
 """Where spans lie over the tokens, whatever the scheme: the middle of every conversion.
 
-labels --read--> marks, Layout <--lay-- Spans
+labels --read--> marks, Layout <--layout_of-- Spans
                     Layout --marks_of--> marks --write--> labels
 """
 
@@ -59,7 +59,7 @@ def read(column: Column, offsets: Ints, scheme: Scheme | None) -> tuple[NDArray[
     prefixes = PREFIXES if scheme is None else scheme.prefixes
     name = "any scheme" if scheme is None else scheme.name
     # A slice of a column keeps values that none of its tokens has: they must not be judged.
-    used = np.flatnonzero(np.bincount(column.codes, minlength=len(column.values)))
+    used = column.used()
     value_marks = np.full(len(column.values), OUTSIDE, np.int8)
     value_types = np.full(len(column.values), OUTSIDE, np.int32)
     labels = [column.values[code] for code in used.tolist()]
@@ -79,11 +79,8 @@ def layout_of(spans: Spans, offsets: Ints) -> Layout:
     """The layout of spans that neither overlap nor cross a sentence boundary."""
     check_spans(spans, offsets)
     n = int(offsets[-1])
-    lengths = spans.stops - spans.starts
-    before = np.cumsum(lengths) - lengths
-    tokens = np.repeat(spans.starts - before, lengths) + np.arange(lengths.sum())
     types = np.full(n, OUTSIDE, np.int32)
-    types[tokens] = np.repeat(spans.types, lengths)
+    types[spans.tokens()] = np.repeat(spans.types, spans.lengths)
     opens, closes = np.zeros(n, bool), np.zeros(n, bool)
     opens[spans.starts] = True
     closes[spans.stops - 1] = True

@@ -1,4 +1,4 @@
-"""The schemes by name, and the one table that tells them apart."""
+"""The table of schemes by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from skipchain.errors import SchemeError
 
 
 def check_scheme(name: str) -> str:
-    """The scheme's own name for a name in any case, or for an alias.
+    """The canonical name of a scheme that is named in any case, or by an alias.
 
     >>> check_scheme("BIO"), check_scheme("IOBES"), check_scheme("iob1")
     ('iob2', 'bioes', 'iob1')
@@ -27,10 +27,10 @@ def check_scheme(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """What a scheme writes of a token's mark.
+    """A scheme: which marks of a token it writes, and with which letters.
 
     A mark has two bits: 1, the token opens its span; 2, the token closes it. ``letters`` spells the
-    four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. A
+    four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. An
     ``only_if_needed`` scheme writes its bit only where two spans of the same type touch.
     """
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Ints
+from skipchain.arrays import Ints, members
 from skipchain.corpus.column import frozen
 from skipchain.errors import SchemeError
 
@@ -66,12 +66,26 @@ class Spans:
         return iter(self.tolist())
 
     def __eq__(self, other: object) -> bool:
-        """The same spans with the same type names, however the types are numbered."""
+        """Whether both have the same spans with the same types, however these are numbered."""
         if not isinstance(other, Spans):
             return NotImplemented
         return len(self) == len(other) and self.tolist() == other.tolist()
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def lengths(self) -> Ints:
+        """How many tokens each span has. [K]"""
+        return self.stops - self.starts
+
+    def tokens(self) -> Ints:
+        """The tokens of all spans, span after span.
+
+        >>> Spans.of([(3, 4, "LOC"), (0, 2, "PER")]).tokens()
+        array([0, 1, 3])
+        """
+        bounds = np.stack([self.starts, self.stops], axis=1).ravel()
+        return members(bounds, np.arange(0, len(bounds), 2))
 
     def tolist(self) -> list[tuple[int, int, str]]:
         """``(start, stop, type)`` for each span."""

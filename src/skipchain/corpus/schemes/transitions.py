@@ -53,5 +53,5 @@ def transitions(
 
 def has_bit(marks: NDArray[np.int8], bit: int) -> Bools:
     """Which marks have the bit, ``bool [L]``."""
-    said: Bools = (marks != OUTSIDE) & ((marks & bit) > 0)
-    return said
+    flags: Bools = (marks != OUTSIDE) & ((marks & bit) > 0)
+    return flags

@@ -51,8 +51,8 @@ def repair(column: Column, offsets: Ints, scheme: str) -> tuple[Column, list[Vio
     """
     table = TABLE[check_scheme(scheme)]
     marks, layout = read(column, offsets, table)
-    found = violations_of(column, offsets, table, marks, layout)
-    return (write(layout, table) if found else column), found
+    violations = violations_of(column, offsets, table, marks, layout)
+    return (write(layout, table) if violations else column), violations
 
 
 def violations_of(
@@ -62,7 +62,7 @@ def violations_of(
     wanted = marks_of(layout, scheme)
     tokens = np.flatnonzero(marks != wanted)
     sentences = np.searchsorted(offsets, tokens, side="right") - 1
-    found = []
+    violations = []
     for token, sentence in zip(tokens.tolist(), sentences.tolist(), strict=True):
         first, stop = offsets[sentence], offsets[sentence + 1]
         label = column.values[column.codes[token]]
@@ -72,15 +72,15 @@ def violations_of(
         expected = f"{scheme.letters[wanted[token]]}-{name}"
         fault = describe_fault(int(marks[token]), int(wanted[token]), name, previous, following)
         reason = f"{label} {fault}; {scheme.name} writes {expected}"
-        found.append(Violation(token, sentence, label, previous, expected, reason))
-    return found
+        violations.append(Violation(token, sentence, label, previous, expected, reason))
+    return violations
 
 
 def describe_fault(
     mark: int, wanted: int, name: str, previous: str | None, following: str | None
 ) -> str:
-    """What the label does that its mark does not say, or says without need."""
-    if mark & ~wanted:  # only the sparing schemes want less than was read
+    """The fault of a label whose mark is not the one wanted, in words."""
+    if mark & ~wanted:  # only schemes that mark `only_if_needed` want less than was read
         return f"does not split two touching {name} spans"
     missing = wanted & ~mark
     if missing == OPENS | CLOSES:

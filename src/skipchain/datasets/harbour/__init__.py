@@ -1,4 +1,7 @@
-"""A small annotated corpus and a story without labels that come with the package."""
+"""A small annotated corpus and a story without labels that come with the package.
+
+Data sets that are published elsewhere are in `skipchain.datasets.registry`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
 """Readers of the formats in which single public data sets are published.
 
-Formats that users have files in belong to `skipchain.io`.
+The formats of users' own files belong to `skipchain.io`.
 """

@@ -23,24 +23,24 @@ def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
     ...     read_archive(folder + "/a.tar.xz", str.islower)
     {'a.txt': b'Ada'}
     """
-    found = {}
+    files = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(raw_bytes(path))) as archive:
             for member in archive:
                 data = archive.extractfile(member) if wanted(member.name) else None
                 if data is not None:
-                    found[member.name] = data.read()
+                    files[member.name] = data.read()
     # Besides tarfile's own, the libraries that unpack raise errors of several kinds.
     except (tarfile.TarError, EOFError, OSError, ValueError, KeyError) as error:
         raise ReadError(
             f"damaged or no tar archive ({error}); fetch the file again", path=path
         ) from None
-    return found
+    return files
 
 
 def read_texts(path: str | Path) -> dict[str, str]:
     """The ``.txt`` files of an archive, of which there must be one, in the order of their names."""
-    found = read_archive(path, lambda name: name.endswith(".txt"))
-    if not found:
+    files = read_archive(path, lambda name: name.endswith(".txt"))
+    if not files:
         raise ReadError("the archive holds no .txt file", path=path)
-    return {name: decode_text(data, f"{path}({name})") for name, data in sorted(found.items())}
+    return {name: decode_text(data, f"{path}({name})") for name, data in sorted(files.items())}

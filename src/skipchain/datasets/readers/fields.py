@@ -43,11 +43,8 @@ def parse_fields(text: str, path: object = None) -> Corpus:
             continue
         plain, spans = strip_tags(line, known, set(), path, number)
         if not spans:
-            raise ReadError(
-                f"{line[:40]!r} has no field; each stands in tags, such as <title> … </title>",
-                path=path,
-                line=number,
-            )
+            fault = f"{line[:40]!r} has no field; each stands in tags, such as <title> … </title>"
+            raise ReadError(fault, path=path, line=number)
         fields = check_spans(Passage(plain, spans, line=number), path)
         starts = [start for start, _, _ in fields]
         runs = list(RUN.finditer(plain))

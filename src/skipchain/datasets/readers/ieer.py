@@ -21,8 +21,7 @@ CHARACTERS = {"&AMP;": "&", "&LR;": "", "&UR;": ""}
 
 def read_ieer(path: str | Path) -> Corpus:
     """Read a file, or all packed files of a folder, in the order of their names."""
-    own = Path(path)
-    files = sorted(own.glob("*.gz")) if own.is_dir() else [own]
+    files = sorted(Path(path).glob("*.gz")) if Path(path).is_dir() else [Path(path)]
     if not files:
         raise ReadError("the folder holds no .gz file", path=path)
     passages = [passage for file in files for passage in passages_of(read_text(file), file)]
@@ -42,20 +41,19 @@ def parse_ieer(text: str, path: object = None) -> Corpus:
 
 def passages_of(text: str, path: object) -> list[Passage]:
     """The documents with their spans."""
-    found = []
+    passages = []
     for match in DOCUMENT.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         number = NUMBER.search(match[1])
-        parts = [OTHER.sub("", part[2]) for part in TEXTS.finditer(match[1])]
-        body = "\n\n".join(parts)
+        body = "\n\n".join(OTHER.sub("", part[2]) for part in TEXTS.finditer(match[1]))
         for written, meant in CHARACTERS.items():
             body = body.replace(written, meant)
         tagged, kinds = inline(body, path, line)
         plain, spans = strip_tags(tagged, kinds, set(), path, line)
-        found.append(Passage(plain, spans, number[1] if number else None, line=line))
-    if not found:
+        passages.append(Passage(plain, spans, number[1] if number else None, line=line))
+    if not passages:
         raise ReadError("there is no <DOC> in the file", path=path)
-    return found
+    return passages
 
 
 def inline(text: str, path: object, line: int) -> tuple[str, set[str]]:
@@ -69,11 +67,8 @@ def inline(text: str, path: object, line: int) -> tuple[str, set[str]]:
             kinds.add(match[2])
             return f"<{match[2]}>" if len(opened) == 1 else ""
         if not opened or opened[-1][0] != match[3]:
-            raise ReadError(
-                f"<e_{match[3]}> closes what was not opened",
-                path=path,
-                line=line + text.count("\n", 0, match.start()),
-            )
+            place = line + text.count("\n", 0, match.start())
+            raise ReadError(f"<e_{match[3]}> closes what was not opened", path=path, line=place)
         _, kind = opened.pop()
         return "" if opened else f"</{kind}>"
 

@@ -25,11 +25,8 @@ def read_labelled_lines(path: str | Path) -> Corpus:
         for number, row in enumerate(rows, 1):
             label, tab, line = row.partition("\t")
             if not tab or not label:
-                raise ReadError(
-                    f"{row[:40]!r} is no line with its label and a tab before it",
-                    path=f"{path}({name})",
-                    line=number,
-                )
+                fault = f"{row[:40]!r} is no line with its label and a tab before it"
+                raise ReadError(fault, path=f"{path}({name})", line=number)
             labels.append(label)
             lines.append(line)
         sizes.append(len(rows))

@@ -32,10 +32,8 @@ JOINT = re.compile(r"(?<=\w)[-/](?=\w)")
 SEPARATOR = "|"  # the tokeniser lets it stand alone wherever it is
 HEADING = re.compile(r"[ \t|*>]*([A-Za-z][A-Za-z/ &]{0,20}?)[ \t]*:")
 NO_HEADING = "-"
-CONTINUATION_INDENT = (
-    8  # columns of white space from which on a line goes on with what the line above is about
-)
-FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # where positions, lengths and steps of DEEP end
+CONTINUATION_INDENT = 8  # columns of white space that make a line continue the one above
+FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # larger places, lengths and indents are one value
 
 
 def read_seminars(path: str | Path) -> Corpus:
@@ -65,16 +63,16 @@ def parse_seminars(texts: Mapping[str, str], path: object = None) -> Corpus:
     ['who', 'time']
     """
     passages: list[Passage] = []
-    laid: list[TokenizedPassage] = []
+    tokenized: list[TokenizedPassage] = []
     columns: dict[str, list[str]] = {}
     for name, text in texts.items():
         where = f"{path}({name})"
         plain, spans = strip_tags(check_text(text, where), set(FIELDS), set(IGNORED), where, 1)
         passages.append(Passage(plain, spans, Path(name).stem))
-        laid.append(_tokenize_message(passages[-1], where))
-        for column, values in _line_columns(plain, laid[-1][0].starts).items():
+        tokenized.append(_tokenize_message(passages[-1], where))
+        for column, values in _line_columns(plain, tokenized[-1][0].starts).items():
             columns.setdefault(column, []).extend(values)
-    corpus = build_corpus(passages, laid, "iob2", path)
+    corpus = build_corpus(passages, tokenized, "iob2", path)
     for column, values in columns.items():
         corpus = corpus.with_column(column, Column.encode(values))
     return corpus
@@ -89,7 +87,7 @@ def _tokenize_message(passage: Passage, path: object) -> TokenizedPassage:
     sentences = np.array([*firsts, len(cut.starts)], np.int64)
     tokens = Tokens(cut.starts, cut.ends, frozen(sentences))
     spans = check_spans(passage, path)
-    placed = [
+    token_spans = [
         (
             int(np.searchsorted(tokens.ends, start, "right")),
             int(np.searchsorted(tokens.starts, end, "left")),
@@ -97,27 +95,21 @@ def _tokenize_message(passage: Passage, path: object) -> TokenizedPassage:
         )
         for start, end, kind in spans
     ]
-    for (left, right), (span, after) in zip(pairwise(placed), pairwise(spans), strict=True):
+    fields = [f"the {kind} {text[start:end]!r}" for start, end, kind in spans]
+    for (left, right), (field, other) in zip(pairwise(token_spans), pairwise(fields), strict=True):
         if right[0] < left[1]:
-            raise ReadError(
-                f"the {span[2]} {text[span[0] : span[1]]!r} and the {after[2]} "
-                f"{text[after[0] : after[1]]!r} share a token; labels hold one field per token",
-                path=path,
-            )
-    for (start, end, kind), (first, last, _) in zip(spans, placed, strict=True):
+            fault = f"{field} and {other} share a token; labels hold one field per token"
+            raise ReadError(fault, path=path)
+    for field, (first, last, _) in zip(fields, token_spans, strict=True):
         if np.searchsorted(sentences, first, "right") != np.searchsorted(sentences, last, "left"):
-            raise ReadError(
-                f"the {kind} {text[start:end]!r} goes on behind a blank line, where chains end",
-                path=path,
-            )
-    return tokens, placed
+            raise ReadError(f"{field} goes on behind a blank line, where chains end", path=path)
+    return tokens, token_spans
 
 
 def _line_columns(text: str, starts: NDArray[np.int32]) -> dict[str, list[str]]:
     """The columns that say where on its line, and on what line, a token stands."""
-    columns: dict[str, list[str]] = {
-        name: [] for name in ("place", "rest", "length", "indent", "gap", "heading")
-    }
+    names = ("place", "rest", "length", "indent", "gap", "heading")
+    columns: dict[str, list[str]] = {name: [] for name in names}
     lines = text.split("\n")
     ends = np.cumsum([len(line) + 1 for line in lines])
     counts = np.diff(np.searchsorted(starts, ends), prepend=0).tolist()  # tokens of each line
@@ -125,23 +117,18 @@ def _line_columns(text: str, starts: NDArray[np.int32]) -> dict[str, list[str]]:
     heading = NO_HEADING
     for number, (line, count) in enumerate(zip(lines, counts, strict=True)):
         wide = line.expandtabs()
-        steps = (
-            -(-(len(wide) - len(wide.lstrip()) + 1) // CONTINUATION_INDENT)
-            if wide[:1].isspace()
-            else 0
-        )
+        indent = len(wide) - len(wide.lstrip())
+        steps = -(-(indent + 1) // CONTINUATION_INDENT) if wide[:1].isspace() else 0
         heading = _heading(line, heading if steps > 1 else NO_HEADING)
         gap = {(True, True): "none", (False, True): "above", (True, False): "below"}.get(
             (filled[number], filled[number + 2]), "both"
         )
-        for place in range(count):
-            rest = count - 1 - place
-            columns["place"].append(str(min(place, FARTHEST)))
-            columns["rest"].append(str(min(rest, FARTHEST)))
-            columns["length"].append(str(min(count, LONGEST)))
-            columns["indent"].append(str(min(steps, STEEPEST)))
-            columns["gap"].append(gap)
-            columns["heading"].append(heading)
+        columns["place"] += [str(min(place, FARTHEST)) for place in range(count)]
+        columns["rest"] += [str(min(rest, FARTHEST)) for rest in reversed(range(count))]
+        columns["length"] += [str(min(count, LONGEST))] * count
+        columns["indent"] += [str(min(steps, STEEPEST))] * count
+        columns["gap"] += [gap] * count
+        columns["heading"] += [heading] * count
     return columns
 
 

@@ -31,9 +31,9 @@ from skipchain.io.files import check_text, read_text
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 OTHER = "other"
 CLASSES = ("course", "faculty", OTHER, "project", "student")
-MIN_PAGE_BYTES = 315  # bytes; what is no longer leads elsewhere or says nothing
+MIN_PAGE_BYTES = 315  # shorter pages are stubs: redirections, or next to empty
 MIN_LINKS = 3
-# columns of what links say of a page, by the part of an anchor that they hold
+# Columns of what other pages say of a page, by the field of an anchor that they hold.
 ANCHOR_COLUMNS = {"text": "anchors", "section": "sections", "around": "around"}
 MARK = re.compile(r"<!WA\d+>")  # put before every link by those who collected the pages
 
@@ -51,22 +51,18 @@ def read_webkb(folder: str | Path) -> Corpus:
     Pages are sorted by their URLs. Links are those within a school.
     """
     folder = Path(folder)
-    wanted = ("university", "class", "path", "url")
-    rows = [
-        row
-        for row in _rows(folder / "pages.tsv.gz", wanted)
-        if row["university"] in SCHOOLS and row["class"] in CLASSES
-    ]
+    table = _rows(folder / "pages.tsv.gz", ("university", "class", "path", "url"))
+    rows = [row for row in table if row["university"] in SCHOOLS and row["class"] in CLASSES]
     rows.sort(key=lambda row: (row["university"], row["url"]))
     bodies = _bodies(folder / "webkb-four-universities.tar.xz", [row["path"] for row in rows])
-    long = [k for k, body in enumerate(bodies) if len(body) > MIN_PAGE_BYTES]
-    rows = [rows[k] for k in long]
-    pages = [parse_webpage(MARK.sub("", decode_page(bodies[k]))) for k in long]
-    leads = _page_links(pages, [row["url"] for row in rows])
+    kept = [k for k, body in enumerate(bodies) if len(body) > MIN_PAGE_BYTES]
+    rows = [rows[k] for k in kept]
+    pages = [parse_webpage(MARK.sub("", decode_page(bodies[k]))) for k in kept]
+    page_links = _page_links(pages, [row["url"] for row in rows])
     chosen = [
         k
         for k, row in enumerate(rows)
-        if row["class"] != OTHER or len({end for end, _ in leads[k]}) >= MIN_LINKS
+        if row["class"] != OTHER or len({end for end, _ in page_links[k]}) >= MIN_LINKS
     ]
     if not chosen:
         raise ReadError("no page is chosen", path=folder / "pages.tsv.gz")
@@ -78,10 +74,10 @@ def read_webkb(folder: str | Path) -> Corpus:
         LABEL: [rows[k]["class"] for k in chosen],
     }
     schools = [rows[k]["university"] for k in chosen]
-    said, links = _anchor_texts(chosen, leads, schools)
-    for part, name in ANCHOR_COLUMNS.items():
-        texts = [[getattr(anchor, part) for anchor in own] for own in said]
-        columns[name] = [" | ".join(filter(None, own)) for own in texts]
+    anchors, links = _incoming_links(chosen, page_links, schools)
+    for field, name in ANCHOR_COLUMNS.items():
+        texts = [[getattr(anchor, field) for anchor in incoming] for incoming in anchors]
+        columns[name] = [" | ".join(filter(None, strings)) for strings in texts]
     return _corpus(columns, schools, links)
 
 
@@ -119,7 +115,7 @@ def _corpus(
     columns: Mapping[str, Sequence[str]], schools: Sequence[str], links: Sequence[tuple[int, int]]
 ) -> Corpus:
     """The corpus of pages; neighbours of one school are a document, which has its name."""
-    sizes = {school: len(list(own)) for school, own in groupby(schools)}
+    sizes = {school: len(list(pages)) for school, pages in groupby(schools)}
     return Corpus(
         {name: Column.encode(values) for name, values in columns.items()},
         np.arange(len(schools) + 1),
@@ -130,60 +126,61 @@ def _corpus(
 
 
 def _bodies(path: Path, names: Sequence[str]) -> list[bytes]:
-    """The pages of an archive, by their names in it, without what the server said."""
-    found = read_archive(path, set(names).__contains__)
+    """The pages of an archive, by their names in it, without HTTP headers."""
+    files = read_archive(path, set(names).__contains__)
     for name in names:
-        if name not in found:
+        if name not in files:
             raise ReadError(f"there is no {name} in the archive", path=path)
-    return [strip_header(found[name]) for name in names]
+    return [strip_header(files[name]) for name in names]
 
 
 def _page_links(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int, Anchor]]]:
-    """For each page its links to others of them: the number of the other, and the link."""
+    """The links of each page to other pages: the number of the other page, and the anchor."""
     number: dict[str, int] = {}
     for k, url in enumerate(urls):
         number.setdefault(address(url), k)
-    found = []
+    links = []
     for k, (page, url) in enumerate(zip(pages, urls, strict=True)):
         ends = [(number.get(address(anchor.target, url), k), anchor) for anchor in page.anchors]
-        found.append([(end, anchor) for end, anchor in ends if end != k])
-    return found
+        links.append([(end, anchor) for end, anchor in ends if end != k])
+    return links
 
 
-def _anchor_texts(
-    chosen: Sequence[int], leads: Sequence[Sequence[tuple[int, Anchor]]], schools: Sequence[str]
+def _incoming_links(
+    chosen: Sequence[int],
+    page_links: Sequence[Sequence[tuple[int, Anchor]]],
+    schools: Sequence[str],
 ) -> tuple[list[list[Anchor]], list[tuple[int, int]]]:
-    """Of the chosen pages the links that lead to each within its school, and all of them."""
+    """The anchors that lead to each chosen page from its school, and all such links."""
     number = {k: place for place, k in enumerate(chosen)}
-    said: list[list[Anchor]] = [[] for _ in chosen]
+    anchors: list[list[Anchor]] = [[] for _ in chosen]
     links = []
     for start, k in enumerate(chosen):
-        for other, anchor in leads[k]:
+        for other, anchor in page_links[k]:
             end = number.get(other)
             if end is not None and schools[start] == schools[end]:
-                said[end].append(anchor)
+                anchors[end].append(anchor)
                 links.append((start, end))
-    return said, links
+    return anchors, links
 
 
-def _rows(path: Path, wanted: Sequence[str]) -> Iterator[dict[str, str]]:
-    """The rows of a table, whose first line names its columns, among them those wanted."""
+def _rows(path: Path, required: Sequence[str]) -> Iterator[dict[str, str]]:
+    """The rows of a table, whose first line names its columns, among them those required."""
     lines = check_text(read_text(path), path).removesuffix("\n").split("\n")
     names = lines[0].split("\t")
-    missing = [name for name in wanted if name not in names]
+    missing = [name for name in required if name not in names]
     if missing:
         raise ReadError(f"there is no column {missing[0]!r}", path=path, line=1)
     for number, line in enumerate(lines[1:], 2):
         cells = line.split("\t")
         if len(cells) != len(names):
-            raise ReadError(
-                f"{len(cells)} columns, but the first line has {len(names)}", path=path, line=number
-            )
+            fault = f"{len(cells)} columns, but the first line has {len(names)}"
+            raise ReadError(fault, path=path, line=number)
         yield dict(zip(names, cells, strict=True))
 
 
 def _fields(path: Path, least: int) -> Iterator[tuple[int, list[str]]]:
-    """The fields of each line between white space, with its number; as many as in the first."""
+    """The number of each line and its fields between white space, as many as in the first."""
     lines = check_text(read_text(path), path).removesuffix("\n").split("\n")
     count = max(least, len(lines[0].split()))
     for number, line in enumerate(lines, 1):

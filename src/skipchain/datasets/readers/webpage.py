@@ -1,4 +1,4 @@
-"""Web pages: what a page of HTML says, by where it says it, and where it leads."""
+"""Web pages: the title, headings, text and links of a page of HTML."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from html.parser import HTMLParser
 from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
+
+from skipchain.io.tokenizer import word_set
 
 WINDOW = 10  # words on each side of a link
 
@@ -43,7 +45,7 @@ class WebPage:
 def parse_webpage(html: str) -> WebPage:
     """Read a page, however broken: what is never closed ends where something else must begin.
 
-    Scripts, styles and comments are left out; an image is the text given in its place (``alt``).
+    Scripts, styles and comments are left out; an image is its alternative text (``alt``).
 
     >>> page = parse_webpage("<title>Ada</title><h1>Ada <b>L</b>ee<p>See <a href=/cs>my class")
     >>> page.title, page.headings, page.text
@@ -105,31 +107,9 @@ def address(target: str, base: str = "") -> str:
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 ENDS_HEADING = HEADINGS | {"p", "hr", "ul", "ol", "dl", "table", "pre", "blockquote", "address"}
 INVISIBLE_TAGS = frozenset({"script", "style"})
-# Tags inside a word; all others part words.
-INLINE = frozenset(
-    {
-        "abbr",
-        "b",
-        "big",
-        "blink",
-        "cite",
-        "code",
-        "em",
-        "font",
-        "i",
-        "kbd",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-        "var",
-    }
+# Tags that may stand inside a word; all others separate words.
+INLINE = word_set(
+    "abbr b big blink cite code em font i kbd s samp small span strike strong sub sup tt u var"
 )
 
 
@@ -192,7 +172,7 @@ class _Reader(HTMLParser):
             self.anchor.append(data)
 
     def _separate_words(self, tag: str) -> None:
-        """A space where a tag parts words."""
+        """Put a space where a tag separates words."""
         if tag not in INLINE:
             self.handle_data(" ")
             self.headings.append(" ")
@@ -204,14 +184,14 @@ def _anchors(reader: _Reader) -> tuple[Anchor, ...]:
     words = [word[0] for word in spans]
     starts, ends = ([word.span()[side] for word in spans] for side in (0, 1))
     places = list(accumulate(map(len, reader.text), initial=0))  # characters before each piece
-    found = []
-    for target, place, own, heading in reader.anchors:
+    anchors = []
+    for target, place, pieces, heading in reader.anchors:
         before = bisect_right(ends, places[place])
-        after = bisect_left(starts, places[place + len(own)])
+        after = bisect_left(starts, places[place + len(pieces)])
         sides = words[max(before - WINDOW, 0) : before], words[after : after + WINDOW]
         around = " ".join([*sides[0], "|", *sides[1]])
-        found.append(Anchor(target, _normalize_space(own), _normalize_space(heading), around))
-    return tuple(found)
+        anchors.append(Anchor(target, _normalize_space(pieces), _normalize_space(heading), around))
+    return tuple(anchors)
 
 
 def _normalize_space(pieces: Sequence[str]) -> str:

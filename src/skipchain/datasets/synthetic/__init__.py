@@ -1,4 +1,7 @@
-"""Invented problems, drawn from a seed, that show what a model can and cannot learn."""
+"""Synthetic problems, drawn from a seed, that show what a model can and cannot learn.
+
+What models achieve on them is measured in `skipchain.reproduce`.
+"""
 
 from __future__ import annotations
 

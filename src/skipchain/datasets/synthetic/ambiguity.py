@@ -1,4 +1,4 @@
-"""Toy problem 1: an input with two labels, told apart by a label three steps earlier."""
+"""Toy problem 1: an input whose label depends on the label three steps earlier."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ INPUT = {"A": "1", "B": "2", "C": "3", "Q": "4", "D": "5", "E": "5"}
 def toy1(seed: int, *, train: int = 100, test: int = 100) -> Problem:
     """Sequences of 50 labels: runs of Q, and in between ABCD or BCE.
 
-    The input is one of five, one-hot. Each label has an input of its own, but for D and E, which
-    share the fifth: which of them it is depends on whether A came before BC. Every sequence begins
-    with Q, and is cut off after 50 labels.
+    The input is one of five, one-hot. Each label has its input, but D and E share the fifth: which
+    of them it is depends on whether A came before BC. Every sequence begins with Q, and is cut off
+    after 50 labels.
 
     >>> problem = toy1(0)
     >>> len(problem.train_x), len(problem.test_x), problem.train_x[0].shape
@@ -41,13 +41,13 @@ def toy1(seed: int, *, train: int = 100, test: int = 100) -> Problem:
     """
     rng = np.random.default_rng(seed)
     labels = [_labels(rng) for _ in range(train + test)]
-    inputs = [one_hot([INPUT[label] for label in own], INPUTS) for own in labels]
+    inputs = [one_hot([INPUT[label] for label in sequence], INPUTS) for sequence in labels]
     return Problem.of(inputs, labels, train)
 
 
 def _labels(rng: np.random.Generator) -> list[str]:
-    state, found = "Q", ["Q"]
-    while len(found) < LENGTH:
+    state, labels = "Q", ["Q"]
+    while len(labels) < LENGTH:
         state = MACHINE.next(state, rng)
-        found.append(state[0])
-    return found
+        labels.append(state[0])
+    return labels

@@ -42,15 +42,16 @@ CLEAR = {
     "b": frozenset({"b1", "b6", "b7", "b9", "b10"}),
     "o": frozenset({"o1", "o2", "o3", "o4"}),
 }
-SOURCES = "abco"  # what inputs are mixed from
+COMPONENTS = "abco"  # of the mixture that inputs are drawn from
 
 
 def toy2(seed: int, *, train: int = 100, test: int = 1000) -> Problem:
     """Sequences of about 30 labels A, B and O; inputs of 80 zeros and ones.
 
-    Each source (a, b, c, o) has a probability of a one for each of the 80 places, drawn from
+    Each component (a, b, c, o) has a probability of a one for each of the 80 places, drawn from
     Beta(s, t), with s from 1 … 10 and t from 1 … 100. The states at the edges of blocks draw their
-    input from the source of their label; the others, inside, from a, b and c in equal parts.
+    input from the component of their label; those inside from a mixture of a, b and c, with equal
+    weights.
 
     A sequence's length is drawn from Poisson(30). It ends sooner where the machine stops, and later
     where a block would be cut: then it goes on to the O behind it.
@@ -74,17 +75,17 @@ def toy2(seed: int, *, train: int = 100, test: int = 1000) -> Problem:
 
 def _states(rng: np.random.Generator) -> list[str]:
     length = max(1, int(rng.poisson(MEAN_LENGTH)))
-    found = ["o1"]
+    states = ["o1"]
     while True:
-        state = MACHINE.next(found[-1], rng)
-        if state == STOP or (len(found) >= length and found[-1] in CLEAR["o"]):
-            return found
-        found.append(state)
+        state = MACHINE.next(states[-1], rng)
+        if state == STOP or (len(states) >= length and states[-1] in CLEAR["o"]):
+            return states
+        states.append(state)
 
 
 def _mixing(state: str) -> Floats:
-    """How much of each source is in a state's input. [4]"""
-    for source, states in CLEAR.items():
+    """The weight of each component in a state's input. [4]"""
+    for component, states in CLEAR.items():
         if state in states:
-            return np.array([source == other for other in SOURCES], np.float64)
+            return np.array([component == other for other in COMPONENTS], np.float64)
     return np.array([1.0, 1.0, 1.0, 0.0]) / 3.0

@@ -12,7 +12,7 @@ Steps = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True)
 class StateMachine:
-    """From each state to the next ones with their probabilities; ``silent`` states emit nothing.
+    """The transition probabilities from each state to the next; ``silent`` states emit nothing.
 
     >>> machine = StateMachine({"a": {"s": 1.0}, "s": {"b": 1.0}, "b": {"a": 1.0}}, silent={"s"})
     >>> machine.next("a", np.random.default_rng(0))

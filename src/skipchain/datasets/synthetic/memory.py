@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from skipchain.datasets.synthetic.problem import Problem, one_hot
+from skipchain.datasets.synthetic.problem import Problem, draw_symbols, one_hot
 
 INPUTS = "ABRI"
 INPUT_PROBABILITIES = (0.25, 0.25, 0.40, 0.10)
@@ -23,21 +21,19 @@ def toy3(seed: int, *, train: int = 100, test: int = 100, length: int = LENGTH) 
     >>> memory_labels("IRBRIRAIR")
     ['0', '0', '1', '1', '1', '1', '0', '0', '0']
     """
-    rng = np.random.default_rng(seed)
-    drawn = rng.choice(list(INPUTS), p=INPUT_PROBABILITIES, size=(train + test, length)).tolist()
-    return Problem.of(
-        [one_hot(own, INPUTS) for own in drawn], list(map(memory_labels, drawn)), train
-    )
+    inputs = draw_symbols(seed, INPUTS, INPUT_PROBABILITIES, (train + test, length))
+    x = [one_hot(symbols, INPUTS) for symbols in inputs]
+    return Problem.of(x, list(map(memory_labels, inputs)), train)
 
 
 def memory_labels(inputs: str | list[str]) -> list[str]:
     """The labels of a sequence of inputs."""
-    last, interrupt, found = "0", "1", []
-    for one in inputs:
-        if one == "I":
+    last, interrupt, labels = "0", "1", []
+    for symbol in inputs:
+        if symbol == "I":
             interrupt = "1" if interrupt == "0" else "0"
-            found.append(interrupt)
+            labels.append(interrupt)
         else:
-            last = {"A": "0", "B": "1", "R": last}[one]
-            found.append(last)
-    return found
+            last = {"A": "0", "B": "1", "R": last}[symbol]
+            labels.append(last)
+    return labels

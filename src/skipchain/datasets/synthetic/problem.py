@@ -1,4 +1,4 @@
-"""Sequences to learn from, and sequences to be tested on."""
+"""Sequences for training and for testing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Problem:
         return cls(x[:train], y[:train], x[train:], y[train:])
 
     def with_bias(self) -> Problem:
-        """The same with a column of ones after the others, for models without a bias of their own.
+        """The problem with a last column of ones, for models that have no bias.
 
         >>> problem = Problem.of([np.eye(2), np.eye(2)], [["A", "B"], ["A", "B"]], train=1)
         >>> problem.with_bias().train_x
@@ -39,7 +39,7 @@ class Problem:
 
 
 def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
-    """A row for each name with a one in its own column. [T, D]
+    """A row for each name, with a one in the name's column. [T, D]
 
     >>> one_hot("BA", "AB")
     array([[0., 1.],
@@ -48,5 +48,14 @@ def one_hot(names: Sequence[str], known: Sequence[str]) -> Floats:
     return np.eye(len(known))[[known.index(name) for name in names]]
 
 
+def draw_symbols(
+    seed: int, symbols: str, probabilities: Sequence[float], size: tuple[int, int]
+) -> list[list[str]]:
+    """Sequences of independent symbols: their number and length are ``size``."""
+    rng = np.random.default_rng(seed)
+    drawn: list[list[str]] = rng.choice(list(symbols), p=probabilities, size=size).tolist()
+    return drawn
+
+
 def _with_ones(inputs: Inputs) -> Inputs:
-    return [np.hstack([own, np.ones((len(own), 1))]) for own in inputs]
+    return [np.hstack([array, np.ones((len(array), 1))]) for array in inputs]

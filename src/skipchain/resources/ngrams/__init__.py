@@ -1,4 +1,8 @@
-"""Counts of n-grams: stores of them, patterns over them."""
+"""Counts of n-grams on disk, and patterns that query them.
+
+What is learned from the counts (gazetteers, gender) belongs to `skipchain.resources.gazetteer` and
+`skipchain.nametagger`.
+"""
 
 from __future__ import annotations
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.corpus import Corpus
-from skipchain.io.detect import by_content, by_ending
 from skipchain.io.files import check_text
-from skipchain.io.formats import read
+from skipchain.io.formats import format_of_path, format_of_text, read
 from skipchain.io.streams import BLOCK, text_blocks
 from skipchain.io.text import parse_plain
 from skipchain.resources.ngrams.duck import sql_literal
@@ -31,14 +30,14 @@ def read_blocks(
     path: str | Path, format: str | None = None, columns: tuple[str, ...] | None = None
 ) -> Iterator[Corpus]:
     """A file as corpora: plain text block by block, other formats as a whole."""
-    format = format or by_ending(path)
+    format = format or format_of_path(path)
     if format not in (None, "text"):
         yield read(path, format, columns=columns)
         return
     for number, text in enumerate(text_blocks(path, BLOCK)):
         if number == 0:
             check_text(text, path)
-            if (format or by_content(text, path)) != "text":
+            if (format or format_of_text(text, path)) != "text":
                 yield read(path, format, columns=columns)
                 return
         if text.strip():
@@ -69,17 +68,17 @@ class NgramCounter:
 
         They are columns of their own, or else the ``labels``, where these mark no spans.
         """
-        found = [corpus.columns[name] for name in TAGS if name in corpus.columns]
+        columns = [corpus.columns[name] for name in TAGS if name in corpus.columns]
         if corpus.labelled and corpus.scheme is None and (labels or "xpos" in corpus.columns):
-            found.append(corpus.labels)
-        for column in found:
+            columns.append(corpus.labels)
+        for column in columns:
             width = len(column.values) + 1
             keys = corpus.words.codes.astype(np.int64) * width + column.codes
             pairs, counts = np.unique(keys, return_counts=True)
             words = np.array([*corpus.words.values, ""], object)[pairs // width]
             tags = np.array([*column.values, ""], object)[pairs % width]
             self.write("tags", {"word": words, "tag": tags, "count": counts})
-        return bool(found)
+        return bool(columns)
 
     def write(self, kind: int | str, columns: dict[str, Any]) -> None:
         """One file of counts, of n-grams of an order or of tags."""
@@ -132,8 +131,8 @@ def ngrams(codes: Ints, offsets: Ints, orders: int) -> Iterator[tuple[Ints, Ints
 
     An n-gram of order k is numbered by those of order k − 1 and its last word.
 
-    >>> found = list(ngrams(np.array([5, 6, 5, 6]), np.array([0, 4]), 2))
-    >>> [(firsts.tolist(), counts.tolist()) for firsts, counts in found]
+    >>> by_order = ngrams(np.array([5, 6, 5, 6]), np.array([0, 4]), 2)
+    >>> [(firsts.tolist(), counts.tolist()) for firsts, counts in by_order]
     [([0, 1], [2, 2]), ([0, 1], [2, 1])]
     """
     ends = np.repeat(offsets[1:], np.diff(offsets))  # [N], where the sentence of a token ends

@@ -39,45 +39,37 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
         empty = False
         cells = next(csv.reader([line])) if comma else line.split("\t")
         if len(cells) < 2 or (not comma and len(cells) != 2):
-            raise ReadError(
-                "expected an n-gram, a tab and its count, or CSV with the header "
-                f"{HEADER!r}; got {line[:60]!r}",
-                path=path,
-                line=number,
-            )
+            wanted = f"an n-gram, a tab and its count, or CSV with the header {HEADER!r}"
+            raise ReadError(f"expected {wanted}; got {line[:60]!r}", path=path, line=number)
         words = tuple(cells[0].split())
         if not 1 <= len(words) <= LONGEST:
-            raise ReadError(
-                f"expected an n-gram of 1 to {LONGEST} words, got {cells[0][:60]!r}",
-                path=path,
-                line=number,
-            )
+            fault = f"expected an n-gram of 1 to {LONGEST} words, got {cells[0][:60]!r}"
+            raise ReadError(fault, path=path, line=number)
         if not (cells[1].isascii() and cells[1].isdigit() and len(cells[1]) < 19):
-            raise ReadError(
-                f"expected a count, a whole number, got {cells[1][:60]!r}", path=path, line=number
-            )
+            fault = f"expected a count, a whole number, got {cells[1][:60]!r}"
+            raise ReadError(fault, path=path, line=number)
         yield words, int(cells[1])
     if empty:
         raise ReadError("there is not one n-gram in the file", path=path)
 
 
-def add_counts(tally: NgramCounter, path: str | Path) -> None:
+def add_counts(counter: NgramCounter, path: str | Path) -> None:
     """Add the counts of a file."""
     waiting: dict[int, list[tuple[tuple[str, ...], int]]] = {}
     for words, count in read_counts(path):
         rows = waiting.setdefault(len(words), [])
         rows.append((words, count))
         if len(rows) >= CHUNK:
-            write_rows(tally, rows)
+            write_rows(counter, rows)
     for rows in waiting.values():
-        write_rows(tally, rows)
+        write_rows(counter, rows)
 
 
-def write_rows(tally: NgramCounter, rows: list[tuple[tuple[str, ...], int]]) -> None:
+def write_rows(counter: NgramCounter, rows: list[tuple[tuple[str, ...], int]]) -> None:
     """Write n-grams of one order, and forget them."""
     if not rows:
         return
     order = len(rows[0][0])
     columns = {f"w{k + 1}": np.array([words[k] for words, _ in rows], object) for k in range(order)}
-    tally.write(order, {**columns, "count": np.array([count for _, count in rows], np.int64)})
+    counter.write(order, {**columns, "count": np.array([count for _, count in rows], np.int64)})
     rows.clear()

@@ -1,4 +1,4 @@
-"""What stands in a store of n-grams, and whether all of it is there."""
+"""The manifest of an n-gram store: its files, and whether all of them are there."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ParquetFile:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The parts of a store by order, and where they come from.
+    """The files of a store by order, and the texts that were counted (``origin``).
 
-    ``total`` of a part sums all n-grams of the text, also those rarer than ``min_count``, which
-    the store leaves out. ``tags`` is the part that holds parts of speech of words, or None.
+    ``total`` of a file sums all n-grams of the text, also those rarer than ``min_count``, which
+    the store leaves out. ``tags`` is the file that holds parts of speech of words, or None.
     """
 
     orders: Mapping[int, ParquetFile]
@@ -47,7 +47,7 @@ class Manifest:
 
     @classmethod
     def read(cls, folder: Path) -> Manifest:
-        """The manifest of a store; every part that it names must be there, and of its size."""
+        """The manifest of a store; every file that it names must be there, and of its size."""
         path = folder / FILE
         if not folder.is_dir():
             raise ReadError("there is no such n-gram store", path=folder)
@@ -58,45 +58,45 @@ class Manifest:
                 path=folder,
             )
         try:
-            found = json.loads(read_text(path))
-            manifest = parse_manifest(found, path)
+            content = json.loads(read_text(path))
+            manifest = parse_manifest(content, path)
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, ReadError):
                 raise
             raise ReadError(f"damaged manifest ({error}); count the store again", path=path) from (
                 None
             )
-        for part in (*manifest.orders.values(), *((manifest.tags,) if manifest.tags else ())):
-            check_file(folder / part.file, part)
+        for file in (*manifest.orders.values(), *((manifest.tags,) if manifest.tags else ())):
+            check_file(folder / file.file, file)
         return manifest
 
 
-def parse_manifest(found: Any, path: Path) -> Manifest:
+def parse_manifest(content: Any, path: Path) -> Manifest:
     """The manifest that the JSON holds."""
-    if found["format"] != FORMAT:
-        raise ReadError(f"expected the format {FORMAT!r}, got {found['format']!r}", path=path)
-    if found["version"] != VERSION:
+    if content["format"] != FORMAT:
+        raise ReadError(f"expected the format {FORMAT!r}, got {content['format']!r}", path=path)
+    if content["version"] != VERSION:
         raise ReadError(
-            f"version {found['version']} of the format; this skipchain reads {VERSION}; "
+            f"version {content['version']} of the format; this skipchain reads {VERSION}; "
             "count the store again",
             path=path,
         )
     return Manifest(
-        {int(order): ParquetFile(**part) for order, part in found["orders"].items()},
-        int(found["min_count"]),
-        tuple(map(str, found["origin"])),
-        None if found["tags"] is None else ParquetFile(**found["tags"]),
+        {int(order): ParquetFile(**file) for order, file in content["orders"].items()},
+        int(content["min_count"]),
+        tuple(map(str, content["origin"])),
+        None if content["tags"] is None else ParquetFile(**content["tags"]),
     )
 
 
-def check_file(path: Path, part: ParquetFile) -> None:
-    """Refuse a part that is missing or was cut off."""
+def check_file(path: Path, file: ParquetFile) -> None:
+    """Refuse a file that is missing or was cut off."""
     if not path.exists():
         raise ReadError("missing from the store; count it again", path=path)
     size = path.stat().st_size
-    if size != part.bytes:
+    if size != file.bytes:
         raise ReadError(
-            f"{size:,} bytes, but the manifest says {part.bytes:,}: the file is damaged; "
+            f"{size:,} bytes, but the manifest says {file.bytes:,}: the file is damaged; "
             "count the store again",
             path=path,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skipchain.errors import SkipchainError
 from skipchain.resources.ngrams.duck import sql_literal
@@ -26,9 +26,9 @@ class PatternError(SkipchainError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What one word of an n-gram may be: one of words or classes, all words where both are empty.
+    """What one word of an n-gram may be: one of words or classes, any word where both are empty.
 
-    A ``slot`` is told; ``negated`` turns the condition round.
+    The word in a ``slot`` is part of the result; ``negated`` turns the condition round.
     """
 
     words: tuple[str, ...] = ()
@@ -46,21 +46,19 @@ class Item:
                 tests.append(f"regexp_matches({column}, {sql_literal(SHAPES[name])})")
                 continue
             tag = name.removesuffix("*")
-            same = (
-                f"starts_with(tag, {sql_literal(tag)})"
-                if tag != name
-                else f"tag = {sql_literal(tag)}"
-            )
+            same = f"tag = {sql_literal(tag)}"
+            if tag != name:
+                same = f"starts_with(tag, {sql_literal(tag)})"
             tests.append(
                 f"{column} IN (SELECT word FROM tags WHERE {same} "
                 f"GROUP BY word HAVING sum(share) >= {MIN_TAG_SHARE})"
             )
-        found = f"({' OR '.join(tests)})" if tests else "TRUE"
+        sql = f"({' OR '.join(tests)})" if tests else "TRUE"
         if self.negated:
-            return f"NOT {found}"
+            return f"NOT {sql}"
         if not self.words:  # a class or any word: the marks of sentences are none
-            return f"{found} AND {column} NOT IN ({sql_literal(START)}, {sql_literal(END)})"
-        return found
+            return f"{sql} AND {column} NOT IN ({sql_literal(START)}, {sql_literal(END)})"
+        return sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +85,9 @@ class Pattern:
     def parse(cls, text: str) -> Pattern:
         """The pattern that a text spells; a `PatternError` says what is wrong with it."""
         items = [parse_item(part, text) for part in text.split()]
-        if not any(own.slot for own in items):
-            items = [
-                Item(own.words, own.classes, bool(own.classes) and not own.negated, own.negated)
-                for own in items
-            ]
-        if not any(own.slot for own in items):
+        if not any(item.slot for item in items):
+            items = [replace(i, slot=bool(i.classes) and not i.negated) for i in items]
+        if not any(item.slot for item in items):
             raise PatternError(
                 f"the pattern {text!r} has no slot; write * where the fillers stand, such as "
                 "'died in (a|an) * accident'"
@@ -105,17 +100,17 @@ class Pattern:
     @property
     def slots(self) -> tuple[int, ...]:
         """Where the slots are."""
-        return tuple(k for k, own in enumerate(self.items) if own.slot)
+        return tuple(k for k, item in enumerate(self.items) if item.slot)
 
     @property
     def tags(self) -> tuple[str, ...]:
         """The classes that are parts of speech."""
-        return tuple(name for own in self.items for name in own.classes if name not in SHAPES)
+        return tuple(name for item in self.items for name in item.classes if name not in SHAPES)
 
     def select(self, source: str) -> str:
         """The query for fillers and their counts, commonest first."""
         slots = ", ".join(f"w{k + 1}" for k in self.slots)
-        tests = " AND ".join(own.condition(f"w{k + 1}") for k, own in enumerate(self.items))
+        tests = " AND ".join(item.condition(f"w{k + 1}") for k, item in enumerate(self.items))
         return (
             f"SELECT {slots}, CAST(sum(count) AS BIGINT) AS total FROM {source} "
             f"WHERE {tests} GROUP BY {slots} ORDER BY total DESC, {slots}"
@@ -143,12 +138,11 @@ def parse_item(part: str, whole: str) -> Item:
         options = rest[1:-1].split("|")
         if "" in options:
             raise PatternError(f"{part!r} of the pattern {whole!r} has an empty alternative")
-        marks = [own for own in options if own in (START, END)]
-        classes = [
-            match[1] for own in options if own not in marks and (match := CLASS.fullmatch(own))
-        ]
-        words = [own for own in options if own in marks or not CLASS.fullmatch(own)]
-        if any(len(own) > 1 and own[0] == "<" for own in words if own not in marks):
+        marks = [option for option in options if option in (START, END)]
+        matches = {option: CLASS.fullmatch(option) for option in options if option not in marks}
+        classes = [match[1] for match in matches.values() if match]
+        words = [option for option in options if not matches.get(option)]
+        if any(len(option) > 1 and option[0] == "<" for option in words if option not in marks):
             raise PatternError(
                 f"{part!r} of the pattern {whole!r}: in a bracket each class stands by itself, "
                 "such as (<NN>|<JJ>|it)"

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
 from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
@@ -22,13 +23,12 @@ from skipchain.resources.ngrams.pattern import Pattern, PatternError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-CountCallback = Callable[
-    [str, int], None
-]  # a source, and how many tokens were counted since last time
+CountCallback = Callable[[str, int], None]
+"""Called with the name of a text, and how many tokens were counted since the last call."""
 
 
 def ignore_progress(source: str, tokens: int) -> None:
-    """Tell nobody."""
+    """The callback that does nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +87,22 @@ class NgramStore:
         larger than memory. Rarer n-grams than ``min_count`` are left out. Parts of speech are
         counted, too, where a corpus has a column of them; ``tags`` are corpora for this alone.
         """
-        check_whole("orders", orders, LONGEST)
-        check_whole("min_count", min_count)
-        with new_store(path, overwrite, memory) as (tally, finish):
-            tally.orders = orders
+        check_integer("orders", orders)
+        check_integer("min_count", min_count)
+        if orders > LONGEST:
+            raise ParameterError(f"orders must be from 1 to {LONGEST}, got {orders}")
+        with new_store(path, overwrite, memory) as (counter, finish):
+            counter.orders = orders
             origin = []
             for source in sources:
                 origin.append(named(source))
                 for corpus in source_corpora(source, format, columns):
-                    tally.add(corpus)
+                    counter.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                read = source_corpora(source, format, columns)
-                found = [tally.add_tags(corpus, labels=True) for corpus in read]
-                if not any(found):
+                corpora = source_corpora(source, format, columns)
+                tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
+                if not any(tagged):
                     raise ReadError(
                         "no column of parts of speech (pos, xpos or upos) in it; name the columns "
                         "with --columns",
@@ -121,10 +123,10 @@ class NgramStore:
         watch: CountCallback = ignore_progress,
     ) -> NgramStore:
         """A store of counts that were published, by files; see `read_counts` for their form."""
-        check_whole("min_count", min_count)
-        with new_store(path, overwrite, memory) as (tally, finish):
+        check_integer("min_count", min_count)
+        with new_store(path, overwrite, memory) as (counter, finish):
             for file in files:
-                add_counts(tally, file)
+                add_counts(counter, file)
                 watch(named(file), 1)
             finish(min_count, [named(file) for file in files])
         return cls.open(path, memory=memory)
@@ -156,27 +158,27 @@ class NgramStore:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A store and a connection to ask it by."""
+    """A store that is open for queries, with its connection."""
 
     store: NgramStore
     database: DuckDBPyConnection
 
     def query(self, pattern: str | Pattern, limit: int | None = None) -> list[Filler]:
         """The words that fill the slots of a pattern, commonest first."""
-        own = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-        self.check(own)
-        sql = own.select(self.source(len(own)))
+        parsed = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
+        self.check(parsed)
+        sql = parsed.select(self.source(len(parsed)))
         if limit is not None:
-            check_whole("limit", limit)
+            check_integer("limit", limit)
             sql += f" LIMIT {limit}"
-        return [Filler(tuple(row[:-1]), row[-1]) for row in self.rows(sql, len(own))]
+        return [Filler(tuple(row[:-1]), row[-1]) for row in self.rows(sql, len(parsed))]
 
     def source(self, order: int) -> str:
         """The n-grams of an order, as SQL names them."""
         return sql_literal(str(self.store.path / self.store.manifest.orders[order].file))
 
     def rows(self, sql: str, order: int) -> list[tuple[Any, ...]]:
-        """The rows of any query; ``order`` tells which file is damaged where it fails."""
+        """The rows of any query; ``order`` says which file an error names."""
         with naming_database_errors(self.store.path / self.store.manifest.orders[order].file):
             return self.database.execute(sql).fetchall()
 
@@ -242,7 +244,7 @@ Finish = Callable[[int, list[str]], None]
 def new_store(
     path: str | Path, overwrite: bool, memory: str
 ) -> Iterator[tuple[NgramCounter, Finish]]:
-    """A tally, and what to call when all is counted; the store takes its name at the very end."""
+    """A counter, and what to call when all is counted; the store is renamed to ``path`` last."""
     target = Path(os.path.realpath(path))
     check_folder(target, path, overwrite)
     duckdb = import_duckdb()
@@ -250,20 +252,20 @@ def new_store(
     try:
         temporary.mkdir(parents=True)
         with connection(memory, temporary) as database:
-            tally = NgramCounter(database, temporary, 0)
+            counter = NgramCounter(database, temporary, 0)
 
             def finish(min_count: int, origin: list[str]) -> None:
-                parts = {}
-                for order in sorted(tally.total):
-                    part = tally.merge(order, temporary / f"{order}.parquet", min_count)
-                    if part is not None:
-                        parts[order] = part
-                if not parts:
+                files = {}
+                for order in sorted(counter.total):
+                    file = counter.merge(order, temporary / f"{order}.parquet", min_count)
+                    if file is not None:
+                        files[order] = file
+                if not files:
                     raise SkipchainError(f"nothing to count: there is no word in {origin or 'it'}")
-                tags = tally.merge("tags", temporary / "tags.parquet")
-                Manifest(parts, min_count, tuple(origin), tags).write(temporary)
+                tags = counter.merge("tags", temporary / "tags.parquet")
+                Manifest(files, min_count, tuple(origin), tags).write(temporary)
 
-            yield tally, finish
+            yield counter, finish
         if target.exists():
             shutil.rmtree(target)
         os.replace(temporary, target)
@@ -275,7 +277,7 @@ def new_store(
 
 
 def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
-    """Refuse a folder that is no store, and a store that shall stay, before any work is done."""
+    """Refuse a folder that is no store, and a store not to overwrite, before any work is done."""
     if any(sign in str(target) for sign in "*?["):
         raise SkipchainError(
             f"cannot write {path}: DuckDB takes *, ? and [ in a path for patterns; name another"
@@ -297,7 +299,7 @@ def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
 def source_corpora(
     source: str | Path | Corpus, format: str | None, columns: tuple[str, ...] | None
 ) -> Iterator[Corpus]:
-    """The corpora of a source."""
+    """The corpora of a file, or the corpus itself."""
     if isinstance(source, Corpus):
         yield source
     else:
@@ -305,7 +307,7 @@ def source_corpora(
 
 
 def named(source: str | Path | Corpus) -> str:
-    """The source as a manifest and errors name it."""
+    """The name of a file or corpus in a manifest and in errors."""
     return repr(source) if isinstance(source, Corpus) else str(source)
 
 
@@ -319,10 +321,3 @@ def naming_database_errors(path: Path) -> Iterator[None]:
         raise ReadError(
             f"cannot be read ({str(error).splitlines()[0]}); count the store again", path=path
         ) from None
-
-
-def check_whole(name: str, value: int, largest: int | None = None) -> None:
-    """Refuse what is not a whole number from 1 on."""
-    if not isinstance(value, int) or value < 1 or (largest is not None and value > largest):
-        wanted = "from 1 on" if largest is None else f"from 1 to {largest}"
-        raise ParameterError(f"{name}: expected a whole number {wanted}, got {value!r}")
