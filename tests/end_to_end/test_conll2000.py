@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from skipchain import CRF
 from skipchain.datasets.registry import data_set
 
-pytestmark = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
+pytestmark = pytest.mark.data("conll2000")
 
 
 def test_the_chunk_set_is_worth_its_templates():
