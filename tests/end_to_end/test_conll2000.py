@@ -17,5 +17,5 @@ def test_the_chunk_set_is_worth_its_templates():
         features: CRF(features, epochs=5, dropout=0.2).fit(train).score(test)
         for features in ("chunk", "word[-2..2]\npos[-2..2]")
     }
-    assert f1["chunk"] > 0.905
+    assert f1["chunk"] > 0.895  # 0.915 to 0.92, by the seed
     assert f1["chunk"] - min(f1.values()) > 0.01
