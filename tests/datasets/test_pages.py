@@ -413,6 +413,7 @@ def test_bad_linqs_files(linqs, name, text, message):
         read_webkb_linqs(linqs)
 
 
+@pytest.mark.slow
 @pytest.mark.data("webkb")
 def test_the_webkb_subset():
     corpus = data_set("webkb").read("all")

@@ -10,6 +10,7 @@ from skipchain.datasets.registry import data_set
 pytestmark = pytest.mark.data("conll2003")
 
 
+@pytest.mark.slow
 def test_a_tagger_of_newswire_names(tmp_path):
     train = data_set("conll2003").read("train")
     test = data_set("conll2003").read("testa")[:800]

@@ -10,6 +10,7 @@ from skipchain.datasets.registry import data_set
 pytestmark = pytest.mark.data("ud-ewt")
 
 
+@pytest.mark.slow
 def test_a_tagger_of_web_text():
     train = data_set("ud-ewt").read("train")[:2000]
     dev = data_set("ud-ewt").read("dev")[:500]

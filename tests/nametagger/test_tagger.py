@@ -264,6 +264,7 @@ def test_news_of_ieer(tmp_path):
         read_ieer(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.data("conll2003", "ieer", "gmb", "ud-ewt", "gazetteers", "gender-animacy")
 def test_the_table_in_its_quick_setting():
     from skipchain.reproduce import Run, reproduce

@@ -181,6 +181,7 @@ def test_confusions_stand_beside_the_published_ones():
     assert png(picture(results)).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.data("cora-refs", "gazetteers")
 def test_a_quick_run_has_the_order_of_the_models():
     said = []

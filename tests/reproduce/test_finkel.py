@@ -33,6 +33,7 @@ def test_sampled_stretches_are_what_viterbi_finds():
     assert of(table, "mean")["Gibbs, single labels"].measured < rows["Viterbi"].measured
 
 
+@pytest.mark.slow
 @pytest.mark.data("conll2003")
 def test_factors_gain_on_names():
     table = reproduce("nonlocal-conll", Run(quick=True))
@@ -43,6 +44,7 @@ def test_factors_gain_on_names():
     assert all(row.published is None for name, row in rows.items() if name not in conll.PUBLISHED)
 
 
+@pytest.mark.slow
 @pytest.mark.data("cmu-seminars")
 def test_factors_gain_on_announcements():
     said = []
@@ -53,6 +55,7 @@ def test_factors_gain_on_announcements():
     assert len(said) == 2 * seminars.FOLDS + len(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.data(
     "conll2003", "conll2003/conllpp_test.txt.gz", "gazetteers", "gender-animacy", "brown-clusters"
 )

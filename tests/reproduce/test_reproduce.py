@@ -150,6 +150,7 @@ def test_encodings_are_compared_with_io():
     assert len({picture.name for picture in table.pictures}) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.data("conll2003")
 def test_mixtures_of_parents_on_names():
     table = reproduce("mop-ner", Run(quick=True))
@@ -168,6 +169,7 @@ def test_mixtures_of_parents_on_names():
     assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.data("webkb", "webkb-linqs")
 def test_links_help_to_label_pages():
     said = []
@@ -212,6 +214,7 @@ def test_hidden_variables_resolve_an_ambiguous_input():
     assert png(table.pictures[0]).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_larger_structures_and_new_inputs():
     table = reproduce("toy2", Run(quick=True, threads=2))
     whole = {name: row.measured for name, row in by_system(table, "6.8: instance accuracy").items()}
@@ -232,6 +235,7 @@ def test_larger_structures_and_new_inputs():
     assert all(png(picture).startswith(b"\x89PNG") for picture in table.pictures[1:3])
 
 
+@pytest.mark.slow
 def test_memory_is_learnt_by_hidden_states():
     table = reproduce("toy3", Run(quick=True, threads=2))
     whole = by_system(table, "6.12: instance accuracy")

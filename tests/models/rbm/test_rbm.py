@@ -418,6 +418,7 @@ def test_settings_matter():
         assert (vector(**own) != plain).any(), own
 
 
+@pytest.mark.slow
 def test_input_may_switch_units():
     problem = toy3(0, train=40, test=20)
     settings = {**QUICK, "rate": 0.05, "epochs": 200, "restarts": 2}
