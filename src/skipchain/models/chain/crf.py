@@ -58,7 +58,7 @@ class CRF(LogLinearChain):
         first steps (None: 0.05 for sgd, 0.1 for adagrad; it falls to a third), the share of
         features left out of a step, the share of words left out with all that follows from them,
         the size below which a feature's weight is dropped at the end (None: 0.01), and where the
-        random numbers begin. The same seed gives the same model.
+        random numbers begin. The same seed gives the same model on the same machine.
     tolerance, period, max_iterations
         For lbfgs: training ends when the loss falls by less than ``tolerance`` (relative; None:
         1e-4) in ``period`` iterations (None: 10), or after ``max_iterations`` (None: 1000), which
