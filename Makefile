@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SKIPCHAIN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: setup demo test check bench docs clean
+.PHONY: setup demo test quick check bench docs clean
 
 setup: $(STAMP)
 
@@ -23,8 +23,18 @@ demo: setup
 	$(BIN)/skipchain demo
 	@echo "To have skipchain on the path: . $(BIN)/activate"
 
+# Every test, one worker a core. Workers take from each other what is left to do, so that no long
+# file is waited for. They are asked for here and not in pyproject.toml: one file run by hand is
+# quicker without them.
+WORKERS ?= auto
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
 test: check
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+# What a change should pass before it is looked at: no test above about three seconds, no data sets.
+quick: setup
+	$(PYTEST) -m 'not slow and not data'
 
 check: setup
 	$(BIN)/ruff check .

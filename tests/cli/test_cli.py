@@ -409,7 +409,7 @@ def test_data_lists_what_is_there(run, monkeypatch, tmp_path):
     assert_one_line(run("data"), "not a folder")
 
 
-@pytest.mark.skipif("SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA is not set")
+@pytest.mark.data("conll2003", "conll2000", "wikigold", "wnut17", "ud-ewt")
 def test_the_data_sets_hold_what_is_expected(run):
     code, out, _ = run("data", "conll2003", "conll2000", "wikigold", "wnut17", "ud-ewt", "--json")
     assert code == 0, out
@@ -457,6 +457,7 @@ def test_a_full_disk_is_one_line(folder):
     assert "No space left" in done.stderr
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_training_saves_what_was_learnt(folder, tmp_path):
     """A display that is interrupted at the third line, as by Ctrl-C in a terminal."""
     code = f"""

@@ -275,6 +275,7 @@ def test_links_are_kept(run, folder):
 # Comparing ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_contenders_with_edges(run):
     spec = "mop-memm:edges=previous+same_word(recent=2,lower=true),orderings=forward,epochs=1"
     code, out, err = run(
@@ -289,6 +290,7 @@ def test_contenders_with_edges(run):
     assert "warning" not in err
 
 
+@pytest.mark.slow
 def test_comparisons_warn_in_one_line_unless_quiet(run):
     command = (
         "compare", "cut.jsonl", "--test", "cut.jsonl", "--features", "templates.txt", "--models",

@@ -357,6 +357,7 @@ def displays(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to the parent")
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_ends_the_process(corpora, displays):
     """As by Ctrl-C while the first of many epochs is shown."""
     train, test = corpora

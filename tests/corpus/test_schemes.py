@@ -2,8 +2,6 @@
 
 import gzip
 import itertools
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +12,7 @@ from seqeval.scheme import BILOU, IOB1, IOB2, IOBES, IOE1, IOE2, Entities
 
 from skipchain.corpus import Column, schemes
 from skipchain.corpus.schemes import SCHEMES, Spans
+from skipchain.datasets.registry import data_folder
 from skipchain.errors import SchemeError
 
 PREFIXES = {
@@ -485,12 +484,7 @@ def test_transitions_refuse_foreign_labels():
 
 
 def conll2003(name, column=3):
-    folder = os.environ.get("SKIPCHAIN_DATA")
-    if not folder:
-        pytest.skip("SKIPCHAIN_DATA is not set; it names the folder that holds conll2003/")
-    path = Path(folder) / "conll2003" / f"{name}.gz"
-    if not path.exists():
-        pytest.skip(f"SKIPCHAIN_DATA has no conll2003/{name}.gz")
+    path = data_folder() / "conll2003" / f"{name}.gz"
     sentences = [[]]
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -502,6 +496,7 @@ def conll2003(name, column=3):
     return flat(sentences)
 
 
+@pytest.mark.data("conll2003")
 def test_conll2003_train():
     column, offsets = conll2003("eng.train")
     spans = schemes.decode(column, offsets, "iob1")
@@ -519,6 +514,7 @@ def test_conll2003_train():
         assert schemes.decode(converted, offsets, target, strict=True) == spans
 
 
+@pytest.mark.data("conll2003")
 @pytest.mark.parametrize("name", ["eng.testa", "eng.testb"])
 def test_conll2003_test(name):
     assert schemes.infer_scheme(*conll2003(name)).scheme == "iob1"

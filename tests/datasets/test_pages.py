@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import pickle
 import tarfile
 from collections import Counter
@@ -26,10 +25,6 @@ from skipchain.io.conll import format_conll
 from skipchain.io.jsonl import format_jsonl, parse_jsonl
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import save
-
-needs_data = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
 
 # Three documents of 2, 1 and 2 sentences; 4, 1 and 3 tokens.
 LINKS = [(3, 0), (0, 1), (5, 7), (0, 3), (7, 6), (0, 1)]
@@ -418,7 +413,8 @@ def test_bad_linqs_files(linqs, name, text, message):
         read_webkb_linqs(linqs)
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.data("webkb")
 def test_the_webkb_subset():
     corpus = data_set("webkb").read("all")
     wanted = data_set("webkb").files["all"]
@@ -432,7 +428,7 @@ def test_the_webkb_subset():
     assert [len(corpus.document(d).links) for d in range(4)] == [573, 580, 703, 1630]
 
 
-@needs_data
+@pytest.mark.data("webkb-linqs")
 def test_the_linqs_pages():
     corpus = data_set("webkb-linqs").read("all")
     assert np.diff(corpus.documents).tolist() == [195, 187, 230, 265]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import tarfile
 
@@ -18,16 +17,12 @@ from skipchain.corpus.folds import document_folds
 from skipchain.corpus.schemes import convert
 from skipchain.datasets.readers.archive import read_texts
 from skipchain.datasets.readers.seminars import FIELDS, IGNORED, parse_seminars, read_seminars
-from skipchain.datasets.registry import data_set
+from skipchain.datasets.registry import data_folder, data_set
 from skipchain.errors import CorpusError, ParameterError, ReadError, SchemeError
 from skipchain.metrics import type_scores
 from skipchain.models.document.factors.times import time_key
 from skipchain.reproduce import Run
 from skipchain.reproduce.finkel import nonlocal_seminars
-
-needs_data = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
 
 MESSAGE = """\
 <0.1.2@andrew.cmu.edu>
@@ -152,7 +147,7 @@ def test_an_archive_is_read_in_order(tmp_path):
         read_seminars(archive(tmp_path / "b.tar.gz", {"a.md": "x"}))
 
 
-@needs_data
+@pytest.mark.data("cmu-seminars")
 def test_fields_begin_and_end_where_tokens_do(seminars):
     known, corpus = data_set("cmu-seminars"), seminars
     assert known.files["all"].differences(corpus) == []
@@ -160,7 +155,7 @@ def test_fields_begin_and_end_where_tokens_do(seminars):
     for _, _, kind in corpus.spans():
         counts[kind] += 1
     assert counts == {"speaker": 756, "location": 642, "stime": 982, "etime": 431}
-    path = f"{os.environ['SKIPCHAIN_DATA']}/{known.files['all'].path}"
+    path = data_folder() / known.files["all"].path
     ignored = re.compile(f"</?({'|'.join(IGNORED)})>")
     tagged = [
         match[2].strip()
@@ -210,7 +205,7 @@ def test_folds_that_cannot_be():
         document_folds(corpus, 3)
 
 
-@needs_data
+@pytest.mark.data("cmu-seminars")
 def test_the_message_that_is_there_twice(seminars):
     for seed in range(3):
         folds = document_folds(seminars, 5, seed=seed)
@@ -243,7 +238,7 @@ def test_every_time_of_day_has_the_key_of_its_place_on_the_dial(hour, minute):
         assert time_key(text) == twelve
 
 
-@needs_data
+@pytest.mark.data("cmu-seminars")
 def test_times_of_one_message_agree(seminars):
     words, found = seminars.words.tolist(), seminars.spans()
     keys = {}
@@ -287,7 +282,7 @@ def test_labels_that_have_no_types_are_refused():
 # The table ---------------------------------------------------------------------------------------
 
 
-@needs_data
+@pytest.mark.data("cmu-seminars")
 def test_the_table_has_every_system_and_field(monkeypatch, seminars):
     few = seminars.take_documents(np.arange(0, 485, 24))
     monkeypatch.setattr(nonlocal_seminars, "messages", lambda run: few)

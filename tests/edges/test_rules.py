@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from itertools import pairwise
 
@@ -494,7 +493,7 @@ def test_a_confident_parent_outvotes_the_local_model():
     assert second([1.0, 0.7, 0.3]).argmax() == misc  # a near and certain model counts more
 
 
-@pytest.mark.skipif("SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA is not set")
+@pytest.mark.data("conll2003")
 def test_pairs_of_conll2003():
     from skipchain.datasets.registry import data_set
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from skipchain import CRF
 from skipchain.datasets.registry import data_set
 
-pytestmark = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
+pytestmark = pytest.mark.data("conll2000")
 
 
 def test_the_chunk_set_is_worth_its_templates():
@@ -21,5 +17,5 @@ def test_the_chunk_set_is_worth_its_templates():
         features: CRF(features, epochs=5, dropout=0.2).fit(train).score(test)
         for features in ("chunk", "word[-2..2]\npos[-2..2]")
     }
-    assert f1["chunk"] > 0.905
+    assert f1["chunk"] > 0.895  # 0.915 to 0.92, by the seed
     assert f1["chunk"] - min(f1.values()) > 0.01

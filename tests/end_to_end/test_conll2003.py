@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from skipchain import CRF, evaluate, load, save
 from skipchain.datasets.registry import data_set
 
-pytestmark = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
+pytestmark = pytest.mark.data("conll2003")
 
 
+@pytest.mark.slow
 def test_a_tagger_of_newswire_names(tmp_path):
     train = data_set("conll2003").read("train")
     test = data_set("conll2003").read("testa")[:800]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from skipchain import CRF
 from skipchain.datasets.registry import data_set
 
-pytestmark = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
+pytestmark = pytest.mark.data("ud-ewt")
 
 
+@pytest.mark.slow
 def test_a_tagger_of_web_text():
     train = data_set("ud-ewt").read("train")[:2000]
     dev = data_set("ud-ewt").read("dev")[:500]

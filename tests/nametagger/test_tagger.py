@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 
 import pytest
 
@@ -265,9 +264,8 @@ def test_news_of_ieer(tmp_path):
         read_ieer(tmp_path)
 
 
-@pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
+@pytest.mark.slow
+@pytest.mark.data("conll2003", "ieer", "gmb", "ud-ewt", "gazetteers", "gender-animacy")
 def test_the_table_in_its_quick_setting():
     from skipchain.reproduce import Run, reproduce
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -25,9 +23,6 @@ from skipchain.reproduce.stewart.cora_published import (
     confusion,
 )
 
-needs_data = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
 TEXT = """
 <author> A. Lee. </author> <title> On &lt;trees&gt;. </title> <pages> 27-47 </pages>.
 
@@ -75,7 +70,7 @@ def test_a_file_without_records_is_refused():
         parse_fields("\n \n", "f.txt")
 
 
-@needs_data
+@pytest.mark.data("cora-refs")
 def test_cora_holds_what_its_readme_says():
     data = data_set("cora-refs")
     corpus = data.read("all")
@@ -132,7 +127,7 @@ def test_kinds_of_numbers(word, kinds):
     assert references.number(word) == kinds
 
 
-@needs_data
+@pytest.mark.data("gazetteers")
 def test_lists_come_from_the_data():
     views = references.views()
     assert views["name"]("Mary,") == views["place"]("(Chicago") == "yes"
@@ -186,7 +181,8 @@ def test_confusions_are_compared_with_the_published_ones():
     assert png(picture(results)).startswith(b"\x89PNG")
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.data("cora-refs", "gazetteers")
 def test_a_quick_run_has_the_order_of_the_models():
     said = []
     table = reproduce("cora", Run(quick=True, threads=2, say=said.append))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
@@ -14,15 +12,12 @@ from skipchain.reproduce.mausam import ner_knowledge as knowledge
 from skipchain.reproduce.stewart import thesis
 from skipchain.reproduce.table import FAILS, HOLDS, Row
 
-pytestmark = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
-
 
 def of(table, metric):
     return {row.system: row for row in table.rows if row.metric == metric}
 
 
+@pytest.mark.data("conll2003")
 def test_names_that_keep_their_type_are_counted_as_published():
     table = reproduce("consistency-counts")
     assert len(table.rows) == 26
@@ -30,6 +25,7 @@ def test_names_that_keep_their_type_are_counted_as_published():
     assert sum(row.measured == row.published for row in table.rows) == 23
 
 
+@pytest.mark.data("conll2003")
 def test_sampled_segments_are_what_viterbi_finds():
     table = reproduce("gibbs-viterbi", Run(quick=True))
     rows = of(table, "F1 testb")
@@ -37,6 +33,8 @@ def test_sampled_segments_are_what_viterbi_finds():
     assert of(table, "mean")["Gibbs, single labels"].measured < rows["Viterbi"].measured
 
 
+@pytest.mark.slow
+@pytest.mark.data("conll2003")
 def test_factors_gain_on_names():
     table = reproduce("nonlocal-conll", Run(quick=True))
     rows = of(table, "F1 ALL")
@@ -46,6 +44,8 @@ def test_factors_gain_on_names():
     assert all(row.published is None for name, row in rows.items() if name not in conll.PUBLISHED)
 
 
+@pytest.mark.slow
+@pytest.mark.data("cmu-seminars")
 def test_factors_gain_on_announcements():
     said = []
     table = reproduce("nonlocal-seminars", Run(quick=True, say=said.append))
@@ -55,6 +55,10 @@ def test_factors_gain_on_announcements():
     assert len(said) == 2 * seminars.FOLDS + len(rows)
 
 
+@pytest.mark.slow
+@pytest.mark.data(
+    "conll2003", "conll2003/conllpp_test.txt.gz", "gazetteers", "gender-animacy", "brown-clusters"
+)
 def test_knowledge_gains_on_names():
     said = []
     table = reproduce("ner-knowledge", Run(quick=True, say=said.append))

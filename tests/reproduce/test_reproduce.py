@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import sys
 import tarfile
 
@@ -24,9 +23,6 @@ from skipchain.reproduce.xu.faq import groups, line_features, previous_line_feat
 from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.xu.maxent import maximum_entropy
 
-needs_data = pytest.mark.skipif(
-    "SKIPCHAIN_DATA" not in os.environ, reason="SKIPCHAIN_DATA does not name the data sets"
-)
 KEYS = ["table", "system", "metric", "published", "measured", "low", "high", "seconds"]
 
 
@@ -104,7 +100,7 @@ def test_the_network_makes_the_noise_it_is_said_to():
     assert (sum(guessed) + ties / 2) / len(second) == pytest.approx(BEST, abs=0.006)
 
 
-@needs_data
+@pytest.mark.data("faq-usenet-substitute")
 def test_faq_has_the_published_order():
     table = reproduce("faq", Run(quick=True, threads=1))
     assert "data differ" in table.notes[0]
@@ -118,7 +114,7 @@ def test_faq_has_the_published_order():
     assert recall["TokenHMM"] < recall["ME-stateless"] < min(recall["FeatureHMM"], recall["MEMM"])
 
 
-@needs_data
+@pytest.mark.data("conll2003")
 def test_better_searches_gain_little():
     table = reproduce("search", Run(quick=True, threads=1))
     assert len(table.rows) == 8
@@ -139,7 +135,7 @@ def test_better_searches_gain_little():
     assert png(table.pictures[0]).startswith(b"\x89PNG")
 
 
-@needs_data
+@pytest.mark.data("conll2003")
 def test_encodings_are_compared_with_io():
     table = reproduce("encodings", Run(quick=True))
     f1, ratio = by_system(table, "F1"), by_system(table, "learning (times IO's)")
@@ -154,7 +150,8 @@ def test_encodings_are_compared_with_io():
     assert len({picture.name for picture in table.pictures}) == 2
 
 
-@needs_data
+@pytest.mark.slow
+@pytest.mark.data("conll2003")
 def test_mixtures_of_parents_on_names():
     table = reproduce("mop-ner", Run(quick=True))
     for part in ("testa", "testb"):
@@ -172,6 +169,8 @@ def test_mixtures_of_parents_on_names():
     assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
 
 
+@pytest.mark.slow
+@pytest.mark.data("webkb", "webkb-linqs")
 def test_links_help_to_label_pages():
     said = []
     table = reproduce("mop-webkb", Run(quick=True, threads=2, say=said.append))
@@ -215,6 +214,7 @@ def test_hidden_variables_resolve_an_ambiguous_input():
     assert png(table.pictures[0]).startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_larger_structures_and_new_inputs():
     table = reproduce("toy2", Run(quick=True, threads=2))
     whole = {name: row.measured for name, row in by_system(table, "6.8: instance accuracy").items()}
@@ -235,6 +235,7 @@ def test_larger_structures_and_new_inputs():
     assert all(png(picture).startswith(b"\x89PNG") for picture in table.pictures[1:3])
 
 
+@pytest.mark.slow
 def test_memory_is_learnt_by_hidden_states():
     table = reproduce("toy3", Run(quick=True, threads=2))
     whole = by_system(table, "6.12: instance accuracy")

@@ -376,7 +376,8 @@ def test_mistakes_are_named(make, error, message):
 def test_patience_waits_for_a_first_hit():
     data = corpus(30)
     slow = CRF("word", patience=2, epochs=40, rate=0.001)
-    assert slow.fit(data, dev=corpus(10, seed=2)).result_.iterations > 3
+    # the first hit comes in the first epoch or the second, and two more are waited for
+    assert slow.fit(data, dev=corpus(10, seed=2)).result_.iterations >= 3
     strange = Corpus.of([["Ada", "slept"]], [["B-ELSE", "O"]], scheme="iob2")
     assert slow.set_params(epochs=4).fit(data, dev=strange).result_.reason == "4 epochs"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from itertools import pairwise, product
 
@@ -271,7 +270,7 @@ def test_templates_can_be_given():
     assert HMM(Templates.parse("lower")).fit(names()).predict_single(names()[1])
 
 
-@pytest.mark.skipif("SKIPCHAIN_DATA" not in os.environ, reason="needs the data sets")
+@pytest.mark.data("conll2003")
 def test_newswire_names():
     train, test = (data_set("conll2003").read(part) for part in ("train", "testa"))
     assert HMM().fit(train).score(test) == pytest.approx(0.76, abs=0.03)

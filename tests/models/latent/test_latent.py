@@ -422,7 +422,8 @@ class Impatient:
 @pytest.mark.parametrize("model", [IOHMM, HRF])
 def test_an_interrupt_keeps_the_best(model, threads):
     display = Impatient(5)
-    fitted = model(**QUICK, threads=threads).fit(*parity(), progress=display)
+    # few steps of EM, so that there is something left to be interrupted
+    fitted = model(**{**QUICK, "em": 2}, threads=threads).fit(*parity(), progress=display)
     assert display.ends == 1
     assert fitted.result_.reason == "interrupted"
     assert len(fitted.predict(parity()[0])) == 30
@@ -443,7 +444,7 @@ def test_spans_have_probabilities():
     words = Corpus.of([["Ada", "slept"]] * 5, [["B-PER", "O"]] * 5, scheme="iob2")
     entity = Tagger(IOHMM("word", **QUICK).fit(words).model_).tag("Ada slept").entities[0]
     assert entity.label == "PER"
-    assert 0.9 < entity.confidence <= 1.0
+    assert 0.9 < entity.confidence <= 1.0 + 1e-9
 
 
 def test_a_summary_shows_the_states():

@@ -365,12 +365,17 @@ def test_structures_that_pairs_do_not_show_are_learnt(fitted):
 
 
 def test_restarts_are_compared_by_the_training_data():
-    losses = [
-        RBMCRF(**QUICK, epochs=5, restarts=k).fit(PROBLEM.train_x, PROBLEM.train_y).result_.loss
-        for k in (1, 2, 3)
-    ]
-    assert losses[0] >= losses[1] >= losses[2]
-    assert losses[0] > losses[2]
+    gained = 0
+    for seed in range(3):  # in one of them at least, the first start is not the best
+        losses = [
+            RBMCRF(**QUICK, epochs=5, restarts=k, seed=seed)
+            .fit(PROBLEM.train_x, PROBLEM.train_y)
+            .result_.loss
+            for k in (1, 2, 3)
+        ]
+        assert losses[0] >= losses[1] >= losses[2]
+        gained += losses[0] > losses[2]
+    assert gained
 
 
 @pytest.mark.parametrize(
@@ -413,17 +418,23 @@ def test_settings_matter():
         assert (vector(**own) != plain).any(), own
 
 
+@pytest.mark.slow
 def test_input_may_switch_units():
     problem = toy3(0, train=40, test=20)
     settings = {**QUICK, "rate": 0.05, "epochs": 200, "restarts": 2}
-    scores = [
-        RBMCRF(**{**settings, "groups": groups})
-        .fit(problem.train_x, problem.train_y)
-        .score(problem.test_x, problem.test_y)
+    without, switched = (
+        np.mean(
+            [
+                RBMCRF(**{**settings, "groups": groups, "seed": seed})
+                .fit(problem.train_x, problem.train_y)
+                .score(problem.test_x, problem.test_y)
+                for seed in range(3)
+            ]
+        )
         for groups in ("4:-1..0", "4:-1..0|x")
-    ]
-    assert scores[1] > scores[0]
-    assert scores[1] > 0.85
+    )
+    assert switched > without  # by 0.02 to 0.07 with one seed
+    assert switched > 0.85  # 0.88 to 0.9 with one seed
 
 
 def test_units_that_see_the_input_may_stand_alone():
