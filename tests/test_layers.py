@@ -20,7 +20,7 @@ LAYERS = [
     {"corpus"},
     {"io", "features", "edges", "metrics"},
     {"annotators", "resources", "datasets", "chains"},
-    {"nametagger", "models.base", "models.registry"},
+    {"nametagger", "models.base", "models.registry", "models.specification"},
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},

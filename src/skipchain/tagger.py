@@ -187,15 +187,17 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
+        sentence: int | None = None,
     ) -> Explanation | ParentExplanation | FactorExplanation:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
-        without ``labels`` the predicted one and the runner-up are compared. A model of linked
-        labels tells which other tokens the label comes from, and one with factors what these had to
-        object, so both need the whole document.
+        with a ``sentence`` of a corpus it is one of that sentence. Without ``labels`` the predicted
+        one and the runner-up are compared. A model of linked labels tells which other tokens the
+        label comes from, and one with factors what these add or take away, so both look at the
+        whole input.
         """
-        from skipchain.models.chain.explain import explain
+        from skipchain.models.chain.explain import explain, token_index
         from skipchain.models.chain.model import ChainModel
         from skipchain.models.document.explain import explain_factors
         from skipchain.models.document.model import FactoredModel
@@ -203,22 +205,48 @@ class Tagger:
         from skipchain.models.graph.model import GraphModel
 
         model = self.model
-        own = as_input(parse_plain(given) if isinstance(given, str) else given)
+        data = as_input(parse_plain(given) if isinstance(given, str) else given)
+        if sentence is not None:
+            chosen = _sentence(data, sentence)
+            if isinstance(model, ChainModel):
+                data = chosen
+            else:
+                place = token_index(chosen, token, chosen.n_tokens)
+                token = int(data.sentences[sentence]) + place
         if isinstance(model, GraphModel):
-            return explain_parents(model, own, token, labels=labels, threads=self.threads)
+            return explain_parents(model, data, token, labels=labels, threads=self.threads)
         if isinstance(model, FactoredModel):
             if labels is not None:
                 raise SkipchainError(
                     "with factors the labels with and without them are compared; to compare "
                     "others, explain the chain model alone"
                 )
-            return explain_factors(model, own, token, threads=self.threads)
+            return explain_factors(model, data, token, threads=self.threads)
         if not isinstance(model, ChainModel):
             raise SkipchainError(
                 f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
-                "or label features stand between them; skipchain inspect shows what these do"
+                "or hidden units stand between them; skipchain inspect shows what these do"
             )
-        return explain(model, own, token, labels=labels, threads=self.threads)
+        return explain(model, data, token, labels=labels, threads=self.threads)
+
+    def with_samples(self, samples: int) -> Tagger:
+        """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""
+        from skipchain.models.document.model import FactoredModel
+
+        if not isinstance(self.model, FactoredModel):
+            raise SkipchainError(
+                f"samples are for models with factors, and {self.model.kind} has none; train it "
+                "with --consistency"
+            )
+        return Tagger(self.model.with_samples(samples), self.threads)
+
+    def without_factors(self, decoder: str | None = None) -> Tagger | None:
+        """The tagger of the chain model alone; None where ``decoder`` uses no factors anyway."""
+        from skipchain.models.document.model import FactoredModel
+
+        if not isinstance(self.model, FactoredModel) or decoder in self.model.base.decoders:
+            return None
+        return Tagger(self.model.base, self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
@@ -230,3 +258,10 @@ class Tagger:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
+
+
+def _sentence(data: Any, number: int) -> Corpus:
+    """One sentence of a corpus, as a corpus."""
+    if not isinstance(data, Corpus) or not 0 <= number < len(data):
+        raise SkipchainError(f"there is no sentence {number}; there are {len(data)}, from 0 on")
+    return data[number : number + 1]

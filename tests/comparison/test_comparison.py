@@ -1,4 +1,4 @@
-"""Models side by side: contenders, results, resuming, the command and its mistakes."""
+"""Models side by side: entries, results, resuming, the command and its mistakes."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def assert_one_line(answer, *wanted):
         assert text in err
 
 
-# Contenders ------------------------------------------------------------------------------------
+# Entries ---------------------------------------------------------------------------------------
 
 
-def test_contenders_are_read_from_text():
+def test_entries_are_read_from_text():
     found = Entry.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,optimiser=sgd ")
     assert found.kind == "crf"
     assert dict(found.settings) == {
@@ -98,7 +98,7 @@ def test_a_list_may_hold_settings():
     [
         ("svm", "no model 'svm'; there are crf, .*icrf"),
         ("", "no model ''"),
-        ("crf:speed=3", "crf has no setting 'speed'; it has features, .*l2"),
+        ("crf:speed=3", "crf has no setting 'speed'; did you mean seed"),
         ("crf:functions=x", "no setting 'functions'"),
         ("crf:l2", "'l2' is no setting; write name=value"),
         ("crf:l2=", "write name=value"),
@@ -106,7 +106,7 @@ def test_a_list_may_hold_settings():
         ("crf:dependent=perhaps", "dependent is true or false, got 'perhaps'"),
     ],
 )
-def test_bad_contenders_are_named(text, message):
+def test_bad_entries_are_named(text, message):
     with pytest.raises(ParameterError, match=message):
         Entry.of(text)
 
@@ -286,7 +286,7 @@ def test_outcomes_survive_a_file(corpora):
     assert outcome.dev is not None
 
 
-def test_different_contenders_have_different_files(corpora, here, tmp_path):
+def test_different_entries_have_different_files(corpora, here, tmp_path):
     train, test = corpora
     compare("hmm:smoothing=1,hmm:smoothing=01", train, test, features=WORDS, folder=tmp_path)
     assert len(list(tmp_path.glob("*.json"))) == len(list(tmp_path.glob("*.skip"))) == 2
@@ -493,7 +493,7 @@ def test_the_command_refuses_decoders_that_no_model_has(run, here):
 
 def test_the_command_names_mistakes(run, here, files, tmp_path):
     assert_one_line(run("--models", "svm"), "'svm'", "crf", "tokenhmm")
-    assert_one_line(run("--model", "crf:speed=1"), "'speed'", "l2")
+    assert_one_line(run("--model", "crf:speed=1"), "'speed'", "did you mean seed?")
     assert_one_line(run("--models", "crf,crf", "-q"), "named twice")
     assert_one_line(run("--models", ",", "-q"), "no model to compare")
     assert_one_line(run("--models", "crf:l2=-1", "-q"), "crf:l2=-1", "l2", "at least 0")

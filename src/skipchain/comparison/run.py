@@ -1,4 +1,4 @@
-"""Contenders × one data set → one comparison."""
+"""Entries × one data set → one comparison."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from skipchain.chains.decode import check_width
 from skipchain.chains.from_marginals import DECODERS
+from skipchain.checks import nearest
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry, check_distinct
 from skipchain.comparison.entry_run import Display, EntryRun
@@ -22,9 +23,12 @@ from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.models.base.documents import check_linked_documents, longest_document
 from skipchain.models.base.model import BEAM
+from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.models.chain.model import decoders_of
 from skipchain.models.graph.estimator import GraphEstimator
-from skipchain.models.registry import estimator_class
+from skipchain.models.latent.estimator import LatentEstimator
+from skipchain.models.latent.model import VITERBI
+from skipchain.models.specification import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +51,17 @@ def compare(
     display: Display | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Train each contender in a process of its own, and measure it on the test data.
+    """Train each entry in a process of its own, and measure it on the test data.
 
     ``entries`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Entry`;
-    the first is what the others are compared with. ``settings`` are for all contenders that have
+    the first is what the others are compared with. ``settings`` are for all entries that have
     them, unless they have their own; ``dev`` is scored while training. ``decoders`` are compared
-    for each contender that has them; one that none has is refused.
+    for each entry whose model has them; one that none has is refused.
 
-    ``folder`` keeps the outcome of each contender as soon as it is there, and its model. A later
-    call with the same folder takes what is there, unless settings or data have changed. ``say`` is
-    told how far it is; ``display`` makes a display of training in the contender's process, so it
-    must be a function that can be imported.
+    ``folder`` keeps the result of each entry as soon as it is there, and its model. A later call
+    with the same folder takes what is there, unless settings or data have changed. ``say`` is
+    told how far it is; ``display`` makes a display of training in the entry's process, so it must
+    be a function that can be imported.
 
     >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
@@ -71,7 +75,8 @@ def compare(
     _check_data(train, test, dev)
     chosen = check_distinct(_parse_entries(entries))
     _check_settings(settings, chosen)
-    wanted = _check_decoders(decoders, beam, chosen)
+    wanted = tuple(dict.fromkeys(decoders))
+    check_width(beam)
     store = None if folder is None else ResultStore(folder)
     prepared_entries = [
         _prepare(
@@ -88,6 +93,7 @@ def compare(
         )
         for entry in chosen
     ]
+    _check_decoders(wanted, prepared_entries)
     data = {} if store is None else data_fingerprint(train, test, dev)
     seed = settings.get("seed") or 0
     results: list[ComparisonRow] = []
@@ -110,7 +116,7 @@ def _run_result(
     tell: Callable[[str], None],
     display: Display | None,
 ) -> tuple[RunResult, str]:
-    """The outcome that is kept, or a new one; and a note on where it comes from."""
+    """The result that is kept, or a new one; and a note on where it comes from."""
     made_from = fingerprint(prepared.entry_run, prepared.templates, data)
     if store is not None:
         kept, note = store.load(prepared.entry, made_from)
@@ -135,7 +141,7 @@ def _parse_entries(given: str | Iterable[str | Entry]) -> list[Entry]:
 
 
 def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
-    """The contender with its templates, refused where they do not suit the data."""
+    """The entry with its templates, refused where they do not suit the data."""
     estimator = entry_run.estimator
     try:
         if getattr(estimator, "patience", None) is not None and entry_run.dev is None:
@@ -154,34 +160,31 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
 
 
 def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> None:
-    """Refuse a setting that no contender has."""
-    known = dict.fromkeys(
-        name for entry in entries for name in estimator_class(entry.kind)._parameters()
-    )
+    """Refuse a setting that no entry has."""
+    known = dict.fromkeys(name for entry in entries for name in settings_of(entry.kind))
     for name in settings:
         if name not in known:
             raise ParameterError(
-                f"none of the models has a setting {name!r}; they have {', '.join(known)}"
+                f"none of the models has a setting {name!r}; {nearest(name, known)}"
             )
 
 
-def _check_decoders(
-    decoders: Sequence[str], beam: int, entries: Sequence[Entry]
-) -> tuple[str, ...]:
-    """The decoders, each once; refused where no contender has one."""
-    can = {c.name: _decoders(c) for c in entries}
+def _check_decoders(decoders: Sequence[str], prepared: Sequence[_PreparedEntry]) -> None:
+    """Refuse a decoder that the model of no entry has."""
+    can = {own.entry.name: _decoders(own) for own in prepared}
     for decoder in decoders:
         if not any(decoder in own for own in can.values()):
-            told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
-            raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
-    check_width(beam)
-    return tuple(dict.fromkeys(decoders))
+            listed = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
+            raise ParameterError(f"none of the models has a decoder {decoder!r}; {listed}")
 
 
-def _decoders(entry: Entry) -> tuple[str, ...]:
-    if issubclass(estimator_class(entry.kind), GraphEstimator):
-        return DECODERS
-    return decoders_of(entry.kind, entry.settings.get("order", 1))
+def _decoders(prepared: _PreparedEntry) -> tuple[str, ...]:
+    """The decoders that the model of an entry will have once it is fitted."""
+    estimator = prepared.entry_run.estimator
+    if isinstance(estimator, ChainEstimator):
+        history = prepared.templates.label_history is not None
+        return decoders_of(estimator.kind, estimator.order, has_label_history=history)
+    return (*DECODERS, VITERBI) if isinstance(estimator, LatentEstimator) else DECODERS
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:

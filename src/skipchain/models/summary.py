@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from skipchain.arrays import Floats
+from skipchain.errors import SkipchainError
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.model import Model
 from skipchain.models.chain.model import ChainModel
@@ -17,6 +18,8 @@ from skipchain.models.graph.gate import FEATURES
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm.model import RBMModel
+from skipchain.models.rbm.plots import weight_pictures
+from skipchain.report.pictures import Picture
 
 
 def summarise(
@@ -76,6 +79,31 @@ def summarise(
             else {"history": _table(model.labels, model.history_weights)}
         ),
     }
+
+
+def model_pictures(model: Model) -> Iterator[Picture]:
+    """Diagrams of what a model has learnt, where there are any: the weights of hidden units."""
+    if not isinstance(model, RBMModel):
+        raise SkipchainError(
+            f"there are pictures of hidden units only, and a {model.kind} has none; "
+            "leave out --plot"
+        )
+    return iter(weight_pictures(model))
+
+
+def describe_totals(model: Model) -> str:
+    """What the difference between the totals of two labels is, where `ChainModel` explains them."""
+    assert isinstance(model, ChainModel)
+    if not model.probabilistic:
+        return (
+            "the difference of the totals is by how much one label's score is above the other's "
+            "given the labels around; scores of this model are no probabilities"
+        )
+    meaning = "the difference of the totals is the log odds of the two labels"
+    if not model.local:
+        return f"{meaning} given the labels around"
+    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
+    return f"{meaning}{given}; the normaliser is the same for both and left out"
 
 
 def _common(model: Model) -> dict[str, Any]:
