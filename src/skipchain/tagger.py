@@ -212,7 +212,7 @@ class Tagger:
                 data = chosen
             else:
                 place = token_index(chosen, token, chosen.n_tokens)
-                token = int(data.sentences[sentence]) + place
+                token = place + sum(len(own) for own in data[:sentence])
         if isinstance(model, GraphModel):
             return explain_parents(model, data, token, labels=labels, threads=self.threads)
         if isinstance(model, FactoredModel):

@@ -11,14 +11,17 @@ from warnings import catch_warnings
 import typer
 
 from skipchain.cli.options import (
+    DATA,
+    MODEL,
+    OUTPUT,
+    Assignments,
     Columns,
-    Constraints,
     Dev,
-    Encoding,
+    Files,
     Format,
     Json,
     Label,
-    MinCount,
+    LearnAs,
     Quiet,
     Scheme,
     Seed,
@@ -44,11 +47,12 @@ WIDE = 10_000  # for files and pipes
 
 
 def compare(
-    files: Annotated[
-        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
-    ],
+    files: Files,
     test: Annotated[
-        list[str], typer.Option(metavar="TEST", help="Labelled file to measure the models on.")
+        list[str],
+        typer.Option(
+            metavar="TEST", help="Labelled file to measure the models on.", rich_help_panel=DATA
+        ),
     ],
     dev: Dev = None,
     models: Annotated[
@@ -56,36 +60,43 @@ def compare(
         typer.Option(
             metavar="LIST",
             help="The models, the first being what the others are compared with, such as "
-            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word ({ALL}).",
+            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word; by default {ALL}.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="SPEC", help="One more model, such as crf:dependent=true; again for another."
+            metavar="SPEC",
+            help="One more model, such as crf:dependent=true; may be repeated.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     features: Annotated[
         str,
         typer.Option(
             help="For all models: a standard set (ner, chunk, pos, citation …), or a file of "
-            "templates, or of CRF++ or Wapiti patterns."
+            "templates, or of CRF++ or Wapiti patterns.",
+            rich_help_panel=MODEL,
         ),
     ] = "ner",
-    encoding: Encoding = "bioes",
-    min_count: MinCount = 1,
-    constraints: Constraints = "decoding",
+    learn_as: LearnAs = None,
+    assignments: Assignments = None,
     seed: Seed = None,
     decoders: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Compare these decoders, too: viterbi, posterior, greedy, beam; for mop-memm "
-            "legal, posterior.",
+            help="Compare these decoders, too, for models that have them: viterbi, posterior, "
+            "greedy, beam, legal.",
+            rich_help_panel=MODEL,
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(metavar="K", help="The width of the decoder beam; 10 unless told.")
+        int | None,
+        typer.Option(
+            metavar="K", help="The width of the decoder beam; by default 10.", rich_help_panel=MODEL
+        ),
     ] = None,
     output: Annotated[
         str | None,
@@ -95,6 +106,7 @@ def compare(
             metavar="DIR",
             help="Keep everything in this folder: table, picture, models, and what is done when "
             "the command is interrupted and given again.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     format: Format = None,
@@ -113,7 +125,6 @@ def compare(
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
-    from skipchain.models.base.model import BEAM
 
     listed = ALL if models is None and not model else models or ""
     entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]
@@ -138,12 +149,12 @@ def compare(
                 testing,
                 dev=held_out,
                 decoders=wanted,
-                beam=BEAM if beam is None else beam,
                 folder=output,
                 say=None if quiet else say,
                 display=None if quiet else training_display,
                 features=features,
-                **shared_settings(encoding, min_count, constraints, threads, seed),
+                **({} if beam is None else {"beam": beam}),
+                **shared_settings(assignments, learn_as=learn_as, threads=threads, seed=seed),
             )
     except KeyboardInterrupt:
         kept = (

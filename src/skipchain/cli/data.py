@@ -14,7 +14,7 @@ from skipchain.cli.options import Json, print_json
 def data(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Data sets to check; all unless told."),
+        typer.Argument(metavar="[NAME]...", help="Data sets to check; by default all."),
     ] = None,
     json: Json = False,
 ) -> None:

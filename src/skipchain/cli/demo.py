@@ -39,12 +39,12 @@ def demo(
     """
     from rich.console import Console
 
+    from skipchain import CRF
     from skipchain.cli.compiling import compile_notice
     from skipchain.datasets.harbour import harbour
     from skipchain.io.files import make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
-    from skipchain.models.chain.crf import CRF
     from skipchain.tagger import Tagger
 
     console = Console(file=sys.stdout, highlight=False)

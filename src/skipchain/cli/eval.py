@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -23,13 +23,8 @@ from skipchain.cli.options import (
     print_json,
     read_corpora,
     require_labels,
-    with_samples,
 )
 from skipchain.errors import SkipchainError
-
-if TYPE_CHECKING:
-    from skipchain.corpus import Corpus
-    from skipchain.tagger import Tagger
 
 
 def evaluate(
@@ -80,12 +75,15 @@ def evaluate(
 
         if file is None:
             raise SkipchainError(f"give a labelled file to score {model} on")
-        tagger = with_samples(load(model, threads=threads), samples)
+        tagger = load(model, threads=threads)
+        if samples is not None:
+            tagger = tagger.with_samples(samples)
         tagger.model.check_decoder(**steps)
         gold = read_corpora([file], **how)  # type: ignore[arg-type]
         require_labels(gold, file)
         predicted = tagger.predict(gold, **steps).corpus
-        without = _without_factors(tagger, gold, decoder)
+        chain = tagger.without_factors(decoder)
+        without = None if chain is None else chain.predict(gold).corpus
     elif decoder is not None or beam is not None or samples is not None:
         raise SkipchainError(
             f"--decoder, --beam and --samples need a model, but {first} is none: labels in a file "
@@ -100,8 +98,8 @@ def evaluate(
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
     if json:
-        told = {} if before is None else {"without_factors": before.as_dict()}
-        print_json({**evaluation.as_dict(), **told, "seconds": round(seconds, 4)})
+        alone = {} if before is None else {"without_factors": before.as_dict()}
+        print_json({**evaluation.as_dict(), **alone, "seconds": round(seconds, 4)})
         return
     from rich.console import Console
 
@@ -115,14 +113,3 @@ def evaluate(
             highlight=False,
         )
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)
-
-
-def _without_factors(tagger: Tagger, gold: Corpus, decoder: str | None) -> Corpus | None:
-    """What the chain model alone says, where factors have had a say."""
-    from skipchain.models.document.model import FactoredModel
-    from skipchain.tagger import Tagger
-
-    model = tagger.model
-    if not isinstance(model, FactoredModel) or decoder in model.base.decoders:
-        return None
-    return Tagger(model.base, tagger.threads).predict(gold).corpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from skipchain.corpus import Corpus
     from skipchain.models.chain.explain import Contribution, Explanation
-    from skipchain.models.chain.model import ChainModel
     from skipchain.models.document.explain import CandidateExplanation, FactorExplanation
     from skipchain.models.graph.explain import ExplainedParent, ParentExplanation
 
@@ -50,7 +48,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="The two labels to compare; the predicted one and the runner-up unless told.",
+            help="The two labels to compare; by default the predicted one and the runner-up.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many contributions to show.")] = 20,
@@ -62,14 +60,11 @@ def explain(
     """Show what decides between two labels at a token: active features, weights, totals.
 
     Of a model whose labels are linked across documents: which tokens the label comes from, and how
-    much of its probability each of them gives. Of a model with factors: what these had to object to
-    the chain's own label. The labels are the model's own, in the encoding it
-    learnt (see: skipchain inspect).
+    much of its probability each of them gives. Of a model with factors: what these add to and take
+    from the chain's label. The labels are those that the model learnt, in its encoding (see:
+    skipchain inspect).
     """
     from skipchain.io.text import parse_plain
-    from skipchain.models.chain.model import ChainModel
-    from skipchain.models.document.explain import FactorExplanation
-    from skipchain.models.graph.explain import ParentExplanation
     from skipchain.tagger import load
 
     if (text is None) == (file is None):
@@ -82,41 +77,19 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    if isinstance(tagger.model, ChainModel):
-        found = tagger.explain(_chosen(corpus, sentence), _token(token), labels=pair)
-    else:
-        found = tagger.explain(corpus, _within(corpus, sentence, _token(token)), labels=pair)
+    found: Any = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
     if json:
         answer = found.as_dict()
         for part in answer.get("parents", [answer]):
             if "contributions" in part:
                 part["contributions"] = part["contributions"][:top]
         print_json(answer)
-    elif isinstance(found, FactorExplanation):
-        _print_objections(found, top)
-    elif isinstance(found, ParentExplanation):
+    elif hasattr(found, "factored"):
+        _print_remarks(found, top)
+    elif hasattr(found, "parents"):
         _print_parents(found, tagger.model.kind, top)
     else:
-        assert isinstance(tagger.model, ChainModel)
         _print(found, tagger.model, top)
-
-
-def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
-    if sentence is None:
-        return corpus
-    if not 0 <= sentence < len(corpus):
-        raise SkipchainError(f"there is no sentence {sentence}; there are {len(corpus)}, from 0 on")
-    return corpus[sentence : sentence + 1]
-
-
-def _within(corpus: Corpus, sentence: int | None, token: int | str) -> int | str:
-    """The token of a sentence, counted through the whole input, which the model has to see."""
-    from skipchain.models.chain.explain import token_index
-
-    if sentence is None:
-        return token
-    own = _chosen(corpus, sentence)
-    return int(corpus.sentences[sentence]) + token_index(own, token, own.n_tokens)
 
 
 def _token(given: str) -> int | str:
@@ -128,9 +101,11 @@ def _token(given: str) -> int | str:
         return given
 
 
-def _print(found: Explanation, model: ChainModel, top: int) -> None:
+def _print(found: Explanation, model: Any, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
+
+    from skipchain.models.summary import describe_totals
 
     console = Console(file=sys.stdout, highlight=False)
     console.print(
@@ -146,7 +121,7 @@ def _print(found: Explanation, model: ChainModel, top: int) -> None:
         table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
     console.print(table)
     _print_forbidden(console, found)
-    console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
+    console.print(Text(f"{model.kind}: {describe_totals(model)}", style="dim"))
 
 
 def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
@@ -191,20 +166,20 @@ def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
         console.print(Text(f"What {_named(parent)} says by {parent.kind}{given}"))
         console.print(_contributions(parent.contributions, found.labels, top))
     _print_forbidden(console, found)
-    told = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
-    console.print(Text(f"{kind}: {told}", style="dim"))
+    note = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
+    console.print(Text(f"{kind}: {note}", style="dim"))
 
 
-def _print_objections(found: FactorExplanation, top: int) -> None:
+def _print_remarks(found: FactorExplanation, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     before, after = found.chain.label, found.factored.label
-    told = f"{after}, which factors have not changed"
+    answer = f"{after}, which factors have not changed"
     if found.changed:
-        told = f"{after} with factors, {before} without"
-    console.print(Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {told}"))
+        answer = f"{after} with factors, {before} without"
+    console.print(Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {answer}"))
     readings = [("without factors", found.chain)]
     if found.factored.labels != found.chain.labels:
         readings.append(("with factors", found.factored))
@@ -226,8 +201,8 @@ def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
     table.add_column(overflow="fold")
     table.add_row(f"{reading.score:+.2f}", "log-probability by the chain model")
     for remark in reading.remarks[:top]:
-        (_, _, kind, words), (start, _, other, told) = remark.span, remark.other
-        named = f"{other or 'another label'} at {start} ({told})"
+        (_, _, kind, words), (start, _, other, there) = remark.span, remark.other
+        named = f"{other or 'another label'} at {start} ({there})"
         text = f"{remark.relation}: {kind or 'another label'} here ({words}), {named}"
         table.add_row(f"{remark.amount:+.2f}", Text(text))
     rest = reading.remarks[top:]
@@ -266,20 +241,6 @@ def _print_forbidden(console: Console, found: Explanation | ParentExplanation) -
 
     for label in found.forbidden:
         console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
-
-
-def _meaning(model: ChainModel) -> str:
-    """What the difference of the totals is."""
-    if not model.probabilistic:
-        return (
-            "the difference of the totals is by how much one label's score is above the other's "
-            "given the labels around; scores of this model are no probabilities"
-        )
-    told = "the difference of the totals is the log odds of the two labels"
-    if not model.local:
-        return f"{told} given the labels around"
-    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
-    return f"{told}{given}; the normaliser is the same for both and left out"
 
 
 def _signed(*scores: float) -> tuple[str, ...]:

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from skipchain.cli.options import Json, OneModel, Overwrite, print_json, say
+from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, print_json, say
 from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from skipchain.models.base.model import Model
-
-ORDERINGS = 5  # that are named; of more only the number is told
+ORDERINGS = 5  # that are named; of more only the number is said
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
 
 
@@ -29,7 +27,9 @@ def inspect(
     plot: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="For rbm-crf: write diagrams of the label features' weights."
+            metavar="FOLDER",
+            help="For rbm-crf: write diagrams of the hidden units' weights.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -38,16 +38,14 @@ def inspect(
     """Show a model's size, settings, templates, strongest features and transitions.
 
     Of a model with factors: what they add. Of a model whose labels are linked across documents: the
-    rules, and what each kind of edge has learnt. Of a model with label features: what they look
-    for. Of hidden states: what each of them emits, and which states follow it.
+    rules, and what each type of edge has learnt. Of an rbm-crf: the labels that each hidden unit
+    looks for. Of hidden states: what each of them emits, and which states follow it.
     """
     from skipchain import pretrained as boxed
     from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
-    from skipchain.models.rbm.model import RBMModel
-    from skipchain.models.rbm.plots import weight_pictures
-    from skipchain.models.summary import summarise
+    from skipchain.models.summary import model_pictures, summarise
 
     path = boxed.path() if model is None else Path(model)
     loaded = load_model(path)
@@ -57,39 +55,37 @@ def inspect(
                 f"the model has no label {name!r}; it has {', '.join(loaded.labels)}"
             )
     if plot is not None:
-        if not isinstance(loaded, RBMModel):
-            raise SkipchainError(f"--plot draws label features, and a {loaded.kind} has none")
-        drawn = write_pictures(weight_pictures(loaded), plot, path.stem, overwrite=overwrite)
+        drawn = write_pictures(model_pictures(loaded), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
     summary = summarise(loaded, top=top, labels=label)
     if json:
         print_json(summary)
     else:
-        _print(loaded, summary, label or list(loaded.labels))
+        _print(summary, label or list(loaded.labels))
 
 
-def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
+def _print(summary: dict[str, Any], labels: list[str]) -> None:
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)
     size = summary["size"]
     console.print(
-        f"[bold]{summary['kind']}[/bold], {len(model.labels)} labels, "
+        f"[bold]{summary['kind']}[/bold], {size['labels']} labels, "
         f"{size['features']:,} features, {size['weights']:,} weights that are not zero"
     )
-    told = (f"{key} {_short(value)}" for key, value in summary["training"].items())
+    training = (f"{key} {_short(value)}" for key, value in summary["training"].items())
     console.print(
         f"scheme {summary['scheme'] or 'none'}, learnt as {summary['encoding'] or 'they are'}; "
-        + ", ".join(told)
+        + ", ".join(training)
     )
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
     if summary["sources"]:
-        console.print("\n[bold]Sources of columns[/bold]")
-        for source in summary["sources"]:
-            console.print(f"{', '.join(source['columns'])}: {source['description']}", markup=False)
+        console.print("\n[bold]Annotators[/bold]")
+        for own in summary["sources"]:
+            console.print(f"{', '.join(own['columns'])}: {own['description']}", markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -104,7 +100,7 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
         own = summary["labels"][name]
         title = f"Features of {name}"
         if own.get("unknown"):
-            title += f" (beside an unknown one, whose log-probability is {own['unknown']:.2f})"
+            title += f" (relative to an unknown one, of log-probability {own['unknown']:.2f})"
         _print_features(console, title, own["features"])
     pairs = [
         {**pair, "name": f"{pair['previous']} → {pair['label']}  {pair['name']}"}
@@ -115,7 +111,9 @@ def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
     _print_transitions(console, summary["transitions"], labels)
     if "history" in summary:
-        console.print("\n[bold]History[/bold] (from the label of like tokens before to the label)")
+        console.print(
+            "\n[bold]Label history[/bold] (from the label of like tokens before to the label)"
+        )
         _print_transitions(console, summary["history"], labels)
 
 
@@ -125,13 +123,13 @@ def _print_factors(console: Console, factors: list[dict[str, Any]]) -> None:
 
     for title, grid in ((title, grid) for factor in factors for title, grid in factor.items()):
         console.print()
-        told = " (what a pair of spans in a document adds, by their types)"
-        console.print(Text.assemble((title, "bold"), told))
+        note = " (what a pair of spans in a document adds, by their types)"
+        console.print(Text.assemble((title, "bold"), note))
         _print_grid(console, grid, list(grid))
 
 
 def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
-    """Rules, orderings, and each kind of edge."""
+    """Rules, orderings, and each type of edge."""
     from rich.text import Text
 
     from skipchain.corpus.corpus import plural
@@ -148,10 +146,10 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
     for kind, own in summary["kinds"].items():
         sizes = f"{plural(own['features'], 'feature')}, {own['weights']:,} weights"
         console.print()
-        console.print(Text.assemble(("Edges of kind ", "bold"), (kind, "bold"), f": {sizes}"))
+        console.print(Text.assemble(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
         if "gate" in own:
-            told = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
-            console.print(Text(f"how much its parents count: {told}"))
+            gate = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
+            console.print(Text(f"gate, by which its parents count: {gate}"))
         for name in labels:
             marked = [
                 {**feature, "name": f"{feature['name']} (parent)"}
@@ -166,11 +164,12 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
 
 
 def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
-    """What the input says, and what each label feature looks for."""
+    """What the input says, and what each hidden unit looks for."""
     from rich.text import Text
 
     if summary["beside"] is not None:
-        console.print(f"beside a {summary['beside']['kind']}, to the power of {summary['gamma']:g}")
+        base = summary["beside"]["kind"]
+        console.print(f"base model: {base}, to the power of {summary['gamma']:g}")
     for name in labels:
         if name in summary["labels"]:
             _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
@@ -179,7 +178,7 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
             console.print()
             console.print(
                 Text.assemble(
-                    (f"Label feature {number + 1} of {own['group']}", "bold"),
+                    (f"Hidden unit {number + 1} of {own['group']}", "bold"),
                     f" (labels by offsets; bias {unit['bias']:+.2f})",
                 )
             )
@@ -217,8 +216,8 @@ def _print_states(console: Console, summary: dict[str, Any]) -> None:
 def _shares(shares: dict[Any, float]) -> str:
     """The larger parts of a whole, the largest first."""
     ranked = sorted(shares.items(), key=lambda item: -item[1])
-    told = [f"{name} {share:.1f} %" for name, share in ranked if share >= LEAST_SHARE]
-    return ", ".join(told) or "nothing"
+    named = [f"{name} {share:.1f} %" for name, share in ranked if share >= LEAST_SHARE]
+    return ", ".join(named) or "nothing"
 
 
 def _print_transitions(

@@ -185,21 +185,23 @@ def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, in
     columns = (
         TextColumn(f"{what} {{task.description}}"),
         BarColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[counted]}"),
         TimeElapsedColumn(),
     )
     hidden = quiet or not sys.stderr.isatty()
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(Path(files[0]).name, total=len(files), told="")
+        task = progress.add_task(Path(files[0]).name, total=len(files), counted="")
         counted, seen = 0, {files[0]}
 
         def watch(source: str, tokens: int) -> None:
             nonlocal counted
             counted += tokens
             seen.add(source)
-            told = f"{counted:,} tokens" if what == "counting" else ""
-            progress.update(task, description=Path(source).name, completed=len(seen) - 1, told=told)
+            shown = f"{counted:,} tokens" if what == "counting" else ""
+            progress.update(
+                task, description=Path(source).name, completed=len(seen) - 1, counted=shown
+            )
 
         yield watch
 

@@ -8,22 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skipchain.cli.options import (
+    LEARNING,
+    MODEL,
+    Assignments,
     Columns,
-    Constraints,
-    Encoding,
     Features,
+    Files,
     Format,
     Json,
     Label,
-    MinCount,
+    LearnAs,
     Quiet,
     Scheme,
     Seed,
     Threads,
+    given_options,
     print_json,
     read_corpora,
     require_labels,
-    shared_settings,
 )
 from skipchain.errors import SkipchainError
 
@@ -32,25 +34,30 @@ if TYPE_CHECKING:
 
 
 def states(
-    files: Annotated[
-        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
-    ],
+    files: Files,
     model: Annotated[
         str,
         typer.Option(
-            metavar="SPEC", help="iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3."
+            metavar="SPEC",
+            help="iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3.",
+            rich_help_panel=MODEL,
         ),
     ] = "iohmm",
     numbers: Annotated[
-        str, typer.Option("--states", metavar="LIST", help="The numbers of states to try.")
+        str,
+        typer.Option(
+            "--states", metavar="LIST", help="The numbers of states to try.", rich_help_panel=MODEL
+        ),
     ] = "2,4,8",
     folds: Annotated[
-        int, typer.Option(min=2, help="Parts that the data are cut into; each is held out once.")
+        int,
+        typer.Option(
+            min=2, help="Folds of the data; each is held out once.", rich_help_panel=LEARNING
+        ),
     ] = 5,
     features: Features = None,
-    encoding: Encoding = "bioes",
-    min_count: MinCount = 1,
-    constraints: Constraints = "decoding",
+    learn_as: LearnAs = None,
+    assignments: Assignments = None,
     seed: Seed = None,
     format: Format = None,
     columns: Columns = None,
@@ -62,9 +69,8 @@ def states(
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.cli.compiling import compile_notice
-    from skipchain.comparison.entry import Entry
-    from skipchain.models.latent.estimator import LatentEstimator
     from skipchain.models.latent.selection import choose_states
+    from skipchain.recipes import build_estimator
 
     try:
         wanted = [int(part) for part in numbers.split(",")]
@@ -72,11 +78,11 @@ def states(
         raise SkipchainError(
             f"--states takes whole numbers with commas between them, such as 2,4,8; got {numbers!r}"
         ) from None
-    common = shared_settings(encoding, min_count, constraints, threads, seed)
-    if features is not None:
-        common["features"] = features
-    estimator = Entry.of(model).estimator(common)
-    if not isinstance(estimator, LatentEstimator):
+    options = given_options(learn_as, threads=threads, seed=seed)
+    estimator: Any = build_estimator(
+        model, features=features, assignments=assignments or (), **options
+    )
+    if "states" not in estimator.get_params():
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
     corpus = read_corpora(
         files, format=format, columns=columns, label=label, scheme=scheme, quiet=quiet

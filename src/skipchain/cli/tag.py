@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipchain.cli.options import (
+    OUTPUT,
     Beam,
     Columns,
     Decoder,
@@ -22,7 +23,6 @@ from skipchain.cli.options import (
     model_and_file,
     read_corpora,
     say,
-    with_samples,
 )
 from skipchain.errors import SkipchainError
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.tagger import Tagger
 
-FORMATS = ("conll", "jsonl", "brat", "html", "inline")
+FORMATS = ("conll", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
+SPAN_FORMATS = ("brat", "html", "inline", "opennlp")
 FREE = ("_", "?")  # labels that leave a token free under --force
 
 
@@ -38,18 +39,28 @@ def tag(
     model: OneModel = None,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="What to tag; stdin unless told.", show_default=False),
+        typer.Argument(metavar="FILE", help="What to tag; by default stdin.", show_default=False),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write ('-': stdout).")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Where to write ('-': stdout).",
+            rich_help_panel=OUTPUT,
+        ),
     ] = "-",
     to: Annotated[
         str | None,
         typer.Option(
             "--format",
+            "--to",
             metavar="FORMAT",
-            help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
+            help=f"Output format: {', '.join(FORMATS)}; by default that of the ending, on stdout "
+            "conll.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     decoder: Decoder = None,
@@ -99,12 +110,14 @@ def tag(
     if marginals and wanted not in ("conll", "jsonl", "html"):
         raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
     if text is not None and given not in (None, STDIO):
-        told = f"{given} is no model, so it is the file to tag; " if file is None else ""
-        raise SkipchainError(f"{told}give a file or --text, not both")
+        reason = f"{given} is no model, so it is the file to tag; " if file is None else ""
+        raise SkipchainError(f"{reason}give a file or --text, not both")
     source = given or STDIO
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    tagger = with_samples(load(model, threads=threads), samples)
+    tagger = load(model, threads=threads)
+    if samples is not None:
+        tagger = tagger.with_samples(samples)
     tagger.model.check_decoder(**how)
     if text is not None:
         if not text.strip():
@@ -127,27 +140,24 @@ def tag(
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )
-    if found.spans is None and wanted in ("brat", "html", "inline"):
+    if found.spans is None and wanted in SPAN_FORMATS:
         raise SkipchainError(
             f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
         )
     write_tagged(tagger, found, output, wanted, overwrite=overwrite)
 
 
-def _output_format(told: str | None, output: str) -> str:
-    if told is not None:
-        if told not in FORMATS:
-            raise SkipchainError(f"cannot write {told!r}; the formats are {', '.join(FORMATS)}")
-        return told
-    endings = {
-        ".jsonl": "jsonl",
-        ".html": "html",
-        ".ann": "brat",
-        ".sgml": "inline",
-        ".xml": "inline",
-    }
-    bare = output.removesuffix(".gz").removesuffix(".xz")
-    return next((name for ending, name in endings.items() if bare.endswith(ending)), "conll")
+def _output_format(given: str | None, output: str) -> str:
+    """The format that was asked for, else that of the ending; what goes to stdout is columns."""
+    from skipchain.io.detect import target_by_ending
+    from skipchain.io.files import STDIO
+
+    if given is None and output == STDIO:
+        return "conll"
+    found = target_by_ending(output, labelled=True) if given is None else given
+    if found not in FORMATS:
+        raise SkipchainError(f"cannot write {found!r}; the formats are {', '.join(FORMATS)}")
+    return found
 
 
 def _forced(corpus: Corpus, tagger: Tagger, file: str) -> list[str | None]:

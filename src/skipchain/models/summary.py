@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,14 +81,11 @@ def summarise(
     }
 
 
-def model_pictures(model: Model) -> Iterator[Picture]:
+def model_pictures(model: Model) -> tuple[Picture, ...]:
     """Diagrams of what a model has learnt, where there are any: the weights of hidden units."""
     if not isinstance(model, RBMModel):
-        raise SkipchainError(
-            f"there are pictures of hidden units only, and a {model.kind} has none; "
-            "leave out --plot"
-        )
-    return iter(weight_pictures(model))
+        raise SkipchainError(f"--plot draws hidden units, and a {model.kind} has none")
+    return weight_pictures(model)
 
 
 def describe_totals(model: Model) -> str:

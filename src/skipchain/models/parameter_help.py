@@ -1,0 +1,173 @@
+"""What each setting of a model or a solver means, read from the docstrings of their classes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from skipchain.checks import nearest
+from skipchain.errors import ParameterError
+from skipchain.learn.solvers import Solver
+from skipchain.models.registry import ESTIMATORS, estimator_class
+from skipchain.models.specification import EXCLUDED_SETTINGS, solvers_of
+
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
+_REFERENCE = re.compile(r"\b(?:As (?:for|of)|[Tt]hose of) `(\w+)`(?:[,;] ?)?")
+_OTHERS = "others"  # stands for every parameter that is not named
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter of a model or a solver."""
+
+    name: str
+    default: Any
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class KindHelp:
+    """What a kind of model, or a solver, is and what can be set."""
+
+    name: str
+    class_name: str
+    summary: str
+    settings: tuple[Setting, ...]
+    solvers: tuple[KindHelp, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything for programs."""
+        return {
+            "name": self.name,
+            "class": self.class_name,
+            "summary": self.summary,
+            "settings": [
+                {"name": own.name, "default": _plain(own.default), "meaning": own.meaning}
+                for own in self.settings
+            ],
+            "solvers": [own.as_dict() for own in self.solvers],
+        }
+
+
+def describe_kinds() -> dict[str, str]:
+    """One line on each kind of model.
+
+    >>> describe_kinds()["maxent"]
+    'A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].'
+    """
+    return {kind: summary_of(estimator_class(kind)) for kind in ESTIMATORS}
+
+
+def describe_kind(name: str) -> KindHelp:
+    """A kind of model with its settings and solvers, or a solver with its settings.
+
+    >>> [own.meaning for own in describe_kind("lbfgs").settings if own.name == "max_iterations"]
+    ['The most iterations.']
+    """
+    solvers = known_solvers()
+    if name in solvers:
+        own = solvers[name]
+        return _help(name, own, own.settings())
+    if name not in ESTIMATORS:
+        raise ParameterError(
+            f"there is no model or solver {name!r}; {nearest(name, (*ESTIMATORS, *solvers))}"
+        )
+    found = estimator_class(name)
+    parts = tuple(_help(own.name, own, own.settings()) for own in solvers_of(name))
+    return _help(name, found, found._parameters(), parts)
+
+
+def known_solvers() -> dict[str, type[Solver]]:
+    """All solvers by name."""
+    found: dict[str, type[Solver]] = {}
+    classes: list[type[Solver]] = [Solver]
+    while classes:
+        own = classes.pop(0)
+        classes += own.__subclasses__()
+        if "name" in vars(own):
+            found[own.name] = own
+    return found
+
+
+def summary_of(kind: type) -> str:
+    """The first sentence of a class's docstring."""
+    return " ".join(inspect.getdoc(kind).partition("\n\n")[0].split())  # type: ignore[union-attr]
+
+
+def parameter_texts(docstring: str) -> dict[str, str]:
+    """The meaning of each parameter in the section of a numpydoc docstring.
+
+    >>> parameter_texts("A thing.\\n\\nParameters\\n----------\\na, b\\n    Two sizes.\\n")
+    {'a': 'Two sizes.', 'b': 'Two sizes.'}
+    """
+    section = _SECTION.search(docstring)
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in section[1].splitlines() if section else []:
+        if line and not line[0].isspace():
+            names = [name for name in re.split(r",\s*|\s+and\s+", line.partition(":")[0]) if name]
+            if any(" " in name.strip() for name in names):  # prose after the section
+                break
+            found |= {name.strip(): "" for name in names}
+        else:
+            for name in names:
+                found[name.strip()] = f"{found[name.strip()]} {line.strip()}".strip()
+    return found
+
+
+def meaning_of(name: str, classes: Iterable[type]) -> str:
+    """What the first of several classes that documents a parameter says of it.
+
+    "As for `CRF`" leads to the docstring of that class.
+    """
+    for kind in classes:
+        texts: Mapping[str, str] = parameter_texts(inspect.getdoc(kind) or "")
+        mentions = (text for text in texts.values() if f"``{name}``" in text)
+        text = texts.get(name) or next(mentions, texts.get(_OTHERS, ""))
+        named = _REFERENCE.match(text)
+        other = _documented_classes().get(named[1]) if named else None
+        if named and other is not None and other is not kind:
+            more = text[named.end() :].strip(" .")
+            if name not in texts or set(re.findall("``(\\w+)``", more)) & set(texts) - {name}:
+                more = ""  # it is about another parameter
+            found = meaning_of(name, _documenting(other))
+            text = f"{found} {more[:1].upper()}{more[1:]}." if found and more else found
+        if text:
+            return text
+    return ""
+
+
+def _help(
+    name: str, kind: type, parameters: Mapping[str, Any], solvers: tuple[KindHelp, ...] = ()
+) -> KindHelp:
+    classes = _documenting(kind)
+    settings = tuple(
+        Setting(own, default, meaning_of(own, classes))
+        for own, default in parameters.items()
+        if own not in EXCLUDED_SETTINGS
+    )
+    return KindHelp(name, kind.__name__, summary_of(kind), settings, solvers)
+
+
+def _documenting(kind: type) -> list[type]:
+    """The classes that may document the parameters of one: its bases, and those it refers to."""
+    found = [own for own in kind.__mro__ if own.__module__.startswith("skipchain.")]
+    known = _documented_classes()
+    for own in tuple(found):
+        for name in _REFERENCE.findall(inspect.getdoc(own) or ""):
+            if name in known and known[name] not in found:
+                found += [base for base in known[name].__mro__ if base not in found]
+    return [own for own in found if own.__module__.startswith("skipchain.")]
+
+
+def _documented_classes() -> dict[str, type]:
+    """All kinds of models and all solvers by the names of their classes."""
+    classes = (*map(estimator_class, ESTIMATORS), *known_solvers().values())
+    return {own.__name__: own for own in classes}
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)
