@@ -41,7 +41,6 @@ RECIPES = {
 }
 RECIPE_SETTINGS: Mapping[str, Any] = {"lexicons": None, "clusters": None, "vectors": None}
 """What both recipes read from files; ner-full has ``folds`` and the settings of a CRF, too."""
-MODEL_SETTINGS = ("observation", "experts")  # may name model files
 NEEDS = {
     "factors": "--consistency or --factors",
     "recipe": "--recipe, such as --recipe ner-knowledge",
@@ -226,16 +225,25 @@ def assign(
     return found
 
 
+def shared_settings(assignments: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that several models are to share, from ``name=value`` texts and options.
+
+    >>> shared_settings(["min_count=2"], {"seed": 3})
+    {'min_count': 2, 'seed': 3}
+    """
+    parts = [("--set", dict([parse_setting(text)])) for text in assignments]
+    return merge_settings([*parts, *((_option(name), {name: options[name]}) for name in options)])
+
+
 def with_model_files(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with the models of files that they name where a model is wanted."""
     found = dict(settings)
-    for name in MODEL_SETTINGS:
-        value = found.get(name)
-        parts = value.split(";") if isinstance(value, str) else value
-        if isinstance(parts, list):
-            models = [_model_file(part) for part in parts]
-            if any(isinstance(own, Model) for own in models):
-                found[name] = models[0] if len(models) == 1 else models
+    if "observation" in found:
+        found["observation"] = _model_file(found["observation"])
+    if "experts" in found:
+        experts = found["experts"]
+        parts = experts.split(";") if isinstance(experts, str) else experts
+        found["experts"] = [_model_file(part) for part in parts]
     return found
 
 

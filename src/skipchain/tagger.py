@@ -235,7 +235,7 @@ class Tagger:
 
         if not isinstance(self.model, FactoredModel):
             raise SkipchainError(
-                f"samples are for models with factors, and {self.model.kind} has none; train it "
+                f"--samples is for models with factors, and {self.model.kind} has none; train it "
                 "with --consistency"
             )
         return Tagger(self.model.with_samples(samples), self.threads)
@@ -258,6 +258,23 @@ class Tagger:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
+
+
+def describe_totals(model: Model) -> str:
+    """What the difference between the totals of two labels is, where `ChainModel` explains them."""
+    from skipchain.models.chain.model import ChainModel
+
+    assert isinstance(model, ChainModel)
+    if not model.probabilistic:
+        return (
+            "the difference of the totals is by how much one label's score is above the other's "
+            "given the labels around; scores of this model are no probabilities"
+        )
+    meaning = "the difference of the totals is the log odds of the two labels"
+    if not model.local:
+        return f"{meaning} given the labels around"
+    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
+    return f"{meaning}{given}; the normaliser is the same for both and left out"
 
 
 def _sentence(data: Any, number: int) -> Corpus:

@@ -499,7 +499,7 @@ def test_the_command_names_mistakes(run, here, files, tmp_path):
     assert_one_line(run("--models", "crf:l2=-1", "-q"), "crf:l2=-1", "l2", "at least 0")
     assert_one_line(run("--models", "crf", "--test", tmp_path / "no.conll", "-q"), "no such file")
     assert_one_line(run("--scheme", "xyz"), "xyz", "iob2")
-    assert_one_line(run("--encoding", "xyz", "-q"), "xyz", "iob2")
+    assert_one_line(run("--learn-as", "xyz", "-q"), "xyz", "iob2")
     assert_one_line(run("--models", "hmm:emissions=token", "-q"), "one template")
     assert_one_line(run("--models", "crf", "--features", "no.txt", "-q"), "no.txt")
     (tmp_path / "file").write_text("x")

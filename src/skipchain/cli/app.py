@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect as inspect_module
 from collections.abc import Callable
 from typing import Annotated
 
@@ -50,9 +51,19 @@ EXAMPLES: dict[Callable[..., None], str] = {
     demo: "skipchain demo -o demo",
 }
 """A command line for the help of each command."""
+
+
+def paragraphs(function: Callable[..., None]) -> str:
+    """The docstring of a command without the line breaks inside its paragraphs."""
+    text = inspect_module.getdoc(function) or ""
+    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
+
+
 for function, example in EXAMPLES.items():
     name = "eval" if function is evaluate else None  # which Python has taken
-    app.command(name, cls=Command, epilog=f"Example: {example}")(function)
+    app.command(name, cls=Command, help=paragraphs(function), epilog=f"Example: {example}")(
+        function
+    )
 app.add_typer(ngrams)
 
 

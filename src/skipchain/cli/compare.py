@@ -14,7 +14,6 @@ from skipchain.cli.options import (
     DATA,
     MODEL,
     OUTPUT,
-    Assignments,
     Columns,
     Dev,
     Files,
@@ -26,11 +25,11 @@ from skipchain.cli.options import (
     Scheme,
     Seed,
     Threads,
+    given_options,
     print_json,
     read_corpora,
     require_labels,
     say,
-    shared_settings,
 )
 from skipchain.errors import SkipchainError
 from skipchain.report.grid import Grid, split_to_width
@@ -81,7 +80,15 @@ def compare(
         ),
     ] = "ner",
     learn_as: LearnAs = None,
-    assignments: Assignments = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of all models that have it, such as min_count=2; may be repeated.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
     seed: Seed = None,
     decoders: Annotated[
         str | None,
@@ -125,6 +132,7 @@ def compare(
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
+    from skipchain.recipes import shared_settings
 
     listed = ALL if models is None and not model else models or ""
     entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]
@@ -154,7 +162,9 @@ def compare(
                 display=None if quiet else training_display,
                 features=features,
                 **({} if beam is None else {"beam": beam}),
-                **shared_settings(assignments, learn_as=learn_as, threads=threads, seed=seed),
+                **shared_settings(
+                    assignments or (), given_options(learn_as, threads=threads, seed=seed)
+                ),
             )
     except KeyboardInterrupt:
         kept = (

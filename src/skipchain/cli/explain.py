@@ -105,7 +105,7 @@ def _print(found: Explanation, model: Any, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from skipchain.models.summary import describe_totals
+    from skipchain.tagger import describe_totals
 
     console = Console(file=sys.stdout, highlight=False)
     console.print(

@@ -47,7 +47,6 @@ GONE: Mapping[str, Mapping[str, GoneOption]] = {
 }
 """By command: the options that are gone."""
 DEFAULTS = {"--model": "crf", "--recipe": "ner-knowledge"}
-HELP = ("-h", "--help")
 
 
 class Command(TyperCommand):
@@ -83,7 +82,7 @@ def refuse_gone(
     rest = iter(arguments)
     for argument in rest:
         option, equals, value = argument.partition("=")
-        if argument == "--" or argument in HELP:
+        if argument == "--":
             break
         if option in gone:
             if gone[option].flag:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from itertools import groupby
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,8 +12,6 @@ from skipchain.cli.options import Json, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from skipchain.models.parameter_help import KindHelp
 
 
 def models(
@@ -61,7 +59,7 @@ def models(
     console.print("skipchain models KIND shows the settings of a model or a solver")
 
 
-def _print(console: Console, found: KindHelp) -> None:
+def _print(console: Console, found: Any) -> None:
     from rich.text import Text
 
     console.print(Text.assemble((found.name, "bold"), f" ({found.class_name})"))

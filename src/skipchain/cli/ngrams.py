@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(epilog="Example: skipchain ngrams count news.txt.gz -o counts")
 def count(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="Plain texts, or labelled files.")
@@ -73,7 +73,7 @@ def count(
         _tell(store, output)
 
 
-@app.command("import")
+@app.command("import", epilog="Example: skipchain ngrams import vocabulary.tsv -o counts")
 def load(
     files: Annotated[
         list[str],
@@ -98,7 +98,7 @@ def load(
         _tell(store, output)
 
 
-@app.command()
+@app.command(epilog='Example: skipchain ngrams query counts "mayor of <Cap>"')
 def query(
     store: Store,
     pattern: Annotated[
@@ -122,7 +122,7 @@ def query(
         print(f"{filler.text}\t{filler.count}")
 
 
-@app.command()
+@app.command(epilog="Example: skipchain ngrams harvest counts --members seeds.tsv -o cities.lst")
 def harvest(
     store: Store,
     output: Annotated[

@@ -163,14 +163,6 @@ def given_options(learn_as: str | None = None, **options: Any) -> dict[str, Any]
     return found
 
 
-def shared_settings(assignments: list[str] | None, **options: Any) -> dict[str, Any]:
-    """The settings of ``--set`` and the options that were given, for several models."""
-    from skipchain.models.specification import merge_settings, parse_setting
-
-    parts = [("--set", dict([parse_setting(text)])) for text in assignments or []]
-    return merge_settings([*parts, ("an option", given_options(**options))])
-
-
 def read_corpora(
     paths: list[str],
     *,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -28,9 +29,6 @@ from skipchain.cli.options import (
     require_labels,
 )
 from skipchain.errors import SkipchainError
-
-if TYPE_CHECKING:
-    from skipchain.models.latent.selection import StateCountScore
 
 
 def states(
@@ -97,7 +95,7 @@ def states(
         _print(found, measure)
 
 
-def _rows(found: list[StateCountScore]) -> list[dict[str, Any]]:
+def _rows(found: Sequence[Any]) -> list[dict[str, Any]]:
     return [
         {
             "states": choice.states,
@@ -114,7 +112,7 @@ def _rows(found: list[StateCountScore]) -> list[dict[str, Any]]:
     ]
 
 
-def _print(found: list[StateCountScore], measure: str) -> None:
+def _print(found: Sequence[Any], measure: str) -> None:
     from rich.console import Console
     from rich.table import Table
 

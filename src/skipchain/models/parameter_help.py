@@ -15,7 +15,7 @@ from skipchain.models.registry import ESTIMATORS, estimator_class
 from skipchain.models.specification import EXCLUDED_SETTINGS, solvers_of
 
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
-_REFERENCE = re.compile(r"\b(?:As (?:for|of)|[Tt]hose of) `(\w+)`(?:[,;] ?)?")
+_REFERENCE = re.compile(r"\b(?:As (?:for|of)|[Tt]hose of)\s+`(\w+)`(?:[,;] ?)?")
 _OTHERS = "others"  # stands for every parameter that is not named
 
 
@@ -123,7 +123,8 @@ def meaning_of(name: str, classes: Iterable[type]) -> str:
 
     "As for `CRF`" leads to the docstring of that class.
     """
-    for kind in classes:
+    kinds = list(classes)
+    for kind in kinds:
         texts: Mapping[str, str] = parameter_texts(inspect.getdoc(kind) or "")
         mentions = (text for text in texts.values() if f"``{name}``" in text)
         text = texts.get(name) or next(mentions, texts.get(_OTHERS, ""))
@@ -137,7 +138,14 @@ def meaning_of(name: str, classes: Iterable[type]) -> str:
             text = f"{found} {more[:1].upper()}{more[1:]}." if found and more else found
         if text:
             return text
-    return ""
+    return next(filter(None, (_prose(name, kind) for kind in kinds)), "")
+
+
+def _prose(name: str, kind: type) -> str:
+    """The sentences of a docstring before its sections that mention a parameter."""
+    described = re.split(r"\n\n\w+\n-+\n", inspect.getdoc(kind) or "")[0]
+    sentences = re.split(r"(?<=\.) (?=[A-Z`])", " ".join(described.split()))
+    return " ".join(own for own in sentences if f"``{name}``" in own)
 
 
 def _help(

@@ -28,6 +28,7 @@ MODEL_ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
 }
 EXCLUDED_SETTINGS = ("functions", "scheme")  # cannot be written, or is the data's
 JOINED_SETTINGS = ("edges", "orderings")  # may have + between their parts, which read commas
+NONE_IS_TEXT = ("constraints", "observation")  # where "none" is one of the choices
 LITERALS = {"true": True, "false": False, "none": None}
 _SETTING = re.compile(r"\s*\w+\s*=")  # as opposed to the kind of a model
 
@@ -101,7 +102,7 @@ def parse_setting(part: str, text: str | None = None) -> tuple[str, Any]:
         raise ParameterError(f"{where}{part.strip()!r} is no setting; write name=value")
     if name in JOINED_SETTINGS and value[0] not in '["':
         return name, ",".join(split_arguments(value, "+"))
-    return name, parse_value(value)
+    return name, "none" if name in NONE_IS_TEXT and value == "none" else parse_value(value)
 
 
 def parse_value(text: str) -> Any:

@@ -88,21 +88,6 @@ def model_pictures(model: Model) -> tuple[Picture, ...]:
     return weight_pictures(model)
 
 
-def describe_totals(model: Model) -> str:
-    """What the difference between the totals of two labels is, where `ChainModel` explains them."""
-    assert isinstance(model, ChainModel)
-    if not model.probabilistic:
-        return (
-            "the difference of the totals is by how much one label's score is above the other's "
-            "given the labels around; scores of this model are no probabilities"
-        )
-    meaning = "the difference of the totals is the log odds of the two labels"
-    if not model.local:
-        return f"{meaning} given the labels around"
-    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
-    return f"{meaning}{given}; the normaliser is the same for both and left out"
-
-
 def _common(model: Model) -> dict[str, Any]:
     """What every model has."""
     told = ("documents", "tokens", "sequences", "iterations", "loss", "stopped", "dev")
