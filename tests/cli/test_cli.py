@@ -204,6 +204,19 @@ def test_every_output_format_can_be_read_back(run, folder, tmp_path):
     assert len(read(tmp_path / "b", "brat").spans()) == len(labels)
 
 
+def test_the_ending_decides_whatever_its_spelling(run, folder, tmp_path):
+    model, test = folder / "model.skip", folder / "test.conll"
+    for name in ("a.html", "a.htm", "a.HTM"):
+        assert run("tag", model, test, "-o", tmp_path / name)[0] == 0
+        assert (tmp_path / name).read_text() == (tmp_path / "a.html").read_text()
+    for name, start in (("a.ndjson", '{"tokens"'), ("a.sgm", "<"), ("a.iob2", "-DOCSTART-")):
+        assert run("tag", model, test, "-o", tmp_path / name)[0] == 0
+        assert start in (tmp_path / name).read_text()[:400]
+    for name in ("a.xyz", "a", "a.txt"):
+        assert_one_line(run("tag", model, test, "-o", tmp_path / name), "in which format?", "--to")
+        assert run("tag", model, test, "-o", tmp_path / name, "--to", "conll")[0] == 0
+
+
 def test_html_shows_spans_with_their_confidence(run, folder):
     _, out, _ = run(
         "tag", folder / "model.skip", "--text", "Tomas Brandt slept.", "--format", "html"

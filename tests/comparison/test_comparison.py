@@ -180,6 +180,29 @@ def test_decoders_are_those_of_the_model(corpora, here, tmp_path):
     assert len(rows) == 6
 
 
+@pytest.mark.parametrize(
+    ("entry", "has", "has_not"),
+    [
+        ("hrf:states=1,restarts=1,em=1", ("legal", "posterior", "viterbi"), ("greedy", "beam")),
+        ("rbm-crf:epochs=1,groups=1:0..1", ("legal", "posterior"), ("viterbi", "greedy")),
+        ("memm:order=3,epochs=1", ("beam", "greedy"), ("viterbi", "posterior", "legal")),
+        ("memm:epochs=1,features=history", ("beam", "greedy"), ("viterbi", "posterior")),
+    ],
+)
+def test_decoders_offered_are_those_that_the_model_will_have(
+    entry, has, has_not, corpora, here, tmp_path, monkeypatch
+):
+    train, test = (corpus[:12] for corpus in corpora)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "history").write_text("word\nhistory(word)\n")
+    for decoder in has_not:
+        with pytest.raises(ParameterError, match=f"no.* decoder '{decoder}'; .* has {has[0]}, "):
+            compare(entry, train, test, features=WORDS, decoders=[decoder])
+    assert here == []
+    found = compare(entry, train, test, features=WORDS, decoders=has)
+    assert [own.decoder for own in found.results[0].decoder_scores] == list(has)
+
+
 def test_labels_without_a_scheme_are_compared_by_token_accuracy(here):
     train = Corpus.of([["the", "cat"], ["a", "dog", "ran"]] * 4, [["D", "N"], ["D", "N", "V"]] * 4)
     test = Corpus.of([["the", "dog", "ran"], ["cat"]] * 3, [["D", "N", "V"], ["N"]] * 3)
