@@ -116,6 +116,9 @@ Seed = Annotated[
     typer.Option(help="Where random numbers begin; by default 0.", rich_help_panel=LEARNING),
 ]
 Threads = Annotated[
+    int | None, typer.Option(metavar="N", help="Threads to use; by default all cores.")
+]
+LearningThreads = Annotated[
     int | None,
     typer.Option(
         metavar="N", help="Threads to use; by default all cores.", rich_help_panel=LEARNING

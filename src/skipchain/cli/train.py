@@ -23,11 +23,11 @@ from skipchain.cli.options import (
     Json,
     Label,
     LearnAs,
+    LearningThreads,
     Overwrite,
     Quiet,
     Scheme,
     Seed,
-    Threads,
     given_options,
     print_json,
     read_corpora,
@@ -108,7 +108,7 @@ def train(
         ),
     ] = None,
     seed: Seed = None,
-    threads: Threads = None,
+    threads: LearningThreads = None,
     start: Annotated[
         str | None,
         typer.Option(
