@@ -19,7 +19,7 @@ from skipchain.features.annotator import Annotator
 from skipchain.features.templates import Templates
 from skipchain.modelfile import is_model_file, load_model
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.models.document.estimator import Factored
 from skipchain.models.registry import make_estimator
 from skipchain.models.specification import (
@@ -55,7 +55,7 @@ def recipe(
     clusters: Clusters | str | Path | None = None,
     vectors: Vectors | str | Path | None = None,
     features: str | Path | None = None,
-    first: BaseEstimator | Model | None = None,
+    first: BaseEstimator | AnyModel | None = None,
     folds: int = 5,
     **settings: Any,
 ) -> Templates:
@@ -280,7 +280,7 @@ def _recipe_settings(text: str | None) -> dict[str, Any]:
 
 def _factor_settings() -> dict[str, Any]:
     """The settings of what goes around a model with factors."""
-    own = Factored._parameters()
+    own = Factored.parameters()
     return {k: v for k, v in own.items() if k not in ("base", "factors", "seed", "threads")}
 
 

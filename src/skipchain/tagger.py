@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain import pretrained as boxed
+from skipchain import pretrained
 from skipchain.arrays import Floats
 from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Column, Corpus
@@ -20,13 +20,9 @@ from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.base.inputs import as_input
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, AnyModel, Explained
 from skipchain.parallel import Workers
-
-if TYPE_CHECKING:
-    from skipchain.models.chain.explain import Explanation
-    from skipchain.models.document.explain import FactorExplanation
-    from skipchain.models.graph.explain import ParentExplanation
+from skipchain.report.pictures import Picture
 
 
 def load(
@@ -44,7 +40,7 @@ def load(
     >>> [(entity.text, entity.label) for entity in found.entities]
     [('Angela Merkel', 'PER'), ('Hamburg', 'LOC')]
     """
-    return Tagger(load_model(boxed.path() if path is None else path, functions), threads)
+    return Tagger(load_model(pretrained.path() if path is None else path, functions), threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +98,7 @@ class Tagger:
     [('Ada', 'PER')]
     """
 
-    model: Model
+    model: AnyModel
     threads: int | None = None
 
     def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText:
@@ -188,7 +184,7 @@ class Tagger:
         *,
         labels: Sequence[str] | None = None,
         sentence: int | None = None,
-    ) -> Explanation | ParentExplanation | FactorExplanation:
+    ) -> Explained:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
@@ -197,47 +193,20 @@ class Tagger:
         label comes from, and one with factors what these add or take away, so both look at the
         whole input.
         """
-        from skipchain.models.chain.explain import explain, token_index
-        from skipchain.models.chain.model import ChainModel
-        from skipchain.models.document.explain import explain_factors
-        from skipchain.models.document.model import FactoredModel
-        from skipchain.models.graph.explain import explain_parents
-        from skipchain.models.graph.model import GraphModel
+        from skipchain.models.chain.explain import token_index
 
-        model = self.model
         data = as_input(parse_plain(given) if isinstance(given, str) else given)
         if sentence is not None:
             chosen = _sentence(data, sentence)
-            if isinstance(model, ChainModel):
+            if self.model.explains_sentences:
                 data = chosen
             else:
                 place = token_index(chosen, token, chosen.n_tokens)
                 token = place + sum(len(own) for own in data[:sentence])
-        if isinstance(model, GraphModel):
-            return explain_parents(model, data, token, labels=labels, threads=self.threads)
-        if isinstance(model, FactoredModel):
-            if labels is not None:
-                raise SkipchainError(
-                    "with factors the labels with and without them are compared; to compare "
-                    "others, explain the chain model alone"
-                )
-            return explain_factors(model, data, token, threads=self.threads)
-        if not isinstance(model, ChainModel):
-            raise SkipchainError(
-                f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
-                "or hidden units stand between them; skipchain inspect shows what these do"
-            )
-        return explain(model, data, token, labels=labels, threads=self.threads)
+        return self.model.explain(data, token, labels=labels, threads=self.threads)
 
     def with_samples(self, samples: int) -> Tagger:
         """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""
-        from skipchain.models.document.model import FactoredModel
-
-        if not isinstance(self.model, FactoredModel):
-            raise SkipchainError(
-                f"--samples is for models with factors, and {self.model.kind} has none; train it "
-                "with --consistency"
-            )
         return Tagger(self.model.with_samples(samples), self.threads)
 
     def without_factors(self, decoder: str | None = None) -> Tagger | None:
@@ -260,7 +229,17 @@ class Tagger:
         save(self.model, path, overwrite=overwrite)
 
 
-def describe_totals(model: Model) -> str:
+def model_pictures(model: AnyModel) -> tuple[Picture, ...]:
+    """Diagrams of what a model has learnt, where there are any: the weights of hidden units."""
+    from skipchain.models.rbm.model import RBMModel
+    from skipchain.models.rbm.plots import weight_pictures
+
+    if not isinstance(model, RBMModel):
+        raise SkipchainError(f"--plot draws hidden units, and a {model.kind} has none")
+    return weight_pictures(model)
+
+
+def describe_totals(model: AnyModel) -> str:
     """What the difference between the totals of two labels is, where `ChainModel` explains them."""
     from skipchain.models.chain.model import ChainModel
 

@@ -32,7 +32,7 @@ VALUES = {
     "--vectors": "vectors.txt",
 }  # others are numbers
 MODELS = {
-    "mop-memm": ("--edges", "--orderings", "--mixing"),
+    "mop-memm": ("--edges", "--orderings", "--mixing", "--folds"),
     "rbm-crf": ("--groups", "--borders", "--observation", "--gamma", "--experts", "--steps"),
     "skip-chain-crf": ("--agreement", "--damping", "--max-sweeps"),
     "hrf": ("--states", "--restarts", "--em", "--annealing", "--init", "--bias"),

@@ -12,7 +12,7 @@ from skipchain import cli, read
 from skipchain.cli.progress import TrainingDisplay
 from skipchain.datasets.harbour import harbour
 from skipchain.learn.step import OptimisationResult, Step
-from skipchain.models.chain.fitting import TrainingSize
+from skipchain.models.base.progress import TrainingSize
 
 
 @pytest.fixture(scope="module")

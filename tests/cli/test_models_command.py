@@ -7,20 +7,20 @@ import json
 import pytest
 
 from skipchain.models.parameter_help import describe_kind, known_solvers, parameter_texts
-from skipchain.models.registry import ESTIMATORS
+from skipchain.models.registry import model_kinds
 
 
 def test_all_kinds_and_solvers_are_listed(run):
     code, out, _ = run("models")
     assert code == 0
-    for name in (*ESTIMATORS, "sgd", "lbfgs", "newton", "adagrad"):
+    for name in (*model_kinds(), "sgd", "lbfgs", "newton", "adagrad"):
         assert any(line.split()[:1] == [name] for line in out.splitlines()), name
     answer = json.loads(run("models", "--json")[1])
-    assert set(answer["models"]) == set(ESTIMATORS)
+    assert set(answer["models"]) == set(model_kinds())
     assert {"sgd", "lbfgs"} <= set(answer["solvers"])
 
 
-@pytest.mark.parametrize("name", [*ESTIMATORS, *known_solvers()])
+@pytest.mark.parametrize("name", [*model_kinds(), *known_solvers()])
 def test_every_setting_has_a_meaning(run, name):
     code, out, _ = run("models", name, "--json")
     assert code == 0

@@ -45,7 +45,7 @@ def inspect(
     from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
-    from skipchain.models.summary import model_pictures, summarise
+    from skipchain.tagger import model_pictures
 
     path = boxed.path() if model is None else Path(model)
     loaded = load_model(path)
@@ -58,7 +58,7 @@ def inspect(
         drawn = write_pictures(model_pictures(loaded), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
-    summary = summarise(loaded, top=top, labels=label)
+    summary = loaded.summarise(top=top, labels=label)
     if json:
         print_json(summary)
     else:

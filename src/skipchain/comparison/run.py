@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.chains.decode import check_width
-from skipchain.chains.from_marginals import DECODERS
 from skipchain.checks import nearest
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry, check_distinct
@@ -21,13 +20,10 @@ from skipchain.comparison.store import ResultStore
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
-from skipchain.models.base.documents import check_linked_documents, longest_document
+from skipchain.models.base.documents import longest_document
 from skipchain.models.base.model import BEAM
 from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.models.chain.model import decoders_of
-from skipchain.models.graph.estimator import GraphEstimator
-from skipchain.models.latent.estimator import LatentEstimator
-from skipchain.models.latent.model import VITERBI
 from skipchain.models.specification import settings_of
 
 
@@ -144,16 +140,14 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
     """The entry with its templates, refused where they do not suit the data."""
     estimator = entry_run.estimator
     try:
-        if getattr(estimator, "patience", None) is not None and entry_run.dev is None:
-            raise ParameterError("patience needs dev, the data whose score it watches")
+        estimator._check_fit(entry_run.dev, None)
         templates = estimator._templates(entry_run.train)
         assert templates is not None
         templates = templates.for_corpus(entry_run.train)
         templates.for_corpus(entry_run.test)
-        if isinstance(estimator, GraphEstimator):
-            longest = longest_document(entry_run.train)
-            for corpus in (entry_run.train, entry_run.test):
-                check_linked_documents(corpus, estimator._rules(), longest)
+        longest = longest_document(entry_run.train)
+        for corpus in (entry_run.train, entry_run.test):
+            estimator.check_documents(corpus, longest)
     except SkipchainError as error:
         raise SkipchainError(f"{entry.name}: {error}") from None
     return _PreparedEntry(entry, entry_run, templates)
@@ -181,10 +175,9 @@ def _check_decoders(decoders: Sequence[str], prepared: Sequence[_PreparedEntry])
 def _decoders(prepared: _PreparedEntry) -> tuple[str, ...]:
     """The decoders that the model of an entry will have once it is fitted."""
     estimator = prepared.entry_run.estimator
-    if isinstance(estimator, ChainEstimator):
-        history = prepared.templates.label_history is not None
-        return decoders_of(estimator.kind, estimator.order, has_label_history=history)
-    return (*DECODERS, VITERBI) if isinstance(estimator, LatentEstimator) else DECODERS
+    if isinstance(estimator, ChainEstimator) and prepared.templates.label_history is not None:
+        return decoders_of(estimator.kind, estimator.order, has_label_history=True)
+    return estimator.decoders
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from skipchain.checks import nearest
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
-from skipchain.models.registry import ESTIMATORS, estimator_class
+from skipchain.models.registry import estimator_class, model_kinds
 from skipchain.models.specification import EXCLUDED_SETTINGS, solvers_of
 
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -58,7 +58,7 @@ def describe_kinds() -> dict[str, str]:
     >>> describe_kinds()["maxent"]
     'A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].'
     """
-    return {kind: summary_of(estimator_class(kind)) for kind in ESTIMATORS}
+    return {kind: summary_of(estimator_class(kind)) for kind in model_kinds()}
 
 
 def describe_kind(name: str) -> KindHelp:
@@ -71,13 +71,13 @@ def describe_kind(name: str) -> KindHelp:
     if name in solvers:
         own = solvers[name]
         return _help(name, own, own.settings())
-    if name not in ESTIMATORS:
+    if name not in model_kinds():
         raise ParameterError(
-            f"there is no model or solver {name!r}; {nearest(name, (*ESTIMATORS, *solvers))}"
+            f"there is no model or solver {name!r}; {nearest(name, (*model_kinds(), *solvers))}"
         )
     found = estimator_class(name)
     parts = tuple(_help(own.name, own, own.settings()) for own in solvers_of(name))
-    return _help(name, found, found._parameters(), parts)
+    return _help(name, found, found.parameters(), parts)
 
 
 def known_solvers() -> dict[str, type[Solver]]:
@@ -173,7 +173,7 @@ def _documenting(kind: type) -> list[type]:
 
 def _documented_classes() -> dict[str, type]:
     """All kinds of models and all solvers by the names of their classes."""
-    classes = (*map(estimator_class, ESTIMATORS), *known_solvers().values())
+    classes = (*map(estimator_class, model_kinds()), *known_solvers().values())
     return {own.__name__: own for own in classes}
 
 

@@ -16,8 +16,8 @@ from typing import Any
 from skipchain.checks import nearest
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError
-from skipchain.learn.solvers import CHAIN_SOLVERS, Solver
-from skipchain.models.registry import ESTIMATORS, estimator_class
+from skipchain.learn.solvers import Solver
+from skipchain.models.registry import estimator_class, model_kinds
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
 MODEL_ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -68,8 +68,8 @@ class Specification:
         """
         given = cls.parse(text)
         kind, settings = MODEL_ALIASES.get(given.kind, (given.kind, {}))
-        if kind not in ESTIMATORS:
-            hint = nearest(kind, (*ESTIMATORS, *MODEL_ALIASES))
+        if kind not in model_kinds():
+            hint = nearest(kind, (*model_kinds(), *MODEL_ALIASES))
             raise ParameterError(f"there is no model {kind!r}; {hint}")
         check_settings(given.settings, settings_of(kind), kind, text)
         return cls(kind, {**settings, **given.settings})
@@ -131,17 +131,17 @@ def parse_value(text: str) -> Any:
 
 def solvers_of(kind: str) -> tuple[type[Solver], ...]:
     """The solvers by which a kind of model can be learnt; none where it is counted."""
-    found = estimator_class(kind)
-    own = CHAIN_SOLVERS if "optimiser" in found._parameters() else ()
-    return tuple(getattr(found, "solvers", own))
+    return estimator_class(kind).solvers
 
 
 def settings_of(kind: str) -> dict[str, Any]:
     """The settings of a kind of model that can be written, and of its solvers, with defaults."""
-    found = dict(estimator_class(kind)._parameters())
-    for solver in solvers_of(kind):
+    estimator = estimator_class(kind)
+    found = {**dict.fromkeys(estimator.settings()), **estimator.parameters()}
+    for solver in estimator.solvers:
         for name, default in solver.settings().items():
-            found.setdefault(name, default)
+            if found[name] is None:
+                found[name] = default
     return {name: default for name, default in found.items() if name not in EXCLUDED_SETTINGS}
 
 
