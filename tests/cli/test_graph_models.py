@@ -63,7 +63,7 @@ def model(run, folder):
 
 def test_each_part_of_the_training_is_told(model, folder):
     log = (folder / "train.log").read_text()
-    told = re.findall(r"^(training|trained) edges of kind ([\w ]+):", log, re.MULTILINE)
+    told = re.findall(r"^(training|trained) edges of type ([\w ]+):", log, re.MULTILINE)
     kinds = ["previous", "next", "same_word", "same_word later"]
     assert told == [(verb, kind) for kind in kinds for verb in ("training", "trained")]
     assert log.count("trained: loss ") == 1
@@ -87,7 +87,7 @@ def test_training_together_is_told(run):
 
 
 def test_a_display_begins_each_part_afresh(capfd):
-    problem = TrainingSize(1, 1, 1, 1, 1, 1, 1, stage="edges of kind previous")
+    problem = TrainingSize(1, 1, 1, 1, 1, 1, 1, stage="edges of type previous")
     vector = harbour().sentences[:1].astype(float)
     with TrainingDisplay(1e-4, 10) as shown:
         shown.begin(problem)
@@ -99,8 +99,8 @@ def test_a_display_begins_each_part_afresh(capfd):
         shown.end(OptimisationResult(vector, 7.0, 9, 9, "interrupted"))
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("trained")]
     assert lines == [
-        "trained edges of kind previous: 2 epochs, loss 4.0",
-        "trained edges of kind previous: 7 iterations (interrupted), loss 3.0",
+        "trained edges of type previous: 2 epochs, loss 4.0",
+        "trained edges of type previous: 7 iterations (interrupted), loss 3.0",
         "trained: loss 7.0 in all",
     ]
 

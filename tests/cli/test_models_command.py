@@ -26,7 +26,7 @@ def test_every_setting_has_a_meaning(run, name):
     assert code == 0
     answer = json.loads(out)
     assert answer["summary"].endswith(".")
-    for part in (answer, *answer["solvers"]):
+    for part in (answer, *answer["solvers"], *answer["groups"]):
         for own in part["settings"]:
             assert own["meaning"], f"{part['name']}: {own['name']}"
             assert not own["meaning"].startswith("As "), own
@@ -39,6 +39,13 @@ def test_settings_are_shown_with_defaults(run, monkeypatch):
     assert "groups = 6:0..1; 6:0..4" in out
     code, out, _ = run("models", "lbfgs")
     assert (code, "max_iterations = 1000" in out, "`" in out) == (0, True, False)
+
+
+def test_settings_of_other_objects_are_shown(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    out = run("models", "skip-chain-crf")[1]
+    assert "damping = 0.0" in out
+    assert "max_sweeps = 100" in out
 
 
 def test_a_misspelt_kind_is_named(run):

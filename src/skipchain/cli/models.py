@@ -32,12 +32,8 @@ def models(
     """
     from rich.console import Console
 
-    from skipchain.models.parameter_help import (
-        describe_kind,
-        describe_kinds,
-        known_solvers,
-        summary_of,
-    )
+    from skipchain.models.parameter_help import describe_kind, known_solvers, summary_of
+    from skipchain.models.registry import model_kinds
 
     console = Console(file=sys.stdout, highlight=False)
     if kind is not None:
@@ -47,7 +43,7 @@ def models(
         else:
             _print(console, found)
         return
-    kinds = describe_kinds()
+    kinds = {name: own.description for name, own in model_kinds().items()}
     solvers = {name: summary_of(own) for name, own in known_solvers().items()}
     if json:
         print_json({"models": kinds, "solvers": solvers})
@@ -69,9 +65,9 @@ def _print(console: Console, found: Any) -> None:
     for meaning, settings in groupby(found.settings, lambda own: own.meaning):
         rows["\n".join(f"{own.name} = {_written(own.default)}" for own in settings)] = meaning
     _print_rows(console, rows)
-    for solver in found.solvers:
+    for part in (*found.groups, *found.solvers):
         console.print()
-        _print(console, solver)
+        _print(console, part)
 
 
 def _print_rows(console: Console, rows: dict[str, str]) -> None:

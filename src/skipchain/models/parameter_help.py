@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from skipchain.checks import nearest
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
 from skipchain.models.registry import estimator_class, model_kinds
-from skipchain.models.specification import EXCLUDED_SETTINGS, solvers_of
+from skipchain.models.specification import EXCLUDED_SETTINGS, groups_of, solvers_of
 
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"\b(?:As (?:for|of)|[Tt]hose of)\s+`(\w+)`(?:[,;] ?)?")
@@ -30,13 +30,17 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class KindHelp:
-    """What a kind of model, or a solver, is and what can be set."""
+    """What a kind of model, or a solver, is and what can be set.
+
+    ``groups`` are the other objects among the parameters whose settings can be given by name.
+    """
 
     name: str
     class_name: str
     summary: str
     settings: tuple[Setting, ...]
     solvers: tuple[KindHelp, ...] = ()
+    groups: tuple[KindHelp, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything for programs."""
@@ -49,16 +53,8 @@ class KindHelp:
                 for own in self.settings
             ],
             "solvers": [own.as_dict() for own in self.solvers],
+            "groups": [own.as_dict() for own in self.groups],
         }
-
-
-def describe_kinds() -> dict[str, str]:
-    """One line on each kind of model.
-
-    >>> describe_kinds()["maxent"]
-    'A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].'
-    """
-    return {kind: summary_of(estimator_class(kind)) for kind in model_kinds()}
 
 
 def describe_kind(name: str) -> KindHelp:
@@ -76,8 +72,12 @@ def describe_kind(name: str) -> KindHelp:
             f"there is no model or solver {name!r}; {nearest(name, (*model_kinds(), *solvers))}"
         )
     found = estimator_class(name)
-    parts = tuple(_help(own.name, own, own.settings()) for own in solvers_of(name))
-    return _help(name, found, found.parameters(), parts)
+    solver_parts = tuple(_help(own.name, own, own.settings()) for own in solvers_of(name))
+    groups = tuple(
+        _help(parameter, found.groups_of_settings[parameter][0], settings, found)
+        for parameter, settings in groups_of(name).items()
+    )
+    return replace(_help(name, found, found.parameters()), solvers=solver_parts, groups=groups)
 
 
 def known_solvers() -> dict[str, type[Solver]]:
@@ -149,15 +149,16 @@ def _prose(name: str, kind: type) -> str:
 
 
 def _help(
-    name: str, kind: type, parameters: Mapping[str, Any], solvers: tuple[KindHelp, ...] = ()
+    name: str, kind: type, parameters: Mapping[str, Any], owner: type | None = None
 ) -> KindHelp:
-    classes = _documenting(kind)
+    """What a class has to set; an ``owner`` of it documents its parameters, too."""
+    classes = [*_documenting(kind), *([] if owner is None else _documenting(owner))]
     settings = tuple(
         Setting(own, default, meaning_of(own, classes))
         for own, default in parameters.items()
         if own not in EXCLUDED_SETTINGS
     )
-    return KindHelp(name, kind.__name__, summary_of(kind), settings, solvers)
+    return KindHelp(name, kind.__name__, summary_of(kind), settings)
 
 
 def _documenting(kind: type) -> list[type]:

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from skipchain.checks import nearest
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
+from skipchain.models.base.parameters import group_settings
 from skipchain.models.registry import estimator_class, model_kinds
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
@@ -134,14 +135,23 @@ def solvers_of(kind: str) -> tuple[type[Solver], ...]:
     return estimator_class(kind).solvers
 
 
+def groups_of(kind: str) -> dict[str, dict[str, Any]]:
+    """The settings of other objects among a model's parameters, such as ``propagation``."""
+    found = {}
+    for parameter, (group, aliases) in estimator_class(kind).groups_of_settings.items():
+        defaults = {field.name: field.default for field in fields(group)}
+        names = group_settings(group, aliases)
+        found[parameter] = {name: defaults[field] for name, field in names.items()}
+    return found
+
+
 def settings_of(kind: str) -> dict[str, Any]:
     """The settings of a kind of model that can be written, and of its solvers, with defaults."""
     estimator = estimator_class(kind)
-    found = {**dict.fromkeys(estimator.settings()), **estimator.parameters()}
-    for solver in estimator.solvers:
-        for name, default in solver.settings().items():
-            if found[name] is None:
-                found[name] = default
+    found = dict(estimator.parameters())
+    for part in (*(solver.settings() for solver in estimator.solvers), *groups_of(kind).values()):
+        for name, default in part.items():
+            found.setdefault(name, default)
     return {name: default for name, default in found.items() if name not in EXCLUDED_SETTINGS}
 
 
