@@ -29,6 +29,7 @@ from skipchain.models.specification import (
     parse_setting,
     settings_of,
     solver_settings,
+    solvers_of,
 )
 from skipchain.models.stacking import StackedPredictions
 from skipchain.resources.clusters import Clusters
@@ -148,7 +149,8 @@ def build_estimator(
 
     ``model``, ``solver`` and ``recipe`` are specifications (see `Specification`); ``factors`` go
     around the model. ``assignments`` are texts ``name=value``, each for the one part that has the
-    name; where several have it, ``model.name``, ``factors.name`` or ``recipe.name`` says which.
+    name; where several have it, ``model.name``, ``solver.name``, ``factors.name`` or
+    ``recipe.name`` says which.
     ``options`` are settings of the model; ``seed`` and ``threads`` are those of all parts, and
     ``epochs`` of a stacked model, too.
 
@@ -202,7 +204,10 @@ def assign(
     for text in assignments:
         name, value = parse_setting(text)
         part, dot, plain = name.partition(".")
-        part = "model" if part == "solver" else part  # which takes the settings of its solver
+        if dot and part == "solver":
+            known = {k: v for own in solvers_of(kind) for k, v in own.settings().items()}
+            check_settings({plain: value}, known, f"the solver of {kind}", f"--set {text}")
+            part = "model"  # which takes the settings of its solver
         if dot and part in parts:
             owners, name = [part], plain
         else:

@@ -64,6 +64,15 @@ def test_label_features_beside_a_model_file_or_a_kind_of_model(data):
         assert "to the power of 0.5" in run("inspect", model).stdout
 
 
+def test_a_model_file_can_be_compared_with(data):
+    crf, _ = train(data, "crf.skip", "--epochs", 1)
+    spec = f"rbm-crf:observation={crf},groups=1:0..1,epochs=1"
+    found = run("compare", data, "--test", data, "--features", data.parent / "features",
+                "--models", spec, "-o", data.parent / "kept", "--json", "-q")  # fmt: skip
+    assert found.exit_code == 0, found.output
+    assert json.loads(found.stdout)["results"][0]["model"] == spec
+
+
 def test_experts_by_name_and_in_a_file(data):
     hrf, _ = train(data, "hrf.skip", "--model", "hrf:states=2,restarts=1,em=2")
     model, found = rbm(data, "--set", f"experts={hrf}; iohmm:1", "--set", "observation=none")

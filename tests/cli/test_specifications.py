@@ -110,6 +110,7 @@ def test_settings_reach_factors_and_recipes(train):
         (("--set", "epoch=3"), ["crf has no setting 'epoch'; did you mean epochs"]),
         (("--set", "epochs"), ["write name=value"]),
         (("--set", "modle.epochs=3"), ["no setting 'modle.epochs'"]),
+        (("--set", "solver.order=3"), ["the solver of crf has no setting 'order'"]),
         (("--set", "factors.folds=3"), ["folds needs --consistency or --factors"]),
         (("--set", "strength=3"), ["strength needs --consistency or --factors"]),
         (("--set", "clusters=x"), ["clusters needs --recipe"]),

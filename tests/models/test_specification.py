@@ -51,6 +51,11 @@ def test_texts(text, settings):
     assert dict(Specification.parse(text).settings) == settings
 
 
+def test_names_of_parts_do_not_change_how_values_are_read():
+    assert parse_setting("model.constraints=none") == ("model.constraints", "none")
+    assert parse_setting("model.edges=a+b") == ("model.edges", "a,b")
+
+
 def test_lists_of_specifications():
     text = 'crf, memm:order=2,l2=0.5 ,hmm,smoothing=1, x:a="b,c=1",d=[e, f=2]'
     assert split_specifications(text) == [

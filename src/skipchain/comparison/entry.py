@@ -32,7 +32,7 @@ class Entry:
     def of(cls, text: str) -> Entry:
         """The entry that a specification such as ``crf`` or ``memm:order=2,l2=0.5`` describes."""
         found = Specification.of_model(text)
-        return cls(text.strip(), found.kind, with_model_files(found.settings))
+        return cls(text.strip(), found.kind, found.settings)
 
     @classmethod
     def parse_list(cls, text: str) -> list[Entry]:
@@ -52,7 +52,7 @@ class Entry:
         shared = {name: value for name, value in common.items() if name in known}
         if self.kind == "hmm" and "features" not in self.settings:
             shared.setdefault("emissions", "features")
-        settings = {**shared, **self.settings}
+        settings = with_model_files({**shared, **self.settings})
         try:
             made = make_estimator(self.kind, settings.pop("features", None), **settings)
             made._check()

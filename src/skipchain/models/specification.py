@@ -101,9 +101,10 @@ def parse_setting(part: str, text: str | None = None) -> tuple[str, Any]:
     if not name or not value:
         where = "" if text is None else f"{text.strip()}: "
         raise ParameterError(f"{where}{part.strip()!r} is no setting; write name=value")
-    if name in JOINED_SETTINGS and value[0] not in '["':
+    plain = name.rpartition(".")[2]
+    if plain in JOINED_SETTINGS and value[0] not in '["':
         return name, ",".join(split_arguments(value, "+"))
-    return name, "none" if name in NONE_IS_TEXT and value == "none" else parse_value(value)
+    return name, "none" if plain in NONE_IS_TEXT and value == "none" else parse_value(value)
 
 
 def parse_value(text: str) -> Any:
