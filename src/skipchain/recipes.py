@@ -103,9 +103,9 @@ def recipe(
         annotators.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
     truecase = Truecase.of({})
     if clusters is not None:
-        found = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
-        annotators.append(ClusterColumn(found))
-        counts = zip(found.words.tolist(), found.counts.tolist(), strict=True)
+        word_clusters = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
+        annotators.append(ClusterColumn(word_clusters))
+        counts = zip(word_clusters.words.tolist(), word_clusters.counts.tolist(), strict=True)
         truecase = Truecase.of(dict(counts))
     text = Templates.of(features or "ner-full")
     if vectors is not None:
@@ -129,7 +129,7 @@ def builtin_lexicon() -> Lexicon:
     ('country', 'state', 'city', 'first', 'last')
     """
     templates = load_model(boxed.path()).features.templates
-    return next(own for own in templates.annotators if isinstance(own, Lexicon))
+    return next(annotator for annotator in templates.annotators if isinstance(annotator, Lexicon))
 
 
 # Estimators as commands describe them ------------------------------------------------------------
@@ -157,25 +157,25 @@ def build_estimator(
     >>> build_estimator("memm:order=2", features="word", assignments=["l2=0.5"])
     MEMM(features='word', order=2, l2=0.5)
     """
-    given = Specification.of_model(model)
-    assigned = assign(assignments, given.kind, recipe, factors)
+    parsed = Specification.of_model(model)
+    assigned = assign(assignments, parsed.kind, recipe, factors)
     shared = {k: v for k, v in options.items() if k in ("seed", "threads") and v is not None}
     settings = merge_settings(
         [
-            ("--model", given.settings),
-            ("--solver", {} if solver is None else solver_settings(solver, given.kind)),
+            ("--model", parsed.settings),
+            ("--solver", {} if solver is None else solver_settings(solver, parsed.kind)),
             ("--set", assigned["model"]),
             *((_option(name), {name: value}) for name, value in options.items()),
             *([] if features is None else [("--features", {"features": features})]),
         ]
     )
     for name, value in options.items():
-        check_settings({name: value}, settings_of(given.kind), given.kind, _option(name))
+        check_settings({name: value}, settings_of(parsed.kind), parsed.kind, _option(name))
     templates = settings.pop("features", None)
     if recipe is not None:
-        own = {k: options[k] for k in ("epochs",) if k in options} | shared
-        templates = _recipe_templates(recipe, templates, assigned["recipe"], own)
-    estimator = make_estimator(given.kind, templates, **with_model_files(settings))
+        stacked = {k: options[k] for k in ("epochs",) if k in options} | shared
+        templates = _recipe_templates(recipe, templates, assigned["recipe"], stacked)
+    estimator = make_estimator(parsed.kind, templates, **with_model_files(settings))
     if factors is None:
         return estimator
     return Factored(
@@ -200,12 +200,12 @@ def assign(
     }
     absent = {"factors"} if factors is None else set()
     absent |= {"recipe"} if recipe is None else set()
-    found: dict[str, dict[str, Any]] = {part: {} for part in parts}
+    assigned: dict[str, dict[str, Any]] = {part: {} for part in parts}
     for text in assignments:
         name, value = parse_setting(text)
         part, dot, plain = name.partition(".")
         if dot and part == "solver":
-            known = {k: v for own in solvers_of(kind) for k, v in own.settings().items()}
+            known = {k: v for solver in solvers_of(kind) for k, v in solver.settings().items()}
             check_settings({plain: value}, known, f"the solver of {kind}", f"--set {text}")
             part = "model"  # which takes the settings of its solver
         if dot and part in parts:
@@ -215,7 +215,7 @@ def assign(
         if owners and owners[0] in absent:
             raise ParameterError(f"--set {text}: {name} needs {NEEDS[owners[0]]}")
         if len(owners) > 1:
-            choices = " or ".join(f"--set {own}.{text}" for own in owners)
+            choices = " or ".join(f"--set {owner}.{text}" for owner in owners)
             raise ParameterError(
                 f"--set {text}: {' and '.join(owners)} both have a setting {name!r}; say which: "
                 f"{choices}"
@@ -224,10 +224,10 @@ def assign(
         every = {k: v for part in parts if part not in absent for k, v in parts[part].items()}
         known = parts[owner] if dot else {**every, **parts[owner]}
         check_settings({name: value}, known, kind if owner == "model" else owner, f"--set {text}")
-        if name in found[owner]:
+        if name in assigned[owner]:
             raise ParameterError(f"--set {text}: {name} is given twice; leave one out")
-        found[owner][name] = value
-    return found
+        assigned[owner][name] = value
+    return assigned
 
 
 def shared_settings(assignments: Iterable[str], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -242,14 +242,14 @@ def shared_settings(assignments: Iterable[str], options: Mapping[str, Any]) -> d
 
 def with_model_files(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with the models of files that they name where a model is wanted."""
-    found = dict(settings)
-    if "observation" in found:
-        found["observation"] = _model_file(found["observation"])
-    if "experts" in found:
-        experts = found["experts"]
+    loaded = dict(settings)
+    if "observation" in loaded:
+        loaded["observation"] = _model_file(loaded["observation"])
+    if "experts" in loaded:
+        experts = loaded["experts"]
         parts = experts.split(";") if isinstance(experts, str) else experts
-        found["experts"] = [_model_file(part) for part in parts]
-    return found
+        loaded["experts"] = [_model_file(part) for part in parts]
+    return loaded
 
 
 def _model_file(part: Any) -> Any:
@@ -262,31 +262,35 @@ def _recipe_templates(
     text: str, features: Any, assigned: Mapping[str, Any], shared: Mapping[str, Any]
 ) -> Templates:
     """The features of a recipe; ``shared`` are settings that a stacked model takes over."""
-    given = Specification.parse(text)
-    if given.kind in RECIPES:
-        check_settings(given.settings, _recipe_settings(text), f"recipe {given.kind}", text)
-    settings = merge_settings([("--recipe", given.settings), ("--set", assigned)])
+    parsed = Specification.parse(text)
+    if parsed.kind in RECIPES:
+        check_settings(parsed.settings, _recipe_settings(text), f"recipe {parsed.kind}", text)
+    settings = merge_settings([("--recipe", parsed.settings), ("--set", assigned)])
     if isinstance(lexicons := settings.get("lexicons", ""), str) and lexicons:
         settings["lexicons"] = [part.strip() for part in lexicons.split(";")]
     elif lexicons is None:
         settings["lexicons"] = ()
-    if given.kind == FULL:
+    if parsed.kind == FULL:
         settings = {**shared, **settings}
-    return recipe(given.kind, features=features, **settings)
+    return recipe(parsed.kind, features=features, **settings)
 
 
 def _recipe_settings(text: str | None) -> dict[str, Any]:
     """The settings of a recipe; without one, those that any of them has."""
-    own = dict(RECIPE_SETTINGS)
+    settings = dict(RECIPE_SETTINGS)
     if text is None or Specification.parse(text).kind != FULL:
-        return own
-    return {**own, "folds": 5, **{k: v for k, v in settings_of("crf").items() if k != "features"}}
+        return settings
+    return {
+        **settings,
+        "folds": 5,
+        **{k: v for k, v in settings_of("crf").items() if k != "features"},
+    }
 
 
 def _factor_settings() -> dict[str, Any]:
     """The settings of what goes around a model with factors."""
-    own = Factored.parameters()
-    return {k: v for k, v in own.items() if k not in ("base", "factors", "seed", "threads")}
+    parameters = Factored.parameters()
+    return {k: v for k, v in parameters.items() if k not in ("base", "factors", "seed", "threads")}
 
 
 def _owners(name: str, parts: Mapping[str, Mapping[str, Any]], absent: Iterable[str]) -> list[str]:

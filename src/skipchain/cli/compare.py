@@ -151,7 +151,7 @@ def compare(
     assert testing is not None
     try:
         with catch_warnings(action="ignore") if quiet else nullcontext():
-            found = measure(
+            comparison = measure(
                 entries,
                 training,
                 testing,
@@ -174,14 +174,14 @@ def compare(
         )
         fail(f"interrupted; {kept}", INTERRUPTED)
     if output is not None:
-        _write(found, output, quiet)
+        _write(comparison, output, quiet)
     if json:
-        print_json(found.as_dict())
+        print_json(comparison.as_dict())
     else:
-        _print(found)
+        _print(comparison)
 
 
-def _write(found: Comparison, output: str, quiet: bool) -> None:
+def _write(comparison: Comparison, output: str, quiet: bool) -> None:
     import json
     from pathlib import Path
 
@@ -189,28 +189,28 @@ def _write(found: Comparison, output: str, quiet: bool) -> None:
     from skipchain.io.files import write_text
 
     folder = Path(output)
-    shown = write_pictures([found.picture()], folder, NAME, overwrite=True)
-    answer = json.dumps(found.as_dict(), ensure_ascii=False, indent=2) + "\n"
+    shown = write_pictures([comparison.picture()], folder, NAME, overwrite=True)
+    answer = json.dumps(comparison.as_dict(), ensure_ascii=False, indent=2) + "\n"
     write_text(folder / f"{NAME}.json", answer, overwrite=True)
-    write_text(folder / f"{NAME}.md", found.markdown(shown), overwrite=True)
+    write_text(folder / f"{NAME}.md", comparison.markdown(shown), overwrite=True)
     if not quiet:
         files = [f"{NAME}.md", f"{NAME}.json", *(file for file, _ in shown)]
         say(f"written: {', '.join(str(folder / file) for file in files)}")
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     """The tables, cut into several where the terminal is too narrow for one."""
     from rich.console import Console
     from rich.text import Text
 
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(file=sys.stdout, highlight=False, width=wide)
-    console.print(Text(found.about()))
-    for part in split_to_width(found.table(), console.width):
+    console.print(Text(comparison.about()))
+    for part in split_to_width(comparison.table(), console.width):
         console.print()
-        console.print(_table(part, _styles(found)))
-    if found.decoders:
-        headings, rows = found.decoder_scores()
+        console.print(_table(part, _styles(comparison)))
+    if comparison.decoders:
+        headings, rows = comparison.decoder_scores()
         console.print()
         console.print(_table((headings, rows), [""] * len(rows)))
 
@@ -232,10 +232,10 @@ def _table(grid: Grid, styles: Sequence[str]) -> Table:
     return table
 
 
-def _styles(found: Comparison) -> list[str]:
+def _styles(comparison: Comparison) -> list[str]:
     """A colour for each difference that is hardly chance."""
     styles = []
-    for result in found.results:
+    for result in comparison.results:
         test = result.significance
         sure = test is not None and test.p_value < 0.05
         styles.append("" if test is None or not sure else "green" if test.difference > 0 else "red")

@@ -77,31 +77,31 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    found: Any = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
+    explanation: Any = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
     if json:
-        answer = found.as_dict()
+        answer = explanation.as_dict()
         for part in answer.get("parents", [answer]):
             if "contributions" in part:
                 part["contributions"] = part["contributions"][:top]
         print_json(answer)
-    elif hasattr(found, "factored"):
-        _print_remarks(found, top)
-    elif hasattr(found, "parents"):
-        _print_parents(found, tagger.model.kind, top)
+    elif hasattr(explanation, "factored"):
+        _print_remarks(explanation, top)
+    elif hasattr(explanation, "parents"):
+        _print_parents(explanation, tagger.model.kind, top)
     else:
-        _print(found, tagger.model, top)
+        _print(explanation, tagger.model, top)
 
 
-def _token(given: str) -> int | str:
-    if given.startswith("=") and len(given) > 1:
-        return given[1:]
+def _token(text: str) -> int | str:
+    if text.startswith("=") and len(text) > 1:
+        return text[1:]
     try:
-        return int(given)
+        return int(text)
     except ValueError:
-        return given
+        return text
 
 
-def _print(found: Explanation, model: Any, top: int) -> None:
+def _print(explanation: Explanation, model: Any, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
@@ -110,43 +110,45 @@ def _print(found: Explanation, model: Any, top: int) -> None:
     console = Console(file=sys.stdout, highlight=False)
     console.print(
         Text.assemble(
-            f"token {found.token}, ",
-            (found.word or "", "bold"),
-            f": {found.predicted}, between ",
-            f"{found.previous or '<start>'} and {found.following or '<end>'}",
+            f"token {explanation.token}, ",
+            (explanation.word or "", "bold"),
+            f": {explanation.predicted}, between ",
+            f"{explanation.previous or '<start>'} and {explanation.following or '<end>'}",
         )
     )
-    table = _contributions(found.contributions, found.labels, top)
+    table = _contributions(explanation.contributions, explanation.labels, top)
     if model.probabilistic:
-        table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
+        table.add_row("probability", *(f"{p:.3f}" for p in explanation.probabilities), "")
     console.print(table)
-    _print_forbidden(console, found)
+    _print_forbidden(console, explanation)
     console.print(Text(f"{model.kind}: {describe_totals(model)}", style="dim"))
 
 
-def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
+def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     console.print(
-        Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {found.predicted}")
+        Text.assemble(
+            f"token {explanation.token}, ", (explanation.word, "bold"), f": {explanation.predicted}"
+        )
     )
     table = Table(box=None, pad_edge=False)
-    for heading in ("from", "edge", "its label", "weight", *found.labels):
+    for heading in ("from", "edge", "its label", "weight", *explanation.labels):
         left = heading in ("from", "edge", "its label")
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
-    for parent in found.parents[:top]:
-        own = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
+    for parent in explanation.parents[:top]:
+        label = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
         table.add_row(
             Text(_named(parent)),
             Text(parent.kind),
-            Text(own),
+            Text(label),
             f"{parent.weight:.3f}",
             *(f"{share:.3f}" for share in parent.shares),
         )
-    rest = found.parents[top:]
+    rest = explanation.parents[top:]
     if rest:
         sums = [sum(parent.shares[k] for parent in rest) for k in (0, 1)]
         table.add_row(
@@ -157,36 +159,44 @@ def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
             *(f"{share:.3f}" for share in sums),
         )
     table.add_row(
-        Text("probability", style="bold"), "", "", "", *(f"{p:.3f}" for p in found.probabilities)
+        Text("probability", style="bold"),
+        "",
+        "",
+        "",
+        *(f"{p:.3f}" for p in explanation.probabilities),
     )
     console.print(table)
-    for parent in found.parents[:SHOWN_PARENTS]:
-        given = "" if parent.label is None else f" (given {parent.label} there)"
+    for parent in explanation.parents[:SHOWN_PARENTS]:
+        condition = "" if parent.label is None else f" (given {parent.label} there)"
         console.print()
-        console.print(Text(f"What {_named(parent)} says by {parent.kind}{given}"))
-        console.print(_contributions(parent.contributions, found.labels, top))
-    _print_forbidden(console, found)
+        console.print(Text(f"What {_named(parent)} says by {parent.kind}{condition}"))
+        console.print(_contributions(parent.contributions, explanation.labels, top))
+    _print_forbidden(console, explanation)
     note = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
     console.print(Text(f"{kind}: {note}", style="dim"))
 
 
-def _print_remarks(found: FactorExplanation, top: int) -> None:
+def _print_remarks(explanation: FactorExplanation, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
-    before, after = found.chain.label, found.factored.label
+    before, after = explanation.chain.label, explanation.factored.label
     answer = f"{after}, which factors have not changed"
-    if found.changed:
+    if explanation.changed:
         answer = f"{after} with factors, {before} without"
-    console.print(Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {answer}"))
-    readings = [("without factors", found.chain)]
-    if found.factored.labels != found.chain.labels:
-        readings.append(("with factors", found.factored))
+    console.print(
+        Text.assemble(f"token {explanation.token}, ", (explanation.word, "bold"), f": {answer}")
+    )
+    readings = [("without factors", explanation.chain)]
+    if explanation.factored.labels != explanation.chain.labels:
+        readings.append(("with factors", explanation.factored))
     for title, reading in readings:
         console.print()
         labels = " ".join(reading.labels)
-        console.print(Text.assemble((title, "bold"), f": tokens from {found.start} are {labels}"))
+        console.print(
+            Text.assemble((title, "bold"), f": tokens from {explanation.start} are {labels}")
+        )
         console.print(_factor_rows(reading, top))
     console.print(Text("what is added to log-probabilities; the larger total wins", style="dim"))
 
@@ -207,7 +217,7 @@ def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
         table.add_row(f"{remark.amount:+.2f}", Text(text))
     rest = reading.remarks[top:]
     if rest:
-        table.add_row(f"{sum(own.amount for own in rest):+.2f}", f"… {len(rest)} more")
+        table.add_row(f"{sum(remark.amount for remark in rest):+.2f}", f"… {len(rest)} more")
     table.add_row(f"{reading.total:+.2f}", Text("total", style="bold"))
     return table
 
@@ -236,10 +246,10 @@ def _contributions(parts: Sequence[Contribution], labels: tuple[str, str], top: 
     return table
 
 
-def _print_forbidden(console: Console, found: Explanation | ParentExplanation) -> None:
+def _print_forbidden(console: Console, explanation: Explanation | ParentExplanation) -> None:
     from rich.text import Text
 
-    for label in found.forbidden:
+    for label in explanation.forbidden:
         console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
 
 

@@ -78,7 +78,7 @@ def refuse_gone(
     skipchain.errors.SkipchainError: --order 2 is now --model memm:order=2
     """
     found: list[tuple[str, str]] = []
-    given: dict[str, str] = {}
+    others: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
         option, equals, value = argument.partition("=")
@@ -91,23 +91,25 @@ def refuse_gone(
                 value = next(rest, "")
             found.append((option, value))
         elif option in known and option not in flags:
-            given[option] = value if equals else next(rest, "")
+            others[option] = value if equals else next(rest, "")
         elif option in flags:
-            given[option] = "true"
+            others[option] = "true"
     if found:
-        old = [option if gone[option].flag else shlex.join([option, own]) for option, own in found]
+        old = [
+            option if gone[option].flag else shlex.join([option, value]) for option, value in found
+        ]
         verb = "is" if len(old) == 1 else "are"
-        new = " ".join(new_spelling([(gone[option], value) for option, value in found], given))
+        new = " ".join(new_spelling([(gone[option], value) for option, value in found], others))
         raise SkipchainError(f"{', '.join(old)} {verb} now {new}")
 
 
-def new_spelling(found: Sequence[tuple[GoneOption, str]], given: Mapping[str, str]) -> list[str]:
+def new_spelling(found: Sequence[tuple[GoneOption, str]], others: Mapping[str, str]) -> list[str]:
     """The options that say the same as those that are gone, beside those that are ``given``."""
-    specifications = {place: given.get(place, own) for place, own in DEFAULTS.items()}
+    specifications = {place: others.get(place, default) for place, default in DEFAULTS.items()}
     values: dict[GoneOption, str] = {}
     for option, value in found:  # one that was repeated is a list
         values[option] = f"{values[option]};{value}" if option in values else value
-    solver = values.get(SOLVER, given.get("--solver"))
+    solver = values.get(SOLVER, others.get("--solver"))
     if solver is not None:
         specifications["--solver"] = solver
     changed = {"--solver": None} if SOLVER in values else {}
@@ -117,21 +119,21 @@ def new_spelling(found: Sequence[tuple[GoneOption, str]], given: Mapping[str, st
         if option != SOLVER and not name:
             plain += [place, value]
         elif name and place in specifications and "," not in value:
-            own = "[]" if (name, value) == ("lexicons", "none") else value
+            written = "[]" if (name, value) == ("lexicons", "none") else value
             sign = "," if ":" in specifications[place] else ":"
-            specifications[place] += f"{sign}{name}={own}"
+            specifications[place] += f"{sign}{name}={written}"
             changed[place] = None
         elif name:
-            plain += ["--set", f"{_qualified(name, given)}={value}"]
+            plain += ["--set", f"{_qualified(name, others)}={value}"]
     parts = [part for place in changed for part in (place, specifications[place])]
     return [shlex.quote(part) for part in (*parts, *plain)]
 
 
-def _qualified(name: str, given: Mapping[str, str]) -> str:
+def _qualified(name: str, others: Mapping[str, str]) -> str:
     """The name for ``--set``, with its part where several parts have it."""
-    around = "--consistency" in given or "--factors" in given
+    around = "--consistency" in others or "--factors" in others
     if name == "folds" and around:
         return "factors.folds"
-    if name == "folds" and given.get("--recipe", "").startswith("ner-full"):
+    if name == "folds" and others.get("--recipe", "").startswith("ner-full"):
         return "recipe.folds"
     return f"solver.{name}" if name == "tolerance" and around else name

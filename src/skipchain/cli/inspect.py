@@ -143,24 +143,24 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
     if len(orderings) > ORDERINGS:
         named = f"{', '.join(orderings[:ORDERINGS])} and {len(orderings) - ORDERINGS} more"
     console.print(Text(f"orderings: {named}"))
-    for kind, own in summary["kinds"].items():
-        sizes = f"{plural(own['features'], 'feature')}, {own['weights']:,} weights"
+    for kind, edge_model in summary["kinds"].items():
+        sizes = f"{plural(edge_model['features'], 'feature')}, {edge_model['weights']:,} weights"
         console.print()
         console.print(Text.assemble(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
-        if "gate" in own:
-            gate = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
+        if "gate" in edge_model:
+            gate = ", ".join(f"{name} {value:+.2f}" for name, value in edge_model["gate"].items())
             console.print(Text(f"gate, by which its parents count: {gate}"))
         for name in labels:
             marked = [
                 {**feature, "name": f"{feature['name']} (parent)"}
                 if feature["end"] == "parent"
                 else feature
-                for feature in own["labels"][name]["features"]
+                for feature in edge_model["labels"][name]["features"]
             ]
             _print_features(console, f"{kind}: features of {name}", marked)
         console.print()
         console.print(Text(f"{kind}: from the parent's label (row) to the label (column)"))
-        _print_transitions(console, own["transitions"], labels)
+        _print_transitions(console, edge_model["transitions"], labels)
 
 
 def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
@@ -173,12 +173,12 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
     for name in labels:
         if name in summary["labels"]:
             _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
-    for own in summary["groups"]:
-        for number, unit in enumerate(own["units"]):
+    for group in summary["groups"]:
+        for number, unit in enumerate(group["units"]):
             console.print()
             console.print(
                 Text.assemble(
-                    (f"Hidden unit {number + 1} of {own['group']}", "bold"),
+                    (f"Hidden unit {number + 1} of {group['group']}", "bold"),
                     f" (labels by offsets; bias {unit['bias']:+.2f})",
                 )
             )
@@ -199,18 +199,18 @@ def _print_states(console: Console, summary: dict[str, Any]) -> None:
     if losses:
         given_up = "" if all(r["finished"] for r in summary["restarts"]) else " (* given up early)"
         console.print(Text(f"losses of the restarts: {', '.join(losses)}{given_up}"))
-    for own in summary["states"]:
+    for state in summary["states"]:
         console.print()
-        share = f"{own['share']:.1f} % of tokens, first in {own['first']:.1f} % of sequences"
-        console.print(Text.assemble((f"State {own['state']}", "bold"), f": {share}"))
-        console.print(Text(f"emits {_shares(own['emits'])}"))
-        console.print(Text(f"is followed by {_shares(own['next'])}"))
+        share = f"{state['share']:.1f} % of tokens, first in {state['first']:.1f} % of sequences"
+        console.print(Text.assemble((f"State {state['state']}", "bold"), f": {share}"))
+        console.print(Text(f"emits {_shares(state['emits'])}"))
+        console.print(Text(f"is followed by {_shares(state['next'])}"))
         for title, features, arrow in (
-            ("emits, by feature", own["features"], "label"),
-            ("is followed by, by feature", own["moves"], "to"),
+            ("emits, by feature", state["features"], "label"),
+            ("is followed by, by feature", state["moves"], "to"),
         ):
             marked = [{**f, "name": f"{f['name']} → {f[arrow]}"} for f in features]
-            _print_features(console, f"State {own['state']} {title}", marked)
+            _print_features(console, f"State {state['state']} {title}", marked)
 
 
 def _shares(shares: dict[Any, float]) -> str:
@@ -225,7 +225,8 @@ def _print_transitions(
 ) -> None:
     """Scores of label pairs."""
     chosen = {
-        source: {target: own[target] for target in labels} for source, own in transitions.items()
+        source: {target: scores[target] for target in labels}
+        for source, scores in transitions.items()
     }
     _print_grid(console, chosen, ["<start>", *labels, "<end>"])
 

@@ -37,11 +37,11 @@ def models(
 
     console = Console(file=sys.stdout, highlight=False)
     if kind is not None:
-        found = describe_kind(kind)
+        description = describe_kind(kind)
         if json:
-            print_json(found.as_dict())
+            print_json(description.as_dict())
         else:
-            _print(console, found)
+            _print(console, description)
         return
     kinds = {name: own.description for name, own in model_kinds().items()}
     solvers = {name: summary_of(own) for name, own in known_solvers().items()}
@@ -55,17 +55,18 @@ def models(
     console.print("skipchain models KIND shows the settings of a model or a solver")
 
 
-def _print(console: Console, found: Any) -> None:
+def _print(console: Console, description: Any) -> None:
     from rich.text import Text
 
-    console.print(Text.assemble((found.name, "bold"), f" ({found.class_name})"))
-    console.print(Text(_bare(found.summary)))
+    console.print(Text.assemble((description.name, "bold"), f" ({description.class_name})"))
+    console.print(Text(_bare(description.summary)))
     console.print()
     rows: dict[str, str] = {}
-    for meaning, settings in groupby(found.settings, lambda own: own.meaning):
-        rows["\n".join(f"{own.name} = {_written(own.default)}" for own in settings)] = meaning
+    for meaning, settings in groupby(description.settings, lambda setting: setting.meaning):
+        names = [f"{setting.name} = {_written(setting.default)}" for setting in settings]
+        rows["\n".join(names)] = meaning
     _print_rows(console, rows)
-    for part in (*found.groups, *found.solvers):
+    for part in (*description.groups, *description.solvers):
         console.print()
         _print(console, part)
 

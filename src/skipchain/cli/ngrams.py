@@ -157,7 +157,7 @@ def harvest(
 
     if output != "-":
         check_target(output, overwrite)
-    found = gather(
+    harvested = gather(
         NgramStore.open(store),
         read_seeds(members or ()),
         read_seeds(patterns or ()),
@@ -168,12 +168,12 @@ def harvest(
     if json:
         print_json(
             {
-                "members": [asdict(own) for own in found.members],
-                "patterns": [asdict(own) for own in found.contexts],
+                "members": [asdict(member) for member in harvested.members],
+                "patterns": [asdict(context) for context in harvested.contexts],
             }
         )
     if not json or output != "-":
-        found.write(output, overwrite=overwrite)
+        harvested.write(output, overwrite=overwrite)
 
 
 @contextmanager

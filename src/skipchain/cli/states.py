@@ -87,15 +87,15 @@ def states(
     )
     require_labels(corpus, ", ".join(files))
     with compile_notice(quiet=quiet):
-        found = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
+        scores = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
     measure = "accuracy" if corpus.scheme is None else "F1"
     if json:
-        print_json({"measure": measure, "best": found[0].states, "states": _rows(found)})
+        print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})
     else:
-        _print(found, measure)
+        _print(scores, measure)
 
 
-def _rows(found: Sequence[Any]) -> list[dict[str, Any]]:
+def _rows(scores: Sequence[Any]) -> list[dict[str, Any]]:
     return [
         {
             "states": choice.states,
@@ -108,19 +108,19 @@ def _rows(found: Sequence[Any]) -> list[dict[str, Any]]:
             "training": round(sum(choice.training_scores) / len(choice.training_scores), 4),
             "seconds": round(choice.seconds, 3),
         }
-        for choice in sorted(found, key=lambda choice: choice.states)
+        for choice in sorted(scores, key=lambda choice: choice.states)
     ]
 
 
-def _print(found: Sequence[Any], measure: str) -> None:
+def _print(scores: Sequence[Any], measure: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     for heading in ("states", measure, "±", "whole sequences", f"training {measure}", "seconds"):
         table.add_column(heading, justify="right")
-    for row in _rows(found):
-        best = row["states"] == found[0].states
+    for row in _rows(scores):
+        best = row["states"] == scores[0].states
         table.add_row(
             str(row["states"]),
             f"{row['score']:.2f}",
@@ -132,4 +132,4 @@ def _print(found: Sequence[Any], measure: str) -> None:
         )
     console = Console(file=sys.stdout, highlight=False)
     console.print(table)
-    console.print(f"best: {found[0].states} states")
+    console.print(f"best: {scores[0].states} states")

@@ -100,7 +100,7 @@ def tag(
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 
-    model, given = model_and_file(model, file)
+    model, named_file = model_and_file(model, file)
     wanted = _output_format(to, output)
     how = decoding(decoder, beam)
     if nbest < 0:
@@ -109,10 +109,10 @@ def tag(
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
     if marginals and wanted not in ("conll", "jsonl", "html"):
         raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
-    if text is not None and given not in (None, STDIO):
-        reason = f"{given} is no model, so it is the file to tag; " if file is None else ""
+    if text is not None and named_file not in (None, STDIO):
+        reason = f"{named_file} is no model, so it is the file to tag; " if file is None else ""
         raise SkipchainError(f"{reason}give a file or --text, not both")
-    source = given or STDIO
+    source = named_file or STDIO
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
     tagger = load(model, threads=threads)
@@ -129,7 +129,7 @@ def tag(
         corpus = read_corpora([source], format=format, columns=columns, label=label, scheme=scheme)
     forced = _forced(corpus, tagger, source) if force else None
     with compile_notice():
-        found = tagger.predict(
+        prediction = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,
             **how,
             forced=forced,
@@ -140,24 +140,24 @@ def tag(
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )
-    if found.spans is None and wanted in SPAN_FORMATS:
+    if prediction.spans is None and wanted in SPAN_FORMATS:
         raise SkipchainError(
             f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
         )
-    write_tagged(tagger, found, output, wanted, overwrite=overwrite)
+    write_tagged(tagger, prediction, output, wanted, overwrite=overwrite)
 
 
-def _output_format(given: str | None, output: str) -> str:
+def _output_format(asked: str | None, output: str) -> str:
     """The format that was asked for, else that of the ending; what goes to stdout is columns."""
     from skipchain.io.detect import target_by_ending
     from skipchain.io.files import STDIO
 
-    if given is None and output == STDIO:
+    if asked is None and output == STDIO:
         return "conll"
-    found = target_by_ending(output, labelled=True) if given is None else given
-    if found not in FORMATS:
-        raise SkipchainError(f"cannot write {found!r}; the formats are {', '.join(FORMATS)}")
-    return found
+    wanted = target_by_ending(output, labelled=True) if asked is None else asked
+    if wanted not in FORMATS:
+        raise SkipchainError(f"cannot write {wanted!r}; the formats are {', '.join(FORMATS)}")
+    return wanted
 
 
 def _forced(corpus: Corpus, tagger: Tagger, file: str) -> list[str | None]:

@@ -31,8 +31,8 @@ class Entry:
     @classmethod
     def of(cls, text: str) -> Entry:
         """The entry that a specification such as ``crf`` or ``memm:order=2,l2=0.5`` describes."""
-        found = Specification.of_model(text)
-        return cls(text.strip(), found.kind, found.settings)
+        parsed = Specification.of_model(text)
+        return cls(text.strip(), parsed.kind, parsed.settings)
 
     @classmethod
     def parse_list(cls, text: str) -> list[Entry]:

@@ -49,11 +49,11 @@ class KindHelp:
             "class": self.class_name,
             "summary": self.summary,
             "settings": [
-                {"name": own.name, "default": _plain(own.default), "meaning": own.meaning}
-                for own in self.settings
+                {"name": part.name, "default": _plain(part.default), "meaning": part.meaning}
+                for part in self.settings
             ],
-            "solvers": [own.as_dict() for own in self.solvers],
-            "groups": [own.as_dict() for own in self.groups],
+            "solvers": [part.as_dict() for part in self.solvers],
+            "groups": [part.as_dict() for part in self.groups],
         }
 
 
@@ -65,31 +65,35 @@ def describe_kind(name: str) -> KindHelp:
     """
     solvers = known_solvers()
     if name in solvers:
-        own = solvers[name]
-        return _help(name, own, own.settings())
+        solver = solvers[name]
+        return _help(name, solver, solver.settings())
     if name not in model_kinds():
         raise ParameterError(
             f"there is no model or solver {name!r}; {nearest(name, (*model_kinds(), *solvers))}"
         )
-    found = estimator_class(name)
-    solver_parts = tuple(_help(own.name, own, own.settings()) for own in solvers_of(name))
+    estimator = estimator_class(name)
+    solver_parts = tuple(
+        _help(solver.name, solver, solver.settings()) for solver in solvers_of(name)
+    )
     groups = tuple(
-        _help(parameter, found.groups_of_settings[parameter][0], settings, found)
+        _help(parameter, estimator.groups_of_settings[parameter][0], settings, estimator)
         for parameter, settings in groups_of(name).items()
     )
-    return replace(_help(name, found, found.parameters()), solvers=solver_parts, groups=groups)
+    return replace(
+        _help(name, estimator, estimator.parameters()), solvers=solver_parts, groups=groups
+    )
 
 
 def known_solvers() -> dict[str, type[Solver]]:
     """All solvers by name."""
-    found: dict[str, type[Solver]] = {}
+    solvers: dict[str, type[Solver]] = {}
     classes: list[type[Solver]] = [Solver]
     while classes:
-        own = classes.pop(0)
-        classes += own.__subclasses__()
-        if "name" in vars(own):
-            found[own.name] = own
-    return found
+        solver = classes.pop(0)
+        classes += solver.__subclasses__()
+        if "name" in vars(solver):
+            solvers[solver.name] = solver
+    return solvers
 
 
 def summary_of(kind: type) -> str:
@@ -104,18 +108,18 @@ def parameter_texts(docstring: str) -> dict[str, str]:
     {'a': 'Two sizes.', 'b': 'Two sizes.'}
     """
     section = _SECTION.search(docstring)
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names: list[str] = []
     for line in section[1].splitlines() if section else []:
         if line and not line[0].isspace():
             names = [name for name in re.split(r",\s*|\s+and\s+", line.partition(":")[0]) if name]
             if any(" " in name.strip() for name in names):  # prose after the section
                 break
-            found |= {name.strip(): "" for name in names}
+            texts |= {name.strip(): "" for name in names}
         else:
             for name in names:
-                found[name.strip()] = f"{found[name.strip()]} {line.strip()}".strip()
-    return found
+                texts[name.strip()] = f"{texts[name.strip()]} {line.strip()}".strip()
+    return texts
 
 
 def meaning_of(name: str, classes: Iterable[type]) -> str:
@@ -134,8 +138,8 @@ def meaning_of(name: str, classes: Iterable[type]) -> str:
             more = text[named.end() :].strip(" .")
             if name not in texts or set(re.findall("``(\\w+)``", more)) & set(texts) - {name}:
                 more = ""  # it is about another parameter
-            found = meaning_of(name, _documenting(other))
-            text = f"{found} {more[:1].upper()}{more[1:]}." if found and more else found
+            meaning = meaning_of(name, _documenting(other))
+            text = f"{meaning} {more[:1].upper()}{more[1:]}." if meaning and more else meaning
         if text:
             return text
     return next(filter(None, (_prose(name, kind) for kind in kinds)), "")
@@ -145,7 +149,7 @@ def _prose(name: str, kind: type) -> str:
     """The sentences of a docstring before its sections that mention a parameter."""
     described = re.split(r"\n\n\w+\n-+\n", inspect.getdoc(kind) or "")[0]
     sentences = re.split(r"(?<=\.) (?=[A-Z`])", " ".join(described.split()))
-    return " ".join(own for own in sentences if f"``{name}``" in own)
+    return " ".join(sentence for sentence in sentences if f"``{name}``" in sentence)
 
 
 def _help(
@@ -154,28 +158,27 @@ def _help(
     """What a class has to set; an ``owner`` of it documents its parameters, too."""
     classes = [*_documenting(kind), *([] if owner is None else _documenting(owner))]
     settings = tuple(
-        Setting(own, default, meaning_of(own, classes))
-        for own, default in parameters.items()
-        if own not in EXCLUDED_SETTINGS
+        Setting(setting, default, meaning_of(setting, classes))
+        for setting, default in parameters.items()
+        if setting not in EXCLUDED_SETTINGS
     )
     return KindHelp(name, kind.__name__, summary_of(kind), settings)
 
 
 def _documenting(kind: type) -> list[type]:
     """The classes that may document the parameters of one: its bases, and those it refers to."""
-    found = [own for own in kind.__mro__ if own.__module__.startswith("skipchain.")]
-    known = _documented_classes()
-    for own in tuple(found):
-        for name in _REFERENCE.findall(inspect.getdoc(own) or ""):
-            if name in known and known[name] not in found:
-                found += [base for base in known[name].__mro__ if base not in found]
-    return [own for own in found if own.__module__.startswith("skipchain.")]
+    known, classes = _documented_classes(), [*kind.__mro__]
+    for base in kind.__mro__:
+        for name in _REFERENCE.findall(inspect.getdoc(base) or ""):
+            if name in known:
+                classes += [other for other in known[name].__mro__ if other not in classes]
+    return [own for own in classes if own.__module__.startswith("skipchain.")]
 
 
 def _documented_classes() -> dict[str, type]:
     """All kinds of models and all solvers by the names of their classes."""
     classes = (*map(estimator_class, model_kinds()), *known_solvers().values())
-    return {own.__name__: own for own in classes}
+    return {kind.__name__: kind for kind in classes}
 
 
 def _plain(value: Any) -> Any:

@@ -67,13 +67,13 @@ class Specification:
         >>> Specification.of_model("icrf:l2=1")
         Specification(kind='crf', settings={'dependent': False, 'l2': 1})
         """
-        given = cls.parse(text)
-        kind, settings = MODEL_ALIASES.get(given.kind, (given.kind, {}))
+        parsed = cls.parse(text)
+        kind, settings = MODEL_ALIASES.get(parsed.kind, (parsed.kind, {}))
         if kind not in model_kinds():
             hint = nearest(kind, (*model_kinds(), *MODEL_ALIASES))
             raise ParameterError(f"there is no model {kind!r}; {hint}")
-        check_settings(given.settings, settings_of(kind), kind, text)
-        return cls(kind, {**settings, **given.settings})
+        check_settings(parsed.settings, settings_of(kind), kind, text)
+        return cls(kind, {**settings, **parsed.settings})
 
 
 def split_specifications(text: str) -> list[str]:
@@ -82,13 +82,13 @@ def split_specifications(text: str) -> list[str]:
     >>> split_specifications("crf:l2=0.5,order=2,memm,hmm")
     ['crf:l2=0.5,order=2', 'memm', 'hmm']
     """
-    found: list[str] = []
+    specifications: list[str] = []
     for part in split_arguments(text):
-        if found and _SETTING.match(part):
-            found[-1] += ("," if ":" in found[-1] else ":") + part.strip()
+        if specifications and _SETTING.match(part):
+            specifications[-1] += ("," if ":" in specifications[-1] else ":") + part.strip()
         elif part.strip():
-            found.append(part.strip())
-    return found
+            specifications.append(part.strip())
+    return specifications
 
 
 def parse_setting(part: str, text: str | None = None) -> tuple[str, Any]:
@@ -138,22 +138,22 @@ def solvers_of(kind: str) -> tuple[type[Solver], ...]:
 
 def groups_of(kind: str) -> dict[str, dict[str, Any]]:
     """The settings of other objects among a model's parameters, such as ``propagation``."""
-    found = {}
+    groups = {}
     for parameter, (group, aliases) in estimator_class(kind).groups_of_settings.items():
         defaults = {field.name: field.default for field in fields(group)}
         names = group_settings(group, aliases)
-        found[parameter] = {name: defaults[field] for name, field in names.items()}
-    return found
+        groups[parameter] = {name: defaults[field] for name, field in names.items()}
+    return groups
 
 
 def settings_of(kind: str) -> dict[str, Any]:
     """The settings of a kind of model that can be written, and of its solvers, with defaults."""
     estimator = estimator_class(kind)
-    found = dict(estimator.parameters())
+    settings = dict(estimator.parameters())
     for part in (*(solver.settings() for solver in estimator.solvers), *groups_of(kind).values()):
         for name, default in part.items():
-            found.setdefault(name, default)
-    return {name: default for name, default in found.items() if name not in EXCLUDED_SETTINGS}
+            settings.setdefault(name, default)
+    return {name: default for name, default in settings.items() if name not in EXCLUDED_SETTINGS}
 
 
 def check_settings(
@@ -175,14 +175,17 @@ def solver_settings(text: str, kind: str) -> dict[str, Any]:
     >>> solver_settings("lbfgs:tolerance=1e-5", "crf")
     {'solver': 'lbfgs', 'tolerance': 1e-05}
     """
-    given, solvers = Specification.parse(text), {own.name: own for own in solvers_of(kind)}
+    parsed = Specification.parse(text)
+    solvers = {solver.name: solver for solver in solvers_of(kind)}
     if not solvers:
         raise ParameterError(f"--solver {text}: {kind} is not learnt by a solver; leave it out")
-    if given.kind not in solvers:
-        raise ParameterError(f"{kind} has no solver {given.kind!r}; {nearest(given.kind, solvers)}")
-    known = solvers[given.kind].settings()
-    check_settings(given.settings, known, f"solver {given.kind}", text)
-    return {"solver": given.kind, **given.settings}
+    if parsed.kind not in solvers:
+        raise ParameterError(
+            f"{kind} has no solver {parsed.kind!r}; {nearest(parsed.kind, solvers)}"
+        )
+    known = solvers[parsed.kind].settings()
+    check_settings(parsed.settings, known, f"solver {parsed.kind}", text)
+    return {"solver": parsed.kind, **parsed.settings}
 
 
 def merge_settings(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
@@ -191,13 +194,13 @@ def merge_settings(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, 
     >>> merge_settings([("--model", {"l2": 1}), ("--set", {"order": 2})])
     {'l2': 1, 'order': 2}
     """
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, settings in parts:
         for name, value in settings.items():
-            if name in found:
+            if name in merged:
                 raise ParameterError(
                     f"{name} is given twice, by {origins[name]} and by {origin}; leave one out"
                 )
-            found[name], origins[name] = value, origin
-    return found
+            merged[name], origins[name] = value, origin
+    return merged
