@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from typer.main import get_command
 
+from skipchain.cli.app import app
 from skipchain.cli.gone import GONE
 from skipchain.recipes import build_estimator
 
@@ -41,6 +43,21 @@ MODELS = {
 }
 FACTORS = ("--penalties", "--strength")
 ROWS = [(command, option) for command, options in GONE.items() for option in options]
+
+
+BEFORE = """agreement annealing bias borders clusters columns consistency constraints damping
+dependent dev dictionary dropout edges em emissions encoding epochs experts factors features folds
+from gamma groups init json l1 l2 label lexicons max-iterations max-sweeps min-count mixing model
+objective observation optimiser order orderings output overwrite pairs patience penalties quiet rate
+recipe restarts scheme seed smoothing start states steps strength threads tolerance update
+vectors"""  # the options of train when each setting had one
+
+
+def test_no_option_is_forgotten():
+    now = {option for param in get_command(app).commands["train"].params for option in param.opts}
+    before = {f"--{name}" for name in BEFORE.split()}
+    assert before <= now | set(GONE["train"])
+    assert set(GONE["train"]) == before - now
 
 
 def spelling(run, command, *arguments):

@@ -68,7 +68,7 @@ def test_a_model_file_can_be_compared_with(data):
     crf, _ = train(data, "crf.skip", "--epochs", 1)
     spec = f"rbm-crf:observation={crf},groups=1:0..1,epochs=1"
     found = run("compare", data, "--test", data, "--features", data.parent / "features",
-                "--models", spec, "-o", data.parent / "kept", "--json", "-q")  # fmt: skip
+                "--models", spec, "--json", "-q")  # fmt: skip
     assert found.exit_code == 0, found.output
     assert json.loads(found.stdout)["results"][0]["model"] == spec
 
