@@ -8,29 +8,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings
 
-import typer
-
-from skipchain.cli.options import (
-    DATA,
-    MODEL,
-    OUTPUT,
-    Columns,
-    Dev,
-    Files,
-    Format,
-    Json,
-    Label,
-    LearnAs,
-    LearningThreads,
-    Quiet,
-    Scheme,
-    Seed,
-    given_options,
-    print_json,
-    read_corpora,
-    require_labels,
-    say,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 from skipchain.report.grid import Grid, split_to_width
 
@@ -46,83 +25,78 @@ WIDE = 10_000  # for files and pipes
 
 
 def compare(
-    files: Files,
+    files: options.Files,
     test: Annotated[
-        list[str],
-        typer.Option(
-            metavar="TEST", help="Labelled file to measure the models on.", rich_help_panel=DATA
-        ),
+        list[str], option(options.DATA, "Labelled file to measure the models on.", metavar="TEST")
     ],
-    dev: Dev = None,
+    dev: options.Dev = None,
     models: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="The models, the first being what the others are compared with, such as "
+        option(
+            options.MODEL,
+            "The models, the first being what the others are compared with, such as "
             f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word; by default {ALL}.",
-            rich_help_panel=MODEL,
+            metavar="LIST",
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            options.MODEL,
+            "One more model, such as crf:dependent=true; may be repeated.",
             metavar="SPEC",
-            help="One more model, such as crf:dependent=true; may be repeated.",
-            rich_help_panel=MODEL,
         ),
     ] = None,
     features: Annotated[
         str,
-        typer.Option(
-            help="For all models: a standard set (ner, chunk, pos, citation …), or a file of "
+        option(
+            options.MODEL,
+            "For all models: a standard set (ner, chunk, pos, citation …), or a file of "
             "templates, or of CRF++ or Wapiti patterns.",
-            rich_help_panel=MODEL,
         ),
     ] = "ner",
-    learn_as: LearnAs = None,
+    learn_as: options.LearnAs = None,
     assignments: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            options.MODEL,
+            "A setting of all models that have it, such as min_count=2; may be repeated.",
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of all models that have it, such as min_count=2; may be repeated.",
-            rich_help_panel=MODEL,
         ),
     ] = None,
-    seed: Seed = None,
+    seed: options.Seed = None,
     decoders: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Compare these decoders, too, for models that have them: viterbi, posterior, "
+        option(
+            options.MODEL,
+            "Compare these decoders, too, for models that have them: viterbi, posterior, "
             "greedy, beam, legal.",
-            rich_help_panel=MODEL,
+            metavar="LIST",
         ),
     ] = None,
     beam: Annotated[
         int | None,
-        typer.Option(
-            metavar="K", help="The width of the decoder beam; by default 10.", rich_help_panel=MODEL
-        ),
+        option(options.MODEL, "The width of the decoder beam; by default 10.", metavar="K"),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.OUTPUT,
+            "Keep everything in this folder: table, picture, models, and what is done when "
+            "the command is interrupted and given again.",
             "--output",
             "-o",
             metavar="DIR",
-            help="Keep everything in this folder: table, picture, models, and what is done when "
-            "the command is interrupted and given again.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: LearningThreads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.LearningThreads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train several models on the same data and show what each achieves and costs.
 
@@ -142,10 +116,13 @@ def compare(
     how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet,
     }  # fmt: skip
-    parts = [None if paths is None else read_corpora(paths, **how) for paths in (files, test, dev)]
+    parts = [
+        None if paths is None else options.read_corpora(paths, **how)
+        for paths in (files, test, dev)
+    ]
     for paths, corpus in zip((files, test, dev), parts, strict=True):
         if paths is not None and corpus is not None:
-            require_labels(corpus, ", ".join(paths))
+            options.require_labels(corpus, ", ".join(paths))
     training, testing, held_out = parts
     assert training is not None
     assert testing is not None
@@ -158,12 +135,12 @@ def compare(
                 dev=held_out,
                 decoders=wanted,
                 folder=output,
-                say=None if quiet else say,
+                say=None if quiet else options.say,
                 display=None if quiet else training_display,
                 features=features,
                 **({} if beam is None else {"beam": beam}),
                 **shared_settings(
-                    assignments or (), given_options(learn_as, threads=threads, seed=seed)
+                    assignments or (), options.given_options(learn_as, threads=threads, seed=seed)
                 ),
             )
     except KeyboardInterrupt:
@@ -176,7 +153,7 @@ def compare(
     if output is not None:
         _write(comparison, output, quiet)
     if json:
-        print_json(comparison.as_dict())
+        options.print_json(comparison.as_dict())
     else:
         _print(comparison)
 
@@ -195,7 +172,7 @@ def _write(comparison: Comparison, output: str, quiet: bool) -> None:
     write_text(folder / f"{NAME}.md", comparison.markdown(shown), overwrite=True)
     if not quiet:
         files = [f"{NAME}.md", f"{NAME}.json", *(file for file, _ in shown)]
-        say(f"written: {', '.join(str(folder / file) for file in files)}")
+        options.say(f"written: {', '.join(str(folder / file) for file in files)}")
 
 
 def _print(comparison: Comparison) -> None:

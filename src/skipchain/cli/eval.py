@@ -8,22 +8,7 @@ from typing import Annotated
 
 import typer
 
-from skipchain.cli.options import (
-    Beam,
-    Columns,
-    Decoder,
-    Format,
-    Json,
-    Label,
-    Samples,
-    Scheme,
-    Threads,
-    decoding,
-    model_and_file,
-    print_json,
-    read_corpora,
-    require_labels,
-)
+from skipchain.cli import options
 from skipchain.errors import SkipchainError
 
 
@@ -40,9 +25,9 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    decoder: Decoder = None,
-    beam: Beam = None,
-    samples: Samples = None,
+    decoder: options.Decoder = None,
+    beam: options.Beam = None,
+    samples: options.Samples = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
@@ -53,23 +38,23 @@ def evaluate(
     intervals: Annotated[
         bool, typer.Option("--intervals", help="95 % bootstrap interval of F1, over documents.")
     ] = False,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    json: Json = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
 ) -> None:
     """Score a model on a labelled file, or predicted labels against gold ones."""
     from skipchain.metrics import confusion_table, render
     from skipchain.metrics import evaluate as measure
     from skipchain.modelfile import is_model_file
 
-    steps = decoding(decoder, beam)
+    steps = options.decoding(decoder, beam)
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
     began = time.perf_counter()
     without = None
-    model, file = model_and_file(first, second)
+    model, file = options.model_and_file(first, second)
     if model is None or is_model_file(first) or file is None:
         from skipchain.tagger import load
 
@@ -79,8 +64,8 @@ def evaluate(
         if samples is not None:
             tagger = tagger.with_samples(samples)
         tagger.model.check_decoder(**steps)
-        gold = read_corpora([file], **how)  # type: ignore[arg-type]
-        require_labels(gold, file)
+        gold = options.read_corpora([file], **how)  # type: ignore[arg-type]
+        options.require_labels(gold, file)
         predicted = tagger.predict(gold, **steps).corpus
         chain = tagger.without_factors(decoder)
         without = None if chain is None else chain.predict(gold).corpus
@@ -90,16 +75,16 @@ def evaluate(
             "are compared as they are"
         )
     else:
-        gold = read_corpora([first], **how)  # type: ignore[arg-type]
-        require_labels(gold, first)
-        predicted = read_corpora([file], **how)  # type: ignore[arg-type]
-        require_labels(predicted, file)
+        gold = options.read_corpora([first], **how)  # type: ignore[arg-type]
+        options.require_labels(gold, first)
+        predicted = options.read_corpora([file], **how)  # type: ignore[arg-type]
+        options.require_labels(predicted, file)
     evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
     if json:
         alone = {} if before is None else {"without_factors": before.as_dict()}
-        print_json({**evaluation.as_dict(), **alone, "seconds": round(seconds, 4)})
+        options.print_json({**evaluation.as_dict(), **alone, "seconds": round(seconds, 4)})
         return
     from rich.console import Console
 

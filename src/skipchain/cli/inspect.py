@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, print_json, say
+from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, option, print_json, say
 from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
@@ -26,10 +26,8 @@ def inspect(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            help="For rbm-crf: write diagrams of the hidden units' weights.",
-            rich_help_panel=OUTPUT,
+        option(
+            OUTPUT, "For rbm-crf: write diagrams of the hidden units' weights.", metavar="FOLDER"
         ),
     ] = None,
     overwrite: Overwrite = False,

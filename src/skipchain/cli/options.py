@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 # The groups of options in the help
 DATA, MODEL, KNOWLEDGE, LEARNING, OUTPUT = "data", "model", "knowledge", "learning", "output"
 
+
+def option(group: str, help: str, *names: str, **settings: Any) -> Any:
+    """An option in one of the groups of the help; ``settings`` are those of `typer.Option`."""
+    return typer.Option(*names, help=help, rich_help_panel=group, **settings)
+
+
 Files = Annotated[
     list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
 ]
@@ -30,42 +36,38 @@ OneModel = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); by default "
+        "recognised by ending and content.",
         "--from",
         metavar="FORMAT",
-        help="The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); by default "
-        "recognised by ending and content.",
-        rich_help_panel=DATA,
     ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
         metavar="NAMES",
-        help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
-        rich_help_panel=DATA,
     ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "For CoNLL-U: the column that gives the labels, such as xpos; by default upos.",
         metavar="COLUMN",
-        help="For CoNLL-U: the column that gives the labels, such as xpos; by default upos.",
-        rich_help_panel=DATA,
     ),
 ]
 Scheme = Annotated[
     str | None,
-    typer.Option(
-        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; by default inferred.",
-        rich_help_panel=DATA,
+    option(
+        DATA, "The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; by default inferred."
     ),
 ]
 Dev = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="DEV", help="Labelled file to score while training.", rich_help_panel=DATA
-    ),
+    list[str] | None, option(DATA, "Labelled file to score while training.", metavar="DEV")
 ]
 Decoder = Annotated[
     str | None,
@@ -85,56 +87,42 @@ Beam = Annotated[
 ]
 Features = Annotated[
     str | None,
-    typer.Option(
-        help="A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
+    option(
+        MODEL,
+        "A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
         "or Wapiti patterns; by default ner, for hmm word.",
-        rich_help_panel=MODEL,
     ),
 ]
 LearnAs = Annotated[
     str | None,
-    typer.Option(
+    option(
+        MODEL,
+        "Learn spans in this scheme (none: as they are), by default bioes; predictions come "
+        "back in the scheme of the data.",
         "--learn-as",
         metavar="SCHEME",
-        help="Learn spans in this scheme (none: as they are), by default bioes; predictions come "
-        "back in the scheme of the data.",
-        rich_help_panel=MODEL,
     ),
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        MODEL,
+        "A setting of whichever part has it, such as min_count=2; may be repeated. Where "
+        "several parts have it: model.NAME, solver.NAME, factors.NAME or recipe.NAME.",
         "--set",
         metavar="NAME=VALUE",
-        help="A setting of whichever part has it, such as min_count=2; may be repeated. Where "
-        "several parts have it: model.NAME, solver.NAME, factors.NAME or recipe.NAME.",
-        rich_help_panel=MODEL,
     ),
 ]
-Seed = Annotated[
-    int | None,
-    typer.Option(help="Where random numbers begin; by default 0.", rich_help_panel=LEARNING),
-]
+Seed = Annotated[int | None, option(LEARNING, "Where random numbers begin; by default 0.")]
 Threads = Annotated[
     int | None, typer.Option(metavar="N", help="Threads to use; by default all cores.")
 ]
 LearningThreads = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="Threads to use; by default all cores.", rich_help_panel=LEARNING
-    ),
+    int | None, option(LEARNING, "Threads to use; by default all cores.", metavar="N")
 ]
-Overwrite = Annotated[
-    bool,
-    typer.Option("--overwrite", help="Replace an output file that exists.", rich_help_panel=OUTPUT),
-]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print the answer as JSON.", rich_help_panel=OUTPUT)
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.", rich_help_panel=OUTPUT),
-]
+Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
+Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]
+Quiet = Annotated[bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q")]
 
 
 def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:

@@ -6,64 +6,38 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-
-from skipchain.cli.options import (
-    LEARNING,
-    MODEL,
-    Assignments,
-    Columns,
-    Features,
-    Files,
-    Format,
-    Json,
-    Label,
-    LearnAs,
-    LearningThreads,
-    Quiet,
-    Scheme,
-    Seed,
-    given_options,
-    print_json,
-    read_corpora,
-    require_labels,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 
 
 def states(
-    files: Files,
+    files: options.Files,
     model: Annotated[
         str,
-        typer.Option(
+        option(
+            options.MODEL,
+            "iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3.",
             metavar="SPEC",
-            help="iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3.",
-            rich_help_panel=MODEL,
         ),
     ] = "iohmm",
     numbers: Annotated[
-        str,
-        typer.Option(
-            "--states", metavar="LIST", help="The numbers of states to try.", rich_help_panel=MODEL
-        ),
+        str, option(options.MODEL, "The numbers of states to try.", "--states", metavar="LIST")
     ] = "2,4,8",
     folds: Annotated[
-        int,
-        typer.Option(
-            min=2, help="Folds of the data; each is held out once.", rich_help_panel=LEARNING
-        ),
+        int, option(options.LEARNING, "Folds of the data; each is held out once.", min=2)
     ] = 5,
-    features: Features = None,
-    learn_as: LearnAs = None,
-    assignments: Assignments = None,
-    seed: Seed = None,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: LearningThreads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    features: options.Features = None,
+    learn_as: options.LearnAs = None,
+    assignments: options.Assignments = None,
+    seed: options.Seed = None,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.LearningThreads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.cli.compiling import compile_notice
@@ -76,21 +50,21 @@ def states(
         raise SkipchainError(
             f"--states takes whole numbers with commas between them, such as 2,4,8; got {numbers!r}"
         ) from None
-    options = given_options(learn_as, threads=threads, seed=seed)
+    given = options.given_options(learn_as, threads=threads, seed=seed)
     estimator: Any = build_estimator(
-        model, features=features, assignments=assignments or (), **options
+        model, features=features, assignments=assignments or (), **given
     )
     if "states" not in estimator.get_params():
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
-    corpus = read_corpora(
+    corpus = options.read_corpora(
         files, format=format, columns=columns, label=label, scheme=scheme, quiet=quiet
     )
-    require_labels(corpus, ", ".join(files))
+    options.require_labels(corpus, ", ".join(files))
     with compile_notice(quiet=quiet):
         scores = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
     measure = "accuracy" if corpus.scheme is None else "F1"
     if json:
-        print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})
+        options.print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})
     else:
         _print(scores, measure)
 

@@ -7,23 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import (
-    OUTPUT,
-    Beam,
-    Columns,
-    Decoder,
-    Format,
-    Label,
-    OneModel,
-    Overwrite,
-    Samples,
-    Scheme,
-    Threads,
-    decoding,
-    model_and_file,
-    read_corpora,
-    say,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -36,7 +21,7 @@ FREE = ("_", "?")  # labels that leave a token free under --force
 
 
 def tag(
-    model: OneModel = None,
+    model: options.OneModel = None,
     file: Annotated[
         str | None,
         typer.Argument(metavar="FILE", help="What to tag; by default stdin.", show_default=False),
@@ -44,28 +29,21 @@ def tag(
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
         str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="OUT",
-            help="Where to write ('-': stdout).",
-            rich_help_panel=OUTPUT,
-        ),
+        option(options.OUTPUT, "Where to write ('-': stdout).", "--output", "-o", metavar="OUT"),
     ] = "-",
     to: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.OUTPUT,
+            f"Output format: {', '.join(FORMATS)}; by default that of the ending, on stdout conll.",
             "--format",
             "--to",
             metavar="FORMAT",
-            help=f"Output format: {', '.join(FORMATS)}; by default that of the ending, on stdout "
-            "conll.",
-            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    decoder: Decoder = None,
-    beam: Beam = None,
-    samples: Samples = None,
+    decoder: options.Decoder = None,
+    beam: options.Beam = None,
+    samples: options.Samples = None,
     marginals: Annotated[
         bool,
         typer.Option(
@@ -83,12 +61,12 @@ def tag(
             help="Keep the labels that the input has; the model fills in those written _ or ?.",
         ),
     ] = False,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.Threads = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Label a file, standard input or a given text.
 
@@ -100,9 +78,9 @@ def tag(
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 
-    model, named_file = model_and_file(model, file)
+    model, named_file = options.model_and_file(model, file)
     wanted = _output_format(to, output)
-    how = decoding(decoder, beam)
+    how = options.decoding(decoder, beam)
     if nbest < 0:
         raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
     if nbest and wanted not in ("conll", "jsonl"):
@@ -125,8 +103,10 @@ def tag(
         corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
         if source == STDIO and sys.stdin.isatty():
-            say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([source], format=format, columns=columns, label=label, scheme=scheme)
+            options.say("reading from the terminal; end with Ctrl-D")
+        corpus = options.read_corpora(
+            [source], format=format, columns=columns, label=label, scheme=scheme
+        )
     forced = _forced(corpus, tagger, source) if force else None
     with compile_notice():
         prediction = tagger.predict(

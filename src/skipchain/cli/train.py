@@ -7,129 +7,87 @@ from contextlib import nullcontext
 from typing import Annotated, Any
 from warnings import catch_warnings
 
-import typer
-
-from skipchain.cli.options import (
-    KNOWLEDGE,
-    LEARNING,
-    MODEL,
-    OUTPUT,
-    Assignments,
-    Columns,
-    Dev,
-    Features,
-    Files,
-    Format,
-    Json,
-    Label,
-    LearnAs,
-    LearningThreads,
-    Overwrite,
-    Quiet,
-    Scheme,
-    Seed,
-    given_options,
-    print_json,
-    read_corpora,
-    require_labels,
-    say,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 
 
 def train(
-    files: Files,
+    files: options.Files,
     *,
-    dev: Dev = None,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
+    dev: options.Dev = None,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
     model: Annotated[
         str,
-        typer.Option(
-            metavar="SPEC",
-            help="The kind of model and its settings, such as memm:order=2,l2=0.5 (skipchain "
+        option(
+            options.MODEL,
+            "The kind of model and its settings, such as memm:order=2,l2=0.5 (skipchain "
             "models lists the kinds, skipchain models memm the settings).",
-            rich_help_panel=MODEL,
+            metavar="SPEC",
         ),
     ] = "crf",
-    features: Features = None,
-    learn_as: LearnAs = None,
-    assignments: Assignments = None,
+    features: options.Features = None,
+    learn_as: options.LearnAs = None,
+    assignments: options.Assignments = None,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="Features with the knowledge that they need: ner-knowledge (lexicons, clusters, "
+        option(
+            options.KNOWLEDGE,
+            "Features with the knowledge that they need: ner-knowledge (lexicons, clusters, "
             "what the document says) or ner-full (also what a stacked model says). Files: "
             "lexicons=PATH;PATH ([] for none; by default names and places that come with the "
             "package), clusters=FILE (see skipchain brown), vectors=FILE.",
-            rich_help_panel=KNOWLEDGE,
+            metavar="SPEC",
         ),
     ] = None,
     consistency: Annotated[
         bool,
-        typer.Option(
+        option(
+            options.KNOWLEDGE,
+            "With crf, memm or hmm: names keep their type through a document.",
             "--consistency",
-            help="With crf, memm or hmm: names keep their type through a document.",
-            rich_help_panel=KNOWLEDGE,
         ),
     ] = False,
     factors: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="With crf, memm or hmm: what holds in a document: 'consistency; agreement(stime, "
+        option(
+            options.KNOWLEDGE,
+            "With crf, memm or hmm: what holds in a document: 'consistency; agreement(stime, "
             "time); last_word(speaker); forbidden(PER, LOC)'.",
-            rich_help_panel=KNOWLEDGE,
+            metavar="LIST",
         ),
     ] = None,
     solver: Annotated[
         str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="How weights are learnt, with settings: sgd:dropout=0.2, adagrad, "
+        option(
+            options.LEARNING,
+            "How weights are learnt, with settings: sgd:dropout=0.2, adagrad, "
             "lbfgs:tolerance=1e-5, newton (skipchain models lbfgs lists them).",
-            rich_help_panel=LEARNING,
+            metavar="SPEC",
         ),
     ] = None,
     epochs: Annotated[
         int | None,
-        typer.Option(
-            help="Passes over the data; by default 30, more for little data.",
-            rich_help_panel=LEARNING,
-        ),
+        option(options.LEARNING, "Passes over the data; by default 30, more for little data."),
     ] = None,
     l2: Annotated[
         float | None,
-        typer.Option(
-            help="Penalty on Σw²; by default 0.2, for iohmm and hrf 0.005.",
-            rich_help_panel=LEARNING,
-        ),
+        option(options.LEARNING, "Penalty on Σw²; by default 0.2, for iohmm and hrf 0.005."),
     ] = None,
-    seed: Seed = None,
-    threads: LearningThreads = None,
+    seed: options.Seed = None,
+    threads: options.LearningThreads = None,
     start: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A model file to begin from (warm start).",
-            rich_help_panel=LEARNING,
-        ),
+        option(options.LEARNING, "A model file to begin from (warm start).", metavar="MODEL"),
     ] = None,
     output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="MODEL",
-            help="The model file to write.",
-            rich_help_panel=OUTPUT,
-        ),
+        str, option(options.OUTPUT, "The model file to write.", "--output", "-o", metavar="MODEL")
     ],
-    overwrite: Overwrite = False,
-    json: Json = False,
-    quiet: Quiet = False,
+    overwrite: options.Overwrite = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Learn a tagger from labelled files and write it to a model file.
 
@@ -152,14 +110,14 @@ def train(
         solver=solver,
         factors=factors,
         assignments=assignments or (),
-        **given_options(learn_as, epochs=epochs, l2=l2, seed=seed, threads=threads),
+        **options.given_options(learn_as, epochs=epochs, l2=l2, seed=seed, threads=threads),
     )
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}
-    corpus = read_corpora(files, **how)  # type: ignore[arg-type]
-    require_labels(corpus, ", ".join(files))
-    held_out = read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
+    corpus = options.read_corpora(files, **how)  # type: ignore[arg-type]
+    options.require_labels(corpus, ", ".join(files))
+    held_out = options.read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
     if held_out is not None:
-        require_labels(held_out, ", ".join(dev or []))
+        options.require_labels(held_out, ", ".join(dev or []))
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
     with compile_notice(quiet=quiet), warned, watched as display:
@@ -181,7 +139,7 @@ def _report(estimator: Any, output: str, seconds: float, *, json: bool, quiet: b
     fitted, result = estimator.model_, estimator.result_
     score = fitted.summary["dev"]
     if json:
-        print_json(
+        options.print_json(
             {
                 "model": output,
                 "labels": list(fitted.labels),
@@ -196,7 +154,7 @@ def _report(estimator: Any, output: str, seconds: float, *, json: bool, quiet: b
         )
     elif not quiet:
         held = "" if score is None else f"; dev {score:.2f}"
-        say(
+        options.say(
             f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
             f"{plural(fitted.n_nonzero, 'weight')}{held}; {seconds:.1f} s"
         )
@@ -204,4 +162,6 @@ def _report(estimator: Any, output: str, seconds: float, *, json: bool, quiet: b
         read = templates.columns
         read -= {name for annotator in templates.annotators for name in annotator.provides}
         if read != {"word"}:
-            say(f"it reads the columns {', '.join(sorted(read))}: what it tags must have them")
+            options.say(
+                f"it reads the columns {', '.join(sorted(read))}: what it tags must have them"
+            )
