@@ -73,7 +73,7 @@ class OnlineLearner:
 class StochasticLikelihood(OnlineLearner):
     """Steps down the conditional likelihood of one chain after the other.
 
-    ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of the tokens'
+    ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
     the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad).
     """
