@@ -30,7 +30,7 @@ def chunks(report, setting):
     model = setting.folder / "chunk.skip"
     command(
         "train", path("conll2000", "train"), "--model", "crf", "--features", "chunk",
-        "--dropout", 0.2, "-o", model, "--quiet",
+        "--solver", "sgd:dropout=0.2", "-o", model, "--quiet",
     )  # fmt: skip
     scores = evaluate(model, path("conll2000", "test"))
     report.add("F1 on CoNLL-2000's test, --features chunk", scores["f1"], 94.0)
@@ -40,7 +40,7 @@ def parts_of_speech(report, setting):
     """UD-EWT, universal tags."""
     model = setting.folder / "pos.skip"
     command(
-        "train", path("ud-ewt", "train"), "--model", "crf", "--features", "pos", "--order", 2,
+        "train", path("ud-ewt", "train"), "--model", "crf:order=2", "--features", "pos",
         "-o", model, "--quiet",
     )  # fmt: skip
     scores = evaluate(model, path("ud-ewt", "test"))

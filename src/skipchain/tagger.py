@@ -22,6 +22,7 @@ from skipchain.modelfile import load_model, save
 from skipchain.models.base.inputs import as_input
 from skipchain.models.base.model import BEAM, AnyModel, Explained
 from skipchain.parallel import Workers
+from skipchain.report.pictures import Picture
 
 
 def load(
@@ -182,16 +183,39 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
+        sentence: int | None = None,
     ) -> Explained:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
-        without ``labels`` the predicted one and the runner-up are compared. A model of linked
-        labels tells which other tokens the label comes from, and one with factors what these had to
-        object, so both need the whole document.
+        with a ``sentence`` of a corpus it is one of that sentence. Without ``labels`` the predicted
+        one and the runner-up are compared. A model of linked labels tells which other tokens the
+        label comes from, and one with factors what these add or take away, so both look at the
+        whole input.
         """
-        own = as_input(parse_plain(given) if isinstance(given, str) else given)
-        return self.model.explain(own, token, labels=labels, threads=self.threads)
+        from skipchain.models.chain.explain import token_index
+
+        data = as_input(parse_plain(given) if isinstance(given, str) else given)
+        if sentence is not None:
+            chosen = _sentence(data, sentence)
+            if self.model.explains_sentences:
+                data = chosen
+            else:
+                place = token_index(chosen, token, chosen.n_tokens)
+                token = place + sum(len(own) for own in data[:sentence])
+        return self.model.explain(data, token, labels=labels, threads=self.threads)
+
+    def with_samples(self, samples: int) -> Tagger:
+        """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""
+        return Tagger(self.model.with_samples(samples), self.threads)
+
+    def without_factors(self, decoder: str | None = None) -> Tagger | None:
+        """The tagger of the chain model alone; None where ``decoder`` uses no factors anyway."""
+        from skipchain.models.document.model import FactoredModel
+
+        if not isinstance(self.model, FactoredModel) or decoder in self.model.base.decoders:
+            return None
+        return Tagger(self.model.base, self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
@@ -203,3 +227,37 @@ class Tagger:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
+
+
+def model_pictures(model: AnyModel) -> tuple[Picture, ...]:
+    """Diagrams of what a model has learnt, where there are any: the weights of hidden units."""
+    from skipchain.models.rbm.model import RBMModel
+    from skipchain.models.rbm.plots import weight_pictures
+
+    if not isinstance(model, RBMModel):
+        raise SkipchainError(f"--plot draws hidden units, and a {model.kind} has none")
+    return weight_pictures(model)
+
+
+def describe_totals(model: AnyModel) -> str:
+    """What the difference between the totals of two labels is, where `ChainModel` explains them."""
+    from skipchain.models.chain.model import ChainModel
+
+    assert isinstance(model, ChainModel)
+    if not model.probabilistic:
+        return (
+            "the difference of the totals is by how much one label's score is above the other's "
+            "given the labels around; scores of this model are no probabilities"
+        )
+    meaning = "the difference of the totals is the log odds of the two labels"
+    if not model.local:
+        return f"{meaning} given the labels around"
+    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
+    return f"{meaning}{given}; the normaliser is the same for both and left out"
+
+
+def _sentence(data: Any, number: int) -> Corpus:
+    """One sentence of a corpus, as a corpus."""
+    if not isinstance(data, Corpus) or not 0 <= number < len(data):
+        raise SkipchainError(f"there is no sentence {number}; there are {len(data)}, from 0 on")
+    return data[number : number + 1]

@@ -195,19 +195,19 @@ def test_recipes_by_command(tmp_path, run):
     TEST.without_labels().write(tmp_path / "test.conll")
     (tmp_path / "ports.lst").write_text("Ostley\nHalverton\n", encoding="utf-8")
     model = str(tmp_path / "m.skip")
-    arguments = ["--recipe", "ner-full", "--lexicons", str(tmp_path / "ports.lst")]
+    arguments = ["--recipe", f"ner-full:lexicons={tmp_path / 'ports.lst'}"]
     train = ["train", str(tmp_path / "train.conll"), "-o", model, "--epochs", "2"]
-    code, _, told = run(*train, *arguments, "--folds", "2")
+    code, _, told = run(*train, *arguments, "--set", "recipe.folds=2")
     assert code == 0
     assert "it reads the columns" not in told
     assert load(model).model.features.templates.annotators[-1].folds == 2
     assert "2 phrases in 1 list" in run("inspect", model)[1]
     assert run("tag", model, tmp_path / "test.conll")[0] == 0
-    code, _, told = run(*train, "--overwrite", "--lexicons", "x.lst")
+    code, _, told = run(*train, "--overwrite", "--set", "lexicons=x.lst")
     assert code == 2
-    assert "--lexicons needs --recipe" in told
+    assert "lexicons needs --recipe" in told
     (tmp_path / "bad.lst").write_text("Ostley\n\n\nHalverton\n", encoding="utf-8")
-    bad = ["--recipe", "ner-knowledge", "--lexicons", str(tmp_path / "bad.lst"), "--overwrite"]
+    bad = ["--recipe", f"ner-knowledge:lexicons={tmp_path / 'bad.lst'}", "--overwrite"]
     code, _, told = run(*train, *bad)
     assert code == 2
     assert "bad.lst:2: the line is empty" in told

@@ -61,7 +61,7 @@ def test_training_tells_size_progress_and_result(folder):
 def test_train_answers_in_json(run, folder, tmp_path):
     code, out, err = run(
         "train", folder / "train.conll", "-o", tmp_path / "m.skip", "--features", "word",
-        "--max-iterations", 5, "--json", "--quiet",
+        "--set", "max_iterations=5", "--json", "--quiet",
     )  # fmt: skip
     answer = json.loads(out)
     assert code == 0
@@ -74,8 +74,8 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
     (tmp_path / "patterns").write_text("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nB\n")
     code, _, err = run(
         "train", folder / "train.conll", folder / "test.conll", "-o", tmp_path / "m.skip",
-        "--features", tmp_path / "patterns", "--start", folder / "model.skip", "--l1", 0.1,
-        "--max-iterations", 10,
+        "--features", tmp_path / "patterns", "--start", folder / "model.skip",
+        "--solver", "lbfgs:l1=0.1,max_iterations=10",
     )  # fmt: skip
     assert code == 0, err
     assert "trained: 10 iterations, loss " in err
@@ -85,7 +85,7 @@ def test_train_takes_several_files_patterns_and_a_warm_start(run, folder, tmp_pa
 
 def test_train_by_newton(run, folder, tmp_path):
     train, out = folder / "train.conll", tmp_path / "m.skip"
-    newton = ("--optimiser", "newton", "--features", "shape", "--min-count", 2, "-q")
+    newton = ("--solver", "newton", "--features", "shape", "--set", "min_count=2", "-q")
     code, _, err = run("train", train, "-o", out, "--model", "memm", *newton)
     assert code == 0, err
     code, found, _ = run("inspect", out, "--json")
@@ -96,7 +96,7 @@ def test_train_by_newton(run, folder, tmp_path):
 def test_train_counts_an_hmm(run, folder, tmp_path):
     train = folder / "train.conll"
     code, _, err = run(
-        "train", train, "-o", tmp_path / "m.skip", "--model", "hmm", "--smoothing", 0.5,
+        "train", train, "-o", tmp_path / "m.skip", "--model", "hmm:smoothing=0.5",
         "--dev", folder / "test.conll",
     )  # fmt: skip
     assert code == 0, err
@@ -105,7 +105,7 @@ def test_train_counts_an_hmm(run, folder, tmp_path):
     assert (json.loads(out)["kind"], json.loads(out)["templates"]) == ("hmm", "word")
     many = ("--model", "hmm", "--features", "ner", "-q")
     assert_one_line(run("train", train, "-o", tmp_path / "n.skip", *many), "one template")
-    features = ("--emissions", "features")
+    features = ("--set", "emissions=features")
     assert run("train", train, "-o", tmp_path / "n.skip", *many, *features)[0] == 0
 
 
@@ -114,9 +114,9 @@ def test_train_names_mistakes(run, folder, tmp_path):
     out = tmp_path / "m.skip"
     assert_one_line(run("train", tmp_path / "no.conll", "-o", out), "no.conll", "no such file")
     assert_one_line(run("train", train, "-o", out, "--model", "svm"), "'svm'", "crf")
-    assert_one_line(run("train", train, "-o", out, "--patience", 3), "--dev")
+    assert_one_line(run("train", train, "-o", out, "--set", "patience=3", "-q"), "needs dev")
     assert_one_line(run("train", train, "-o", out, "--l2", "-1", "-q"), "l2")
-    assert_one_line(run("train", train, "-o", out, "--encoding", "xyz", "-q"), "xyz", "iob2")
+    assert_one_line(run("train", train, "-o", out, "--learn-as", "xyz", "-q"), "xyz", "iob2")
     assert_one_line(run("train", train, "-o", out, "--scheme", "xyz"), "xyz", "iob2")
     assert_one_line(run("train", train, "-o", out, "--features", "lemma", "-q"), "lemma", "word")
     assert_one_line(run("train", train, "-o", out, "--features", "word[", "-q"), "word[", "ner")
@@ -131,8 +131,8 @@ def test_train_names_mistakes(run, folder, tmp_path):
 def test_train_goes_on_without_a_tolerance_and_refuses_bad_targets_at_once(run, folder, tmp_path):
     train = folder / "train.conll"
     code, _, err = run(
-        "train", train, "-o", tmp_path / "m.skip", "--features", "word", "--tolerance", 0,
-        "--max-iterations", 40,
+        "train", train, "-o", tmp_path / "m.skip", "--features", "word",
+        "--solver", "lbfgs:tolerance=0,max_iterations=40",
     )  # fmt: skip
     assert code == 0, err
     assert_one_line(run("train", train, "-o", tmp_path / "m.skip.gz"), "not packed")
@@ -204,6 +204,19 @@ def test_every_output_format_can_be_read_back(run, folder, tmp_path):
     assert len(read(tmp_path / "b", "brat").spans()) == len(labels)
 
 
+def test_the_ending_decides_whatever_its_spelling(run, folder, tmp_path):
+    model, test = folder / "model.skip", folder / "test.conll"
+    for name in ("a.html", "a.htm", "a.HTM"):
+        assert run("tag", model, test, "-o", tmp_path / name)[0] == 0
+        assert (tmp_path / name).read_text() == (tmp_path / "a.html").read_text()
+    for name, start in (("a.ndjson", '{"tokens"'), ("a.sgm", "<"), ("a.iob2", "-DOCSTART-")):
+        assert run("tag", model, test, "-o", tmp_path / name)[0] == 0
+        assert start in (tmp_path / name).read_text()[:400]
+    for name in ("a.xyz", "a", "a.txt"):
+        assert_one_line(run("tag", model, test, "-o", tmp_path / name), "in which format?", "--to")
+        assert run("tag", model, test, "-o", tmp_path / name, "--to", "conll")[0] == 0
+
+
 def test_html_shows_spans_with_their_confidence(run, folder):
     _, out, _ = run(
         "tag", folder / "model.skip", "--text", "Tomas Brandt slept.", "--format", "html"
@@ -268,7 +281,7 @@ def test_tag_names_mistakes(run, folder, tmp_path):
     assert_one_line(run("tag", model, test, "--decoder", "beam", "--beam", 0), "at least 1", "0")
     assert_one_line(run("tag", model, test, "--beam", 5), "--decoder beam", "viterbi")
     assert_one_line(run("eval", model, test, "--beam", 5), "--decoder beam", "viterbi")
-    assert_one_line(run("tag", model, test, "-o", model), "exists", "--overwrite")
+    assert_one_line(run("tag", model, test, "-o", test), "exists", "--overwrite")
     assert_one_line(run("tag", model, "--from", "conll", stdin=""), "empty")
     assert_one_line(run("tag", model, "--from", "text", stdin=b"caf\xe9"), "UTF-8", "0xe9")
     assert_one_line(run("tag", model, "--from", "text", stdin="a\0b"), "NUL")
@@ -488,8 +501,8 @@ UD = "".join(
 
 def test_parts_of_speech_with_a_dictionary(run, tmp_path):
     (tmp_path / "train.conllu").write_text(UD)
-    train = ("train", tmp_path / "train.conllu", "--features", "pos", "--order", 2)
-    code, _, err = run(*train, "--dictionary", 2, "-o", tmp_path / "u.skip")
+    train = ("train", tmp_path / "train.conllu", "--features", "pos", "--model", "crf:order=2")
+    code, _, err = run(*train, "--set", "dictionary=2", "-o", tmp_path / "u.skip")
     assert code == 0, err
     code, out, err = run("eval", tmp_path / "u.skip", tmp_path / "train.conllu", "--json")
     assert code == 0, err
@@ -504,14 +517,16 @@ def test_parts_of_speech_with_a_dictionary(run, tmp_path):
         assert code == 0, err
         (found,) = json.loads(out)["results"]
         assert found["parameters"] == found["features"] * measured + measured**2 + 2 * measured
-    assert_one_line(run(*train, "--dictionary", 0, "-o", tmp_path / "y.skip", "-q"), "dictionary")
+    assert_one_line(
+        run(*train, "--set", "dictionary=0", "-o", tmp_path / "y.skip", "-q"), "dictionary"
+    )
     assert_one_line(run(*train, "--label", "pos", "-o", tmp_path / "y.skip", "-q"), "xpos")
 
 
 def test_a_long_history_is_searched_with_a_beam_unless_told(run, tmp_path):
     data, model = tmp_path / "train.conllu", tmp_path / "m.skip"
     data.write_text(UD)
-    settings = ("--model", "memm", "--order", 3, "--features", "pos", "--quiet")
+    settings = ("--model", "memm:order=3", "--features", "pos", "--quiet")
     assert run("train", data, *settings, "-o", model)[0] == 0
     code, out, err = run("tag", model, "--text", "the cats")
     assert code == 0, err

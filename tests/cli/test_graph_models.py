@@ -53,8 +53,8 @@ def model(run, folder):
     if not (folder / "m.skip").exists():
         code, _, err = run(
             "train", "train.conll", "--model", "mop-memm", "--features", "templates.txt",
-            "--edges", "previous, same_word(recent=2)", "--orderings", "forward, backward",
-            "--optimiser", "lbfgs", "--max-iterations", 25, "-o", "m.skip",
+            "--set", "edges=previous, same_word(recent=2)", "--set", "orderings=forward, backward",
+            "--solver", "lbfgs:max_iterations=25", "-o", "m.skip",
         )  # fmt: skip
         assert code == 0
         (folder / "train.log").write_text(err)
@@ -74,7 +74,8 @@ def test_each_part_of_the_training_is_told(model, folder):
 def test_training_together_is_told(run):
     code, out, err = run(
         "train", "train.conll", "--model", "mop-memm", "--features", "templates.txt", "--dev",
-        "test.conll", "--objective", "marginal", "--orderings", "forward", "--max-iterations", 3,
+        "test.conll", "--set", "objective=marginal", "--set", "orderings=forward",
+        "--set", "max_iterations=3",
         "-o", "joint.skip", "--json",
     )  # fmt: skip
     assert code == 0
@@ -107,12 +108,12 @@ def test_a_display_begins_each_part_afresh(capfd):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (("--edges", "sideways"), "there is no edge rule 'sideways'"),
-        (("--edges", "links"), "the corpus has none"),
-        (("--orderings", "sideways"), "there is no ordering 'sideways'"),
-        (("--order", "2"), "model mop-memm has no setting 'order'"),
-        (("--objective", "joint"), "objective must be one of"),
-        (("--mixing", "guessed"), "mixing must be one of"),
+        (("--set", "edges=sideways"), "there is no edge rule 'sideways'"),
+        (("--set", "edges=links"), "the corpus has none"),
+        (("--set", "orderings=sideways"), "there is no ordering 'sideways'"),
+        (("--set", "order=2"), "mop-memm has no setting 'order'; did you mean orderings?"),
+        (("--set", "objective=joint"), "objective must be one of"),
+        (("--set", "mixing=guessed"), "mixing must be one of"),
     ],
 )
 def test_a_mistake_is_one_line(run, settings, message):
@@ -125,8 +126,8 @@ def test_a_mistake_is_one_line(run, settings, message):
 
 
 def test_edges_are_no_setting_of_a_chain(run):
-    _, _, err = run("train", "train.conll", "--edges", "previous", "-o", "no.skip", "-q")
-    assert "model crf has no setting 'edges'" in err
+    _, _, err = run("train", "train.conll", "--model", "crf:edges=previous", "-o", "no.skip")
+    assert "crf has no setting 'edges'" in err
 
 
 # Documents ---------------------------------------------------------------------------------------
@@ -152,7 +153,7 @@ def test_sentences_fed_one_by_one_are_warned_of(run, model, command, told):
 def test_training_on_sentences_is_warned_of_unless_quiet(run):
     command = (
         "train", "cut.jsonl", "--model", "mop-memm", "--features", "templates.txt",
-        "--optimiser", "lbfgs", "--max-iterations", 1, "-o", "cut.skip", "--overwrite",
+        "--solver", "lbfgs:max_iterations=1", "-o", "cut.skip", "--overwrite",
     )  # fmt: skip
     assert "skipchain: warning: every document is one sentence" in run(*command)[2]
     assert run(*command, "-q")[2] == ""
@@ -193,19 +194,19 @@ def test_inspect_shows_rules_and_kinds(run, model):
     assert re.search(r"^same_word\(.*recent=2.*\)  \d+ pairs in training$", out, re.MULTILINE)
     assert "orderings: forward, backward" in out
     for kind in ("previous", "next", "same_word", "same_word later"):
-        assert f"Edges of kind {kind}: " in out
+        assert f"Edges of type {kind}: " in out
         assert f"{kind}: features of S-PER" in out
     answer = json.loads(run("inspect", model, "--label", "O", "--json")[1])
     assert set(answer["kinds"]["same_word"]["labels"]) == {"O"}
 
 
 def test_inspect_of_many_orderings_and_a_gate(run):
-    run("train", "train.conll", "--model", "mop-memm", "--features", "templates.txt", "--mixing",
-        "learned", "--folds", 2, "--orderings", "random(7)", "--optimiser", "lbfgs",
-        "--max-iterations", 1, "-o", "gate.skip", "--overwrite", "-q")  # fmt: skip
+    run("train", "train.conll", "--model", "mop-memm", "--features", "templates.txt", "--set",
+        "mixing=learned", "--set", "folds=2", "--set", "orderings=random(7)", "--solver",
+        "lbfgs:max_iterations=1", "-o", "gate.skip", "--overwrite", "-q")  # fmt: skip
     out = run("inspect", "gate.skip", "--label", "O", "--top", 1)[1]
     assert "random 4 and 2 more" in out
-    assert "how much its parents count: kind " in out
+    assert "gate, by which its parents count: kind " in out
 
 
 # Outputs -----------------------------------------------------------------------------------------
@@ -261,7 +262,7 @@ def test_links_are_kept(run, folder):
     ]
     (folder / "links.jsonl").write_text("".join(json.dumps(r) + "\n" for r in records))
     code, _, err = run("train", "links.jsonl", "--model", "mop-memm", "--features", "templates.txt",
-                       "--edges", "links", "-o", "links.skip", "--overwrite", "-q")  # fmt: skip
+                       "--set", "edges=links", "-o", "links.skip", "--overwrite", "-q")  # fmt: skip
     assert (code, err) == (0, "")
     out = run("tag", "links.skip", "links.jsonl", "--format", "jsonl")[1]
     found = [json.loads(line) for line in out.splitlines()]
@@ -276,7 +277,7 @@ def test_links_are_kept(run, folder):
 
 
 @pytest.mark.slow
-def test_contenders_with_edges(run):
+def test_entries_with_edges(run):
     spec = "mop-memm:edges=previous+same_word(recent=2,lower=true),orderings=forward,epochs=1"
     code, out, err = run(
         "compare", "train.conll", "--test", "test.conll", "--features", "templates.txt",

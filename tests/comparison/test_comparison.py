@@ -73,7 +73,7 @@ def assert_one_line(answer, *wanted):
         assert text in err
 
 
-# Contenders ------------------------------------------------------------------------------------
+# Entries ---------------------------------------------------------------------------------------
 
 
 def test_entries_are_read_from_text():
@@ -98,7 +98,7 @@ def test_a_list_may_hold_settings():
     [
         ("svm", "no model 'svm'; there are crf, .*icrf"),
         ("", "no model ''"),
-        ("crf:speed=3", "crf has no setting 'speed'"),
+        ("crf:speed=3", "crf has no setting 'speed'; did you mean seed"),
         ("crf:functions=x", "no setting 'functions'"),
         ("crf:l2", "'l2' is no setting; write name=value"),
         ("crf:l2=", "write name=value"),
@@ -178,6 +178,29 @@ def test_decoders_are_those_of_the_model(corpora, here, tmp_path):
     headings, rows = found.decoder_scores()
     assert rows[0] == ("perceptron:epochs=1", "posterior", *["–"] * (len(headings) - 2))
     assert len(rows) == 6
+
+
+@pytest.mark.parametrize(
+    ("entry", "has", "has_not"),
+    [
+        ("hrf:states=1,restarts=1,em=1", ("legal", "posterior", "viterbi"), ("greedy", "beam")),
+        ("rbm-crf:epochs=1,groups=1:0..1", ("legal", "posterior"), ("viterbi", "greedy")),
+        ("memm:order=3,epochs=1", ("beam", "greedy"), ("viterbi", "posterior", "legal")),
+        ("memm:epochs=1,features=history", ("beam", "greedy"), ("viterbi", "posterior")),
+    ],
+)
+def test_decoders_offered_are_those_that_the_model_will_have(
+    entry, has, has_not, corpora, here, tmp_path, monkeypatch
+):
+    train, test = (corpus[:12] for corpus in corpora)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "history").write_text("word\nhistory(word)\n")
+    for decoder in has_not:
+        with pytest.raises(ParameterError, match=f"no.* decoder '{decoder}'; .* has {has[0]}, "):
+            compare(entry, train, test, features=WORDS, decoders=[decoder])
+    assert here == []
+    found = compare(entry, train, test, features=WORDS, decoders=has)
+    assert [own.decoder for own in found.results[0].decoder_scores] == list(has)
 
 
 def test_labels_without_a_scheme_are_compared_by_token_accuracy(here):
@@ -494,13 +517,13 @@ def test_the_command_refuses_decoders_that_no_model_has(run, here):
 
 def test_the_command_names_mistakes(run, here, files, tmp_path):
     assert_one_line(run("--models", "svm"), "'svm'", "crf", "tokenhmm")
-    assert_one_line(run("--model", "crf:speed=1"), "'speed'", "l2")
+    assert_one_line(run("--model", "crf:speed=1"), "'speed'", "did you mean seed?")
     assert_one_line(run("--models", "crf,crf", "-q"), "named twice")
     assert_one_line(run("--models", ",", "-q"), "no model to compare")
     assert_one_line(run("--models", "crf:l2=-1", "-q"), "crf:l2=-1", "l2", "at least 0")
     assert_one_line(run("--models", "crf", "--test", tmp_path / "no.conll", "-q"), "no such file")
     assert_one_line(run("--scheme", "xyz"), "xyz", "iob2")
-    assert_one_line(run("--encoding", "xyz", "-q"), "xyz", "iob2")
+    assert_one_line(run("--learn-as", "xyz", "-q"), "xyz", "iob2")
     assert_one_line(run("--models", "hmm:emissions=token", "-q"), "one template")
     assert_one_line(run("--models", "crf", "--features", "no.txt", "-q"), "no.txt")
     (tmp_path / "file").write_text("x")

@@ -36,7 +36,7 @@ def main() -> None:
         _drop_stdout()
         fail(f"cannot write {error.filename or 'stdout'}: {error.strerror or error}", USER_ERROR)
     except MemoryError:
-        fail("out of memory; use less data, fewer features or a higher --min-count", USER_ERROR)
+        fail("out of memory; use less data, fewer features or --set min_count=2", USER_ERROR)
 
 
 def _drop_stdout() -> None:

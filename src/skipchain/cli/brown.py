@@ -88,31 +88,31 @@ def brown(
         ) as bar,
     ):
         task = bar.add_task("clustering", total=len(bigrams.words))
-        found = induce(
+        clustering = induce(
             bigrams,
             clusters,
             min_count,
             exchange=exchange,
             progress=lambda done, _: bar.update(task, completed=done),
         )
-    mutual = mutual_information(bigrams, found)
-    found.write(output, overwrite=overwrite)
+    mutual = mutual_information(bigrams, clustering)
+    clustering.write(output, overwrite=overwrite)
     seconds = time.perf_counter() - began
     if json:
         print_json(
             {
                 "output": output,
                 "tokens": bigrams.tokens,
-                "words": len(found),
-                "clusters": len(found.paths),
+                "words": len(clustering),
+                "clusters": len(clustering.paths),
                 "information": mutual,
                 "seconds": round(seconds, 3),
             }
         )
     elif not quiet:
         say(
-            f"wrote {output}: {plural(len(found), 'word')} in "
-            f"{plural(len(found.paths), 'cluster')}; mutual information {mutual:.4f} nats; "
+            f"wrote {output}: {plural(len(clustering), 'word')} in "
+            f"{plural(len(clustering.paths), 'cluster')}; mutual information {mutual:.4f} nats; "
             f"{seconds:.1f} s"
         )
 

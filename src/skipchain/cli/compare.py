@@ -8,27 +8,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings
 
-import typer
-
-from skipchain.cli.options import (
-    Columns,
-    Constraints,
-    Dev,
-    Encoding,
-    Format,
-    Json,
-    Label,
-    MinCount,
-    Quiet,
-    Scheme,
-    Seed,
-    Threads,
-    print_json,
-    read_corpora,
-    require_labels,
-    say,
-    shared_settings,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 from skipchain.report.grid import Grid, split_to_width
 
@@ -44,66 +25,78 @@ WIDE = 10_000  # for files and pipes
 
 
 def compare(
-    files: Annotated[
-        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
-    ],
+    files: options.Files,
     test: Annotated[
-        list[str], typer.Option(metavar="TEST", help="Labelled file to measure the models on.")
+        list[str], option(options.DATA, "Labelled file to measure the models on.", metavar="TEST")
     ],
-    dev: Dev = None,
+    dev: options.Dev = None,
     models: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.MODEL,
+            "The models, the first being what the others are compared with, such as "
+            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word; by default {ALL}.",
             metavar="LIST",
-            help="The models, the first being what the others are compared with, such as "
-            f"crf,memm:order=2,l2=0.5,mop-memm:edges=previous+same_word ({ALL}).",
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="SPEC", help="One more model, such as crf:dependent=true; again for another."
+        option(
+            options.MODEL,
+            "One more model, such as crf:dependent=true; may be repeated.",
+            metavar="SPEC",
         ),
     ] = None,
     features: Annotated[
         str,
-        typer.Option(
-            help="For all models: a standard set (ner, chunk, pos, citation …), or a file of "
-            "templates, or of CRF++ or Wapiti patterns."
+        option(
+            options.MODEL,
+            "For all models: a standard set (ner, chunk, pos, citation …), or a file of "
+            "templates, or of CRF++ or Wapiti patterns.",
         ),
     ] = "ner",
-    encoding: Encoding = "bioes",
-    min_count: MinCount = 1,
-    constraints: Constraints = "decoding",
-    seed: Seed = None,
+    learn_as: options.LearnAs = None,
+    assignments: Annotated[
+        list[str] | None,
+        option(
+            options.MODEL,
+            "A setting of all models that have it, such as min_count=2; may be repeated.",
+            "--set",
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    seed: options.Seed = None,
     decoders: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.MODEL,
+            "Compare these decoders, too, for models that have them: viterbi, posterior, "
+            "greedy, beam, legal.",
             metavar="LIST",
-            help="Compare these decoders, too: viterbi, posterior, greedy, beam; for mop-memm "
-            "legal, posterior.",
         ),
     ] = None,
     beam: Annotated[
-        int | None, typer.Option(metavar="K", help="The width of the decoder beam; 10 unless told.")
+        int | None,
+        option(options.MODEL, "The width of the decoder beam; by default 10.", metavar="K"),
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.OUTPUT,
+            "Keep everything in this folder: table, picture, models, and what is done when "
+            "the command is interrupted and given again.",
             "--output",
             "-o",
             metavar="DIR",
-            help="Keep everything in this folder: table, picture, models, and what is done when "
-            "the command is interrupted and given again.",
         ),
     ] = None,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.LearningThreads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train several models on the same data and show what each achieves and costs.
 
@@ -113,7 +106,7 @@ def compare(
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
-    from skipchain.models.base.model import BEAM
+    from skipchain.recipes import shared_settings
 
     listed = ALL if models is None and not model else models or ""
     entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]
@@ -123,27 +116,32 @@ def compare(
     how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet,
     }  # fmt: skip
-    parts = [None if paths is None else read_corpora(paths, **how) for paths in (files, test, dev)]
+    parts = [
+        None if paths is None else options.read_corpora(paths, **how)
+        for paths in (files, test, dev)
+    ]
     for paths, corpus in zip((files, test, dev), parts, strict=True):
         if paths is not None and corpus is not None:
-            require_labels(corpus, ", ".join(paths))
+            options.require_labels(corpus, ", ".join(paths))
     training, testing, held_out = parts
     assert training is not None
     assert testing is not None
     try:
         with catch_warnings(action="ignore") if quiet else nullcontext():
-            found = measure(
+            comparison = measure(
                 entries,
                 training,
                 testing,
                 dev=held_out,
                 decoders=wanted,
-                beam=BEAM if beam is None else beam,
                 folder=output,
-                say=None if quiet else say,
+                say=None if quiet else options.say,
                 display=None if quiet else training_display,
                 features=features,
-                **shared_settings(encoding, min_count, constraints, threads, seed),
+                **({} if beam is None else {"beam": beam}),
+                **shared_settings(
+                    assignments or (), options.given_options(learn_as, threads=threads, seed=seed)
+                ),
             )
     except KeyboardInterrupt:
         kept = (
@@ -153,14 +151,14 @@ def compare(
         )
         fail(f"interrupted; {kept}", INTERRUPTED)
     if output is not None:
-        _write(found, output, quiet)
+        _write(comparison, output, quiet)
     if json:
-        print_json(found.as_dict())
+        options.print_json(comparison.as_dict())
     else:
-        _print(found)
+        _print(comparison)
 
 
-def _write(found: Comparison, output: str, quiet: bool) -> None:
+def _write(comparison: Comparison, output: str, quiet: bool) -> None:
     import json
     from pathlib import Path
 
@@ -168,28 +166,28 @@ def _write(found: Comparison, output: str, quiet: bool) -> None:
     from skipchain.io.files import write_text
 
     folder = Path(output)
-    shown = write_pictures([found.picture()], folder, NAME, overwrite=True)
-    answer = json.dumps(found.as_dict(), ensure_ascii=False, indent=2) + "\n"
+    shown = write_pictures([comparison.picture()], folder, NAME, overwrite=True)
+    answer = json.dumps(comparison.as_dict(), ensure_ascii=False, indent=2) + "\n"
     write_text(folder / f"{NAME}.json", answer, overwrite=True)
-    write_text(folder / f"{NAME}.md", found.markdown(shown), overwrite=True)
+    write_text(folder / f"{NAME}.md", comparison.markdown(shown), overwrite=True)
     if not quiet:
         files = [f"{NAME}.md", f"{NAME}.json", *(file for file, _ in shown)]
-        say(f"written: {', '.join(str(folder / file) for file in files)}")
+        options.say(f"written: {', '.join(str(folder / file) for file in files)}")
 
 
-def _print(found: Comparison) -> None:
+def _print(comparison: Comparison) -> None:
     """The tables, cut into several where the terminal is too narrow for one."""
     from rich.console import Console
     from rich.text import Text
 
     wide = None if sys.stdout.isatty() else WIDE
     console = Console(file=sys.stdout, highlight=False, width=wide)
-    console.print(Text(found.about()))
-    for part in split_to_width(found.table(), console.width):
+    console.print(Text(comparison.about()))
+    for part in split_to_width(comparison.table(), console.width):
         console.print()
-        console.print(_table(part, _styles(found)))
-    if found.decoders:
-        headings, rows = found.decoder_scores()
+        console.print(_table(part, _styles(comparison)))
+    if comparison.decoders:
+        headings, rows = comparison.decoder_scores()
         console.print()
         console.print(_table((headings, rows), [""] * len(rows)))
 
@@ -211,10 +209,10 @@ def _table(grid: Grid, styles: Sequence[str]) -> Table:
     return table
 
 
-def _styles(found: Comparison) -> list[str]:
+def _styles(comparison: Comparison) -> list[str]:
     """A colour for each difference that is hardly chance."""
     styles = []
-    for result in found.results:
+    for result in comparison.results:
         test = result.significance
         sure = test is not None and test.p_value < 0.05
         styles.append("" if test is None or not sure else "green" if test.difference > 0 else "red")

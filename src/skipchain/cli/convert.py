@@ -18,7 +18,7 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="FORMAT", help="The output's format; by its ending unless told."
+            "--to", metavar="FORMAT", help="The output's format; by default that of its ending."
         ),
     ] = None,
     to_scheme: Annotated[str | None, typer.Option(help="Write the labels in this scheme.")] = None,

@@ -14,7 +14,7 @@ from skipchain.cli.options import Json, print_json
 def data(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Data sets to check; all unless told."),
+        typer.Argument(metavar="[NAME]...", help="Data sets to check; by default all."),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -29,11 +29,11 @@ def data(
     checks = []
     with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("reading", total=sum(len(known.files) for known in chosen))
-        for found in check_files(folder, chosen):
-            checks.append(found)
+        for check in check_files(folder, chosen):
+            checks.append(check)
             progress.advance(task)
     if json:
-        print_json([asdict(found) for found in checks])
+        print_json([asdict(check) for check in checks])
     else:
         from rich.table import Table
 
@@ -42,12 +42,12 @@ def data(
         for heading in ("data set", "part", "state", "found", "licence"):
             table.add_column(heading, no_wrap=heading != "found")
         colours = {"ok": "green", "missing": "yellow", "unreadable": "red", "differs": "red"}
-        for found in checks:
-            state = f"[{colours[found.state]}]{found.state}[/]"
-            licence = about[found.data_set].licence
-            table.add_row(found.data_set, found.part, state, found.detail, licence)
+        for check in checks:
+            state = f"[{colours[check.state]}]{check.state}[/]"
+            licence = about[check.data_set].licence
+            table.add_row(check.data_set, check.part, state, check.detail, licence)
         console = Console(file=sys.stdout)
         console.print(table)
         console.print(f"\n{VARIABLE} = {folder}", highlight=False)
-    if any(found.state in ("unreadable", "differs") for found in checks):
+    if any(check.state in ("unreadable", "differs") for check in checks):
         raise typer.Exit(1)

@@ -39,12 +39,12 @@ def demo(
     """
     from rich.console import Console
 
+    from skipchain import CRF
     from skipchain.cli.compiling import compile_notice
     from skipchain.datasets.harbour import harbour
     from skipchain.io.files import make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
-    from skipchain.models.chain.crf import CRF
     from skipchain.tagger import Tagger
 
     console = Console(file=sys.stdout, highlight=False)
@@ -63,13 +63,13 @@ def demo(
         f"{time.perf_counter() - began:.1f} s, compiling included\n"
     )
     tagger = Tagger(crf.model_, threads)
-    found = tagger.predict(test, confidences=True)
+    prediction = tagger.predict(test, confidences=True)
     console.print("[bold]2. Score[/bold] it on the stories it has not seen.")
-    console.print(render(evaluate(test, found.corpus)))
+    console.print(render(evaluate(test, prediction.corpus)))
     console.print("\n[bold]3. Look[/bold] at what it found.\n")
-    kinds = legend(console, found.spans.names)  # type: ignore[union-attr]
+    kinds = legend(console, prediction.spans.names)  # type: ignore[union-attr]
     for number in range(SHOWN):
-        console.print(coloured(found.corpus.document(number), kinds))
+        console.print(coloured(prediction.corpus.document(number), kinds))
         console.print()
     console.print("[bold]4. Tag[/bold] a new text, with the confidence of each name.\n")
     console.print(f"   {TEXT}", style="dim")
@@ -77,11 +77,11 @@ def demo(
         console.print(f"   {entity.label:5} {entity.confidence:4.0%}  {entity.text}")
     model, page = target / "harbour.skip", target / "harbour.html"
     save(crf.model_, model, overwrite=True)
-    found.corpus.write(
+    prediction.corpus.write(
         page,
         "html",
         title="Stories tagged by skipchain",
-        confidences=found.confidences,
+        confidences=prediction.confidences,
         overwrite=True,
     )
     console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)\n")
@@ -107,11 +107,11 @@ def tell_story(console: Console, threads: int | None) -> None:
     console.print("[bold]5. Open the box:[/bold] an English model comes with the package.\n")
     tagger, corpus = load(threads=threads), parse_plain(story())
     with compile_notice():
-        found = tagger.predict(corpus)
+        prediction = tagger.predict(corpus)
         alone = tagger.predict(corpus, decoder="viterbi").corpus
-    kinds = legend(console, found.spans.names)  # type: ignore[union-attr]
-    console.print(coloured(found.corpus, kinds))
-    changes = changed(alone, found.corpus)
+    kinds = legend(console, prediction.spans.names)  # type: ignore[union-attr]
+    console.print(coloured(prediction.corpus, kinds))
+    changes = changed(alone, prediction.corpus)
     console.print(
         "\nIn the end it makes names keep their type through a document. Without this step, "
         "these would be labelled otherwise:\n"
@@ -127,24 +127,24 @@ def changed(alone: Corpus, together: Corpus) -> list[tuple[str, str, str]]:
     words = together.words.tolist()
     pairs = list(zip(types(alone), types(together), strict=True))
     bounds = together.sentences.tolist()
-    found = []
+    changes = []
     for start, stop in pairwise(bounds):
         for (old, new), run in groupby(range(start, stop), key=lambda k: pairs[k]):
             if old != new:
-                own = list(run)
-                before = words[max(start, own[0] - BEFORE) : own[0]]
-                after = words[own[-1] + 1 : min(stop, own[-1] + 1 + AFTER)]
-                name = f"\\[{' '.join(words[k] for k in own)}]"  # a bracket, not a style
-                found.append((" ".join([*before, name, *after]), old, new))
-    return found
+                tokens = list(run)
+                before = words[max(start, tokens[0] - BEFORE) : tokens[0]]
+                after = words[tokens[-1] + 1 : min(stop, tokens[-1] + 1 + AFTER)]
+                name = f"\\[{' '.join(words[k] for k in tokens)}]"  # a bracket, not a style
+                changes.append((" ".join([*before, name, *after]), old, new))
+    return changes
 
 
 def types(corpus: Corpus) -> list[str]:
     """The type of the span that each token is in."""
-    found = ["O"] * corpus.n_tokens
+    kinds = ["O"] * corpus.n_tokens
     for start, stop, kind in corpus.spans():
-        found[start:stop] = [kind] * (stop - start)
-    return found
+        kinds[start:stop] = [kind] * (stop - start)
+    return kinds
 
 
 def legend(console: Console, names: Sequence[str]) -> dict[str, str]:

@@ -4,32 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from skipchain.cli.options import (
-    Beam,
-    Columns,
-    Decoder,
-    Format,
-    Json,
-    Label,
-    Samples,
-    Scheme,
-    Threads,
-    decoding,
-    model_and_file,
-    print_json,
-    read_corpora,
-    require_labels,
-    with_samples,
-)
+from skipchain.cli import options
 from skipchain.errors import SkipchainError
-
-if TYPE_CHECKING:
-    from skipchain.corpus import Corpus
-    from skipchain.tagger import Tagger
 
 
 def evaluate(
@@ -45,9 +25,9 @@ def evaluate(
             show_default=False,
         ),
     ] = None,
-    decoder: Decoder = None,
-    beam: Beam = None,
-    samples: Samples = None,
+    decoder: options.Decoder = None,
+    beam: options.Beam = None,
+    samples: options.Samples = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
@@ -58,50 +38,53 @@ def evaluate(
     intervals: Annotated[
         bool, typer.Option("--intervals", help="95 % bootstrap interval of F1, over documents.")
     ] = False,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    json: Json = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.Threads = None,
+    json: options.Json = False,
 ) -> None:
     """Score a model on a labelled file, or predicted labels against gold ones."""
     from skipchain.metrics import confusion_table, render
     from skipchain.metrics import evaluate as measure
     from skipchain.modelfile import is_model_file
 
-    steps = decoding(decoder, beam)
+    steps = options.decoding(decoder, beam)
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
     began = time.perf_counter()
     without = None
-    model, file = model_and_file(first, second)
+    model, file = options.model_and_file(first, second)
     if model is None or is_model_file(first) or file is None:
         from skipchain.tagger import load
 
         if file is None:
             raise SkipchainError(f"give a labelled file to score {model} on")
-        tagger = with_samples(load(model, threads=threads), samples)
+        tagger = load(model, threads=threads)
+        if samples is not None:
+            tagger = tagger.with_samples(samples)
         tagger.model.check_decoder(**steps)
-        gold = read_corpora([file], **how)  # type: ignore[arg-type]
-        require_labels(gold, file)
+        gold = options.read_corpora([file], **how)  # type: ignore[arg-type]
+        options.require_labels(gold, file)
         predicted = tagger.predict(gold, **steps).corpus
-        without = _without_factors(tagger, gold, decoder)
+        chain = tagger.without_factors(decoder)
+        without = None if chain is None else chain.predict(gold).corpus
     elif decoder is not None or beam is not None or samples is not None:
         raise SkipchainError(
             f"--decoder, --beam and --samples need a model, but {first} is none: labels in a file "
             "are compared as they are"
         )
     else:
-        gold = read_corpora([first], **how)  # type: ignore[arg-type]
-        require_labels(gold, first)
-        predicted = read_corpora([file], **how)  # type: ignore[arg-type]
-        require_labels(predicted, file)
+        gold = options.read_corpora([first], **how)  # type: ignore[arg-type]
+        options.require_labels(gold, first)
+        predicted = options.read_corpora([file], **how)  # type: ignore[arg-type]
+        options.require_labels(predicted, file)
     evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
     if json:
-        told = {} if before is None else {"without_factors": before.as_dict()}
-        print_json({**evaluation.as_dict(), **told, "seconds": round(seconds, 4)})
+        alone = {} if before is None else {"without_factors": before.as_dict()}
+        options.print_json({**evaluation.as_dict(), **alone, "seconds": round(seconds, 4)})
         return
     from rich.console import Console
 
@@ -115,14 +98,3 @@ def evaluate(
             highlight=False,
         )
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)
-
-
-def _without_factors(tagger: Tagger, gold: Corpus, decoder: str | None) -> Corpus | None:
-    """What the chain model alone says, where factors have had a say."""
-    from skipchain.models.document.model import FactoredModel
-    from skipchain.tagger import Tagger
-
-    model = tagger.model
-    if not isinstance(model, FactoredModel) or decoder in model.base.decoders:
-        return None
-    return Tagger(model.base, tagger.threads).predict(gold).corpus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from skipchain.corpus import Corpus
     from skipchain.models.chain.explain import Contribution, Explanation
-    from skipchain.models.chain.model import ChainModel
     from skipchain.models.document.explain import CandidateExplanation, FactorExplanation
     from skipchain.models.graph.explain import ExplainedParent, ParentExplanation
 
@@ -50,7 +48,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="The two labels to compare; the predicted one and the runner-up unless told.",
+            help="The two labels to compare; by default the predicted one and the runner-up.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(min=1, help="How many contributions to show.")] = 20,
@@ -62,15 +60,11 @@ def explain(
     """Show what decides between two labels at a token: active features, weights, totals.
 
     Of a model whose labels are linked across documents: which tokens the label comes from, and how
-    much of its probability each of them gives. Of a model with factors: what these had to object to
-    the chain's own label. The labels are the model's own, in the encoding it
-    learnt (see: skipchain inspect).
+    much of its probability each of them gives. Of a model with factors: what these add to and take
+    from the chain's label. The labels are those that the model learnt, in its encoding (see:
+    skipchain inspect).
     """
     from skipchain.io.text import parse_plain
-    from skipchain.models.chain.explain import Explanation
-    from skipchain.models.chain.model import ChainModel
-    from skipchain.models.document.explain import FactorExplanation
-    from skipchain.models.graph.explain import ParentExplanation
     from skipchain.tagger import load
 
     if (text is None) == (file is None):
@@ -83,97 +77,78 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    if isinstance(tagger.model, ChainModel):
-        found = tagger.explain(_chosen(corpus, sentence), _token(token), labels=pair)
-    else:
-        found = tagger.explain(corpus, _within(corpus, sentence, _token(token)), labels=pair)
+    explanation: Any = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
     if json:
-        answer = found.as_dict()
+        answer = explanation.as_dict()
         for part in answer.get("parents", [answer]):
             if "contributions" in part:
                 part["contributions"] = part["contributions"][:top]
         print_json(answer)
-    elif isinstance(found, FactorExplanation):
-        _print_objections(found, top)
-    elif isinstance(found, ParentExplanation):
-        _print_parents(found, tagger.model.kind, top)
+    elif hasattr(explanation, "factored"):
+        _print_remarks(explanation, top)
+    elif hasattr(explanation, "parents"):
+        _print_parents(explanation, tagger.model.kind, top)
     else:
-        assert isinstance(tagger.model, ChainModel)
-        assert isinstance(found, Explanation)
-        _print(found, tagger.model, top)
+        _print(explanation, tagger.model, top)
 
 
-def _chosen(corpus: Corpus, sentence: int | None) -> Corpus:
-    if sentence is None:
-        return corpus
-    if not 0 <= sentence < len(corpus):
-        raise SkipchainError(f"there is no sentence {sentence}; there are {len(corpus)}, from 0 on")
-    return corpus[sentence : sentence + 1]
-
-
-def _within(corpus: Corpus, sentence: int | None, token: int | str) -> int | str:
-    """The token of a sentence, counted through the whole input, which the model has to see."""
-    from skipchain.models.chain.explain import token_index
-
-    if sentence is None:
-        return token
-    own = _chosen(corpus, sentence)
-    return int(corpus.sentences[sentence]) + token_index(own, token, own.n_tokens)
-
-
-def _token(given: str) -> int | str:
-    if given.startswith("=") and len(given) > 1:
-        return given[1:]
+def _token(text: str) -> int | str:
+    if text.startswith("=") and len(text) > 1:
+        return text[1:]
     try:
-        return int(given)
+        return int(text)
     except ValueError:
-        return given
+        return text
 
 
-def _print(found: Explanation, model: ChainModel, top: int) -> None:
+def _print(explanation: Explanation, model: Any, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
+
+    from skipchain.tagger import describe_totals
 
     console = Console(file=sys.stdout, highlight=False)
     console.print(
         Text.assemble(
-            f"token {found.token}, ",
-            (found.word or "", "bold"),
-            f": {found.predicted}, between ",
-            f"{found.previous or '<start>'} and {found.following or '<end>'}",
+            f"token {explanation.token}, ",
+            (explanation.word or "", "bold"),
+            f": {explanation.predicted}, between ",
+            f"{explanation.previous or '<start>'} and {explanation.following or '<end>'}",
         )
     )
-    table = _contributions(found.contributions, found.labels, top)
+    table = _contributions(explanation.contributions, explanation.labels, top)
     if model.probabilistic:
-        table.add_row("probability", *(f"{p:.3f}" for p in found.probabilities), "")
+        table.add_row("probability", *(f"{p:.3f}" for p in explanation.probabilities), "")
     console.print(table)
-    _print_forbidden(console, found)
-    console.print(Text(f"{model.kind}: {_meaning(model)}", style="dim"))
+    _print_forbidden(console, explanation)
+    console.print(Text(f"{model.kind}: {describe_totals(model)}", style="dim"))
 
 
-def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
+def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     console.print(
-        Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {found.predicted}")
+        Text.assemble(
+            f"token {explanation.token}, ", (explanation.word, "bold"), f": {explanation.predicted}"
+        )
     )
     table = Table(box=None, pad_edge=False)
-    for heading in ("from", "edge", "its label", "weight", *found.labels):
+    for heading in ("from", "edge", "its label", "weight", *explanation.labels):
         left = heading in ("from", "edge", "its label")
         table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
-    for parent in found.parents[:top]:
-        own = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
+    for parent in explanation.parents[:top]:
+        label = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
         table.add_row(
             Text(_named(parent)),
             Text(parent.kind),
-            Text(own),
+            Text(label),
             f"{parent.weight:.3f}",
             *(f"{share:.3f}" for share in parent.shares),
         )
-    rest = found.parents[top:]
+    rest = explanation.parents[top:]
     if rest:
         sums = [sum(parent.shares[k] for parent in rest) for k in (0, 1)]
         table.add_row(
@@ -184,36 +159,44 @@ def _print_parents(found: ParentExplanation, kind: str, top: int) -> None:
             *(f"{share:.3f}" for share in sums),
         )
     table.add_row(
-        Text("probability", style="bold"), "", "", "", *(f"{p:.3f}" for p in found.probabilities)
+        Text("probability", style="bold"),
+        "",
+        "",
+        "",
+        *(f"{p:.3f}" for p in explanation.probabilities),
     )
     console.print(table)
-    for parent in found.parents[:SHOWN_PARENTS]:
-        given = "" if parent.label is None else f" (given {parent.label} there)"
+    for parent in explanation.parents[:SHOWN_PARENTS]:
+        condition = "" if parent.label is None else f" (given {parent.label} there)"
         console.print()
-        console.print(Text(f"What {_named(parent)} says by {parent.kind}{given}"))
-        console.print(_contributions(parent.contributions, found.labels, top))
-    _print_forbidden(console, found)
-    told = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
-    console.print(Text(f"{kind}: {told}", style="dim"))
+        console.print(Text(f"What {_named(parent)} says by {parent.kind}{condition}"))
+        console.print(_contributions(parent.contributions, explanation.labels, top))
+    _print_forbidden(console, explanation)
+    note = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
+    console.print(Text(f"{kind}: {note}", style="dim"))
 
 
-def _print_objections(found: FactorExplanation, top: int) -> None:
+def _print_remarks(explanation: FactorExplanation, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
-    before, after = found.chain.label, found.factored.label
-    told = f"{after}, which factors have not changed"
-    if found.changed:
-        told = f"{after} with factors, {before} without"
-    console.print(Text.assemble(f"token {found.token}, ", (found.word, "bold"), f": {told}"))
-    readings = [("without factors", found.chain)]
-    if found.factored.labels != found.chain.labels:
-        readings.append(("with factors", found.factored))
+    before, after = explanation.chain.label, explanation.factored.label
+    answer = f"{after}, which factors have not changed"
+    if explanation.changed:
+        answer = f"{after} with factors, {before} without"
+    console.print(
+        Text.assemble(f"token {explanation.token}, ", (explanation.word, "bold"), f": {answer}")
+    )
+    readings = [("without factors", explanation.chain)]
+    if explanation.factored.labels != explanation.chain.labels:
+        readings.append(("with factors", explanation.factored))
     for title, reading in readings:
         console.print()
         labels = " ".join(reading.labels)
-        console.print(Text.assemble((title, "bold"), f": tokens from {found.start} are {labels}"))
+        console.print(
+            Text.assemble((title, "bold"), f": tokens from {explanation.start} are {labels}")
+        )
         console.print(_factor_rows(reading, top))
     console.print(Text("what is added to log-probabilities; the larger total wins", style="dim"))
 
@@ -228,13 +211,13 @@ def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
     table.add_column(overflow="fold")
     table.add_row(f"{reading.score:+.2f}", "log-probability by the chain model")
     for remark in reading.remarks[:top]:
-        (_, _, kind, words), (start, _, other, told) = remark.span, remark.other
-        named = f"{other or 'another label'} at {start} ({told})"
+        (_, _, kind, words), (start, _, other, there) = remark.span, remark.other
+        named = f"{other or 'another label'} at {start} ({there})"
         text = f"{remark.relation}: {kind or 'another label'} here ({words}), {named}"
         table.add_row(f"{remark.amount:+.2f}", Text(text))
     rest = reading.remarks[top:]
     if rest:
-        table.add_row(f"{sum(own.amount for own in rest):+.2f}", f"… {len(rest)} more")
+        table.add_row(f"{sum(remark.amount for remark in rest):+.2f}", f"… {len(rest)} more")
     table.add_row(f"{reading.total:+.2f}", Text("total", style="bold"))
     return table
 
@@ -263,25 +246,11 @@ def _contributions(parts: Sequence[Contribution], labels: tuple[str, str], top: 
     return table
 
 
-def _print_forbidden(console: Console, found: Explanation | ParentExplanation) -> None:
+def _print_forbidden(console: Console, explanation: Explanation | ParentExplanation) -> None:
     from rich.text import Text
 
-    for label in found.forbidden:
+    for label in explanation.forbidden:
         console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
-
-
-def _meaning(model: ChainModel) -> str:
-    """What the difference of the totals is."""
-    if not model.probabilistic:
-        return (
-            "the difference of the totals is by how much one label's score is above the other's "
-            "given the labels around; scores of this model are no probabilities"
-        )
-    told = "the difference of the totals is the log odds of the two labels"
-    if not model.local:
-        return f"{told} given the labels around"
-    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
-    return f"{told}{given}; the normaliser is the same for both and left out"
 
 
 def _signed(*scores: float) -> tuple[str, ...]:

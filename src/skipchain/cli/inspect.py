@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from skipchain.cli.options import Json, OneModel, Overwrite, print_json, say
+from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, option, print_json, say
 from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from skipchain.models.base.model import AnyModel
-
-ORDERINGS = 5  # that are named; of more only the number is told
+ORDERINGS = 5  # that are named; of more only the number is said
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
 
 
@@ -28,8 +26,8 @@ def inspect(
     ] = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="For rbm-crf: write diagrams of the label features' weights."
+        option(
+            OUTPUT, "For rbm-crf: write diagrams of the hidden units' weights.", metavar="FOLDER"
         ),
     ] = None,
     overwrite: Overwrite = False,
@@ -38,15 +36,14 @@ def inspect(
     """Show a model's size, settings, templates, strongest features and transitions.
 
     Of a model with factors: what they add. Of a model whose labels are linked across documents: the
-    rules, and what each kind of edge has learnt. Of a model with label features: what they look
-    for. Of hidden states: what each of them emits, and which states follow it.
+    rules, and what each type of edge has learnt. Of an rbm-crf: the labels that each hidden unit
+    looks for. Of hidden states: what each of them emits, and which states follow it.
     """
     from skipchain import pretrained as boxed
     from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
-    from skipchain.models.rbm.model import RBMModel
-    from skipchain.models.rbm.plots import weight_pictures
+    from skipchain.tagger import model_pictures
 
     path = boxed.path() if model is None else Path(model)
     loaded = load_model(path)
@@ -56,39 +53,37 @@ def inspect(
                 f"the model has no label {name!r}; it has {', '.join(loaded.labels)}"
             )
     if plot is not None:
-        if not isinstance(loaded, RBMModel):
-            raise SkipchainError(f"--plot draws label features, and a {loaded.kind} has none")
-        drawn = write_pictures(weight_pictures(loaded), plot, path.stem, overwrite=overwrite)
+        drawn = write_pictures(model_pictures(loaded), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
     summary = loaded.summarise(top=top, labels=label)
     if json:
         print_json(summary)
     else:
-        _print(loaded, summary, label or list(loaded.labels))
+        _print(summary, label or list(loaded.labels))
 
 
-def _print(model: AnyModel, summary: dict[str, Any], labels: list[str]) -> None:
+def _print(summary: dict[str, Any], labels: list[str]) -> None:
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)
     size = summary["size"]
     console.print(
-        f"[bold]{summary['kind']}[/bold], {len(model.labels)} labels, "
+        f"[bold]{summary['kind']}[/bold], {size['labels']} labels, "
         f"{size['features']:,} features, {size['weights']:,} weights that are not zero"
     )
-    told = (f"{key} {_short(value)}" for key, value in summary["training"].items())
+    training = (f"{key} {_short(value)}" for key, value in summary["training"].items())
     console.print(
         f"scheme {summary['scheme'] or 'none'}, learnt as {summary['encoding'] or 'they are'}; "
-        + ", ".join(told)
+        + ", ".join(training)
     )
     if summary["templates"]:
         console.print("\n[bold]Templates[/bold]")
         console.print(summary["templates"], markup=False)
     if summary["sources"]:
-        console.print("\n[bold]Sources of columns[/bold]")
-        for source in summary["sources"]:
-            console.print(f"{', '.join(source['columns'])}: {source['description']}", markup=False)
+        console.print("\n[bold]Annotators[/bold]")
+        for own in summary["sources"]:
+            console.print(f"{', '.join(own['columns'])}: {own['description']}", markup=False)
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -103,7 +98,7 @@ def _print(model: AnyModel, summary: dict[str, Any], labels: list[str]) -> None:
         own = summary["labels"][name]
         title = f"Features of {name}"
         if own.get("unknown"):
-            title += f" (beside an unknown one, whose log-probability is {own['unknown']:.2f})"
+            title += f" (relative to an unknown one, of log-probability {own['unknown']:.2f})"
         _print_features(console, title, own["features"])
     pairs = [
         {**pair, "name": f"{pair['previous']} → {pair['label']}  {pair['name']}"}
@@ -114,7 +109,9 @@ def _print(model: AnyModel, summary: dict[str, Any], labels: list[str]) -> None:
     console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
     _print_transitions(console, summary["transitions"], labels)
     if "history" in summary:
-        console.print("\n[bold]History[/bold] (from the label of like tokens before to the label)")
+        console.print(
+            "\n[bold]Label history[/bold] (from the label of like tokens before to the label)"
+        )
         _print_transitions(console, summary["history"], labels)
 
 
@@ -124,13 +121,13 @@ def _print_factors(console: Console, factors: list[dict[str, Any]]) -> None:
 
     for title, grid in ((title, grid) for factor in factors for title, grid in factor.items()):
         console.print()
-        told = " (what a pair of spans in a document adds, by their types)"
-        console.print(Text.assemble((title, "bold"), told))
+        note = " (what a pair of spans in a document adds, by their types)"
+        console.print(Text.assemble((title, "bold"), note))
         _print_grid(console, grid, list(grid))
 
 
 def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
-    """Rules, orderings, and each kind of edge."""
+    """Rules, orderings, and each type of edge."""
     from rich.text import Text
 
     from skipchain.corpus.corpus import plural
@@ -144,41 +141,42 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
     if len(orderings) > ORDERINGS:
         named = f"{', '.join(orderings[:ORDERINGS])} and {len(orderings) - ORDERINGS} more"
     console.print(Text(f"orderings: {named}"))
-    for kind, own in summary["kinds"].items():
-        sizes = f"{plural(own['features'], 'feature')}, {own['weights']:,} weights"
+    for kind, edge_model in summary["kinds"].items():
+        sizes = f"{plural(edge_model['features'], 'feature')}, {edge_model['weights']:,} weights"
         console.print()
-        console.print(Text.assemble(("Edges of kind ", "bold"), (kind, "bold"), f": {sizes}"))
-        if "gate" in own:
-            told = ", ".join(f"{name} {value:+.2f}" for name, value in own["gate"].items())
-            console.print(Text(f"how much its parents count: {told}"))
+        console.print(Text.assemble(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
+        if "gate" in edge_model:
+            gate = ", ".join(f"{name} {value:+.2f}" for name, value in edge_model["gate"].items())
+            console.print(Text(f"gate, by which its parents count: {gate}"))
         for name in labels:
             marked = [
                 {**feature, "name": f"{feature['name']} (parent)"}
                 if feature["end"] == "parent"
                 else feature
-                for feature in own["labels"][name]["features"]
+                for feature in edge_model["labels"][name]["features"]
             ]
             _print_features(console, f"{kind}: features of {name}", marked)
         console.print()
         console.print(Text(f"{kind}: from the parent's label (row) to the label (column)"))
-        _print_transitions(console, own["transitions"], labels)
+        _print_transitions(console, edge_model["transitions"], labels)
 
 
 def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
-    """What the input says, and what each label feature looks for."""
+    """What the input says, and what each hidden unit looks for."""
     from rich.text import Text
 
     if summary["beside"] is not None:
-        console.print(f"beside a {summary['beside']['kind']}, to the power of {summary['gamma']:g}")
+        base = summary["beside"]["kind"]
+        console.print(f"base model: {base}, to the power of {summary['gamma']:g}")
     for name in labels:
         if name in summary["labels"]:
             _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
-    for own in summary["groups"]:
-        for number, unit in enumerate(own["units"]):
+    for group in summary["groups"]:
+        for number, unit in enumerate(group["units"]):
             console.print()
             console.print(
                 Text.assemble(
-                    (f"Label feature {number + 1} of {own['group']}", "bold"),
+                    (f"Hidden unit {number + 1} of {group['group']}", "bold"),
                     f" (labels by offsets; bias {unit['bias']:+.2f})",
                 )
             )
@@ -199,25 +197,25 @@ def _print_states(console: Console, summary: dict[str, Any]) -> None:
     if losses:
         given_up = "" if all(r["finished"] for r in summary["restarts"]) else " (* given up early)"
         console.print(Text(f"losses of the restarts: {', '.join(losses)}{given_up}"))
-    for own in summary["states"]:
+    for state in summary["states"]:
         console.print()
-        share = f"{own['share']:.1f} % of tokens, first in {own['first']:.1f} % of sequences"
-        console.print(Text.assemble((f"State {own['state']}", "bold"), f": {share}"))
-        console.print(Text(f"emits {_shares(own['emits'])}"))
-        console.print(Text(f"is followed by {_shares(own['next'])}"))
+        share = f"{state['share']:.1f} % of tokens, first in {state['first']:.1f} % of sequences"
+        console.print(Text.assemble((f"State {state['state']}", "bold"), f": {share}"))
+        console.print(Text(f"emits {_shares(state['emits'])}"))
+        console.print(Text(f"is followed by {_shares(state['next'])}"))
         for title, features, arrow in (
-            ("emits, by feature", own["features"], "label"),
-            ("is followed by, by feature", own["moves"], "to"),
+            ("emits, by feature", state["features"], "label"),
+            ("is followed by, by feature", state["moves"], "to"),
         ):
             marked = [{**f, "name": f"{f['name']} → {f[arrow]}"} for f in features]
-            _print_features(console, f"State {own['state']} {title}", marked)
+            _print_features(console, f"State {state['state']} {title}", marked)
 
 
 def _shares(shares: dict[Any, float]) -> str:
     """The larger parts of a whole, the largest first."""
     ranked = sorted(shares.items(), key=lambda item: -item[1])
-    told = [f"{name} {share:.1f} %" for name, share in ranked if share >= LEAST_SHARE]
-    return ", ".join(told) or "nothing"
+    named = [f"{name} {share:.1f} %" for name, share in ranked if share >= LEAST_SHARE]
+    return ", ".join(named) or "nothing"
 
 
 def _print_transitions(
@@ -225,7 +223,8 @@ def _print_transitions(
 ) -> None:
     """Scores of label pairs."""
     chosen = {
-        source: {target: own[target] for target in labels} for source, own in transitions.items()
+        source: {target: scores[target] for target in labels}
+        for source, scores in transitions.items()
     }
     _print_grid(console, chosen, ["<start>", *labels, "<end>"])
 

@@ -32,7 +32,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(epilog="Example: skipchain ngrams count news.txt.gz -o counts")
 def count(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="Plain texts, or labelled files.")
@@ -73,7 +73,7 @@ def count(
         _tell(store, output)
 
 
-@app.command("import")
+@app.command("import", epilog="Example: skipchain ngrams import vocabulary.tsv -o counts")
 def load(
     files: Annotated[
         list[str],
@@ -98,7 +98,7 @@ def load(
         _tell(store, output)
 
 
-@app.command()
+@app.command(epilog='Example: skipchain ngrams query counts "mayor of <Cap>"')
 def query(
     store: Store,
     pattern: Annotated[
@@ -122,7 +122,7 @@ def query(
         print(f"{filler.text}\t{filler.count}")
 
 
-@app.command()
+@app.command(epilog="Example: skipchain ngrams harvest counts --members seeds.tsv -o cities.lst")
 def harvest(
     store: Store,
     output: Annotated[
@@ -157,7 +157,7 @@ def harvest(
 
     if output != "-":
         check_target(output, overwrite)
-    found = gather(
+    harvested = gather(
         NgramStore.open(store),
         read_seeds(members or ()),
         read_seeds(patterns or ()),
@@ -168,12 +168,12 @@ def harvest(
     if json:
         print_json(
             {
-                "members": [asdict(own) for own in found.members],
-                "patterns": [asdict(own) for own in found.contexts],
+                "members": [asdict(member) for member in harvested.members],
+                "patterns": [asdict(context) for context in harvested.contexts],
             }
         )
     if not json or output != "-":
-        found.write(output, overwrite=overwrite)
+        harvested.write(output, overwrite=overwrite)
 
 
 @contextmanager
@@ -185,21 +185,23 @@ def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, in
     columns = (
         TextColumn(f"{what} {{task.description}}"),
         BarColumn(),
-        TextColumn("{task.fields[told]}"),
+        TextColumn("{task.fields[counted]}"),
         TimeElapsedColumn(),
     )
     hidden = quiet or not sys.stderr.isatty()
     console = Console(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(Path(files[0]).name, total=len(files), told="")
+        task = progress.add_task(Path(files[0]).name, total=len(files), counted="")
         counted, seen = 0, {files[0]}
 
         def watch(source: str, tokens: int) -> None:
             nonlocal counted
             counted += tokens
             seen.add(source)
-            told = f"{counted:,} tokens" if what == "counting" else ""
-            progress.update(task, description=Path(source).name, completed=len(seen) - 1, told=told)
+            shown = f"{counted:,} tokens" if what == "counting" else ""
+            progress.update(
+                task, description=Path(source).name, completed=len(seen) - 1, counted=shown
+            )
 
         yield watch
 

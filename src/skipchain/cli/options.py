@@ -13,8 +13,19 @@ from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
-    from skipchain.tagger import Tagger
 
+# The groups of options in the help
+DATA, MODEL, KNOWLEDGE, LEARNING, OUTPUT = "data", "model", "knowledge", "learning", "output"
+
+
+def option(group: str, help: str, *names: str, **settings: Any) -> Any:
+    """An option in one of the groups of the help; ``settings`` are those of `typer.Option`."""
+    return typer.Option(*names, help=help, rich_help_panel=group, **settings)
+
+
+Files = Annotated[
+    list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
+]
 OneModel = Annotated[
     str | None,
     typer.Argument(
@@ -25,74 +36,93 @@ OneModel = Annotated[
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); by default "
+        "recognised by ending and content.",
         "--from",
         metavar="FORMAT",
-        help="The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); "
-        "recognised by ending and content unless told.",
     ),
 ]
 Columns = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
         metavar="NAMES",
-        help="Names of a column file's columns, such as word,pos,chunk,label ('_' skips one).",
     ),
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
+    option(
+        DATA,
+        "For CoNLL-U: the column that gives the labels, such as xpos; by default upos.",
         metavar="COLUMN",
-        help="For CoNLL-U: the column that gives the labels, such as xpos; upos unless told.",
     ),
 ]
 Scheme = Annotated[
     str | None,
-    typer.Option(
-        help="The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; inferred unless told."
+    option(
+        DATA, "The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; by default inferred."
     ),
+]
+Dev = Annotated[
+    list[str] | None, option(DATA, "Labelled file to score while training.", metavar="DEV")
 ]
 Decoder = Annotated[
     str | None,
     typer.Option(
-        help="viterbi, posterior, greedy or beam; viterbi unless told (order 3: beam). For "
-        "mop-memm: legal (the best that the scheme allows) or posterior; legal unless told. For "
-        "iohmm and hrf: legal, posterior or viterbi; legal unless told. With factors also gibbs, "
-        "icm, mean-field and two-pass; gibbs unless told."
+        help="How labels are found. Chains: viterbi, posterior, greedy, beam (order 3: beam, "
+        "greedy); mop-memm, skip-chain-crf and rbm-crf: legal, posterior; iohmm and hrf: legal, "
+        "posterior, viterbi; with factors first gibbs, icm, mean-field, two-pass. The first is "
+        "the default."
     ),
 ]
 Samples = Annotated[
     int | None,
-    typer.Option(metavar="N", help="With factors: sweeps of --decoder gibbs; 200 unless told."),
+    typer.Option(metavar="N", help="With factors: sweeps of --decoder gibbs; by default 200."),
 ]
 Beam = Annotated[
-    int | None, typer.Option(metavar="K", help="The width of --decoder beam; 10 unless told.")
+    int | None, typer.Option(metavar="K", help="The width of --decoder beam; by default 10.")
 ]
 Features = Annotated[
     str | None,
-    typer.Option(
-        help="A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
-        "or Wapiti patterns (ner; for hmm word)."
+    option(
+        MODEL,
+        "A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
+        "or Wapiti patterns; by default ner, for hmm word.",
     ),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Learn spans in this scheme; predictions keep the data's own.")
+LearnAs = Annotated[
+    str | None,
+    option(
+        MODEL,
+        "Learn spans in this scheme (none: as they are), by default bioes; predictions come "
+        "back in the scheme of the data.",
+        "--learn-as",
+        metavar="SCHEME",
+    ),
 ]
-MinCount = Annotated[int, typer.Option(help="Leave out rarer features.")]
-Constraints = Annotated[
-    str,
-    typer.Option(help="Exclude label sequences that the scheme forbids: decoding, training, none."),
+Assignments = Annotated[
+    list[str] | None,
+    option(
+        MODEL,
+        "A setting of whichever part has it, such as min_count=2; may be repeated. Where "
+        "several parts have it: model.NAME, solver.NAME, factors.NAME or recipe.NAME.",
+        "--set",
+        metavar="NAME=VALUE",
+    ),
 ]
-Dev = Annotated[
-    list[str] | None, typer.Option(metavar="DEV", help="Labelled file to score while training.")
-]
-Seed = Annotated[int | None, typer.Option(help="Where random numbers begin (0).")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output file that exists.")]
+Seed = Annotated[int | None, option(LEARNING, "Where random numbers begin; by default 0.")]
 Threads = Annotated[
-    int | None, typer.Option(metavar="N", help="Threads to use; all cores unless told.")
+    int | None, typer.Option(metavar="N", help="Threads to use; by default all cores.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing on stderr but errors.")]
+LearningThreads = Annotated[
+    int | None, option(LEARNING, "Threads to use; by default all cores.", metavar="N")
+]
+Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
+Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]
+Quiet = Annotated[bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q")]
 
 
 def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:
@@ -108,7 +138,7 @@ def model_and_file(first: str | None, second: str | None) -> tuple[str | None, s
 
 
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
-    """The arguments by which a tagger is told how to decode."""
+    """The arguments of a tagger that say how to decode."""
     if beam is None:
         return {"decoder": decoder}
     if decoder != "beam":
@@ -116,31 +146,12 @@ def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     return {"decoder": decoder, "beam": beam}
 
 
-def with_samples(tagger: Tagger, samples: int | None) -> Tagger:
-    """The tagger with so many sweeps of sampling; refused where it does not sample."""
-    from skipchain.models.document.model import FactoredModel
-    from skipchain.tagger import Tagger
-
-    if samples is None:
-        return tagger
-    model = tagger.model
-    if not isinstance(model, FactoredModel):
-        raise SkipchainError(
-            f"--samples is for models with factors, and {model.kind} has none; train it with "
-            "--consistency"
-        )
-    return Tagger(model.with_samples(samples), tagger.threads)
-
-
-def shared_settings(
-    encoding: str | None, min_count: int, constraints: str, threads: int | None, seed: int | None
-) -> dict[str, Any]:
-    """The settings that every command which trains has, as estimators take them."""
-    found = {
-        "encoding": None if encoding == "none" else encoding,
-        "min_count": min_count, "constraints": constraints, "threads": threads,
-    }  # fmt: skip
-    return found if seed is None else {**found, "seed": seed}
+def given_options(learn_as: str | None = None, **options: Any) -> dict[str, Any]:
+    """The options that were given, by the names that estimators have for them."""
+    found = {name: value for name, value in options.items() if value is not None}
+    if learn_as is not None:
+        found["encoding"] = None if learn_as == "none" else learn_as
+    return found
 
 
 def read_corpora(
@@ -156,18 +167,18 @@ def read_corpora(
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
-    own = {} if label is None else {"label": label}
+    options = {} if label is None else {"label": label}
     corpora = []
     for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme, **own)
+        corpus = read(path, format, columns=names, scheme=scheme, **options)
         corpora.append(corpus)
         if not quiet:
-            say(f"{path}: {describe(corpus, told=scheme is not None)}")
+            say(f"{path}: {describe(corpus, scheme_given=scheme is not None)}")
     return corpora[0] if len(corpora) == 1 else joined(corpora, paths)
 
 
 def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
-    """One corpus of all; where the files alone suggest different schemes, they tell together."""
+    """One corpus of all; where single files suggest different schemes, all of them decide."""
     from skipchain.corpus import Corpus
     from skipchain.corpus.schemes import infer_scheme
 
@@ -177,13 +188,16 @@ def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
         corpus = Corpus.concatenate(plain)
         found = infer_scheme(corpus.labels, corpus.sentences).scheme
         if found is None:
-            told = ", ".join(f"{p} ({s or 'none'})" for p, s in zip(paths, schemes, strict=True))
-            raise SkipchainError(f"the files' labels follow no common scheme: {told}; use --scheme")
+            pairs = zip(paths, schemes, strict=True)
+            listed = ", ".join(f"{path} ({own or 'none'})" for path, own in pairs)
+            raise SkipchainError(
+                f"the files' labels follow no common scheme: {listed}; use --scheme"
+            )
         return replace(corpus, scheme=found)
     return Corpus.concatenate(corpora)
 
 
-def describe(corpus: Corpus, *, told: bool) -> str:
+def describe(corpus: Corpus, *, scheme_given: bool) -> str:
     """One line on a corpus, with the scheme and why it was taken."""
     from skipchain.corpus.corpus import plural
     from skipchain.corpus.schemes import UNKNOWN, infer_scheme
@@ -193,7 +207,7 @@ def describe(corpus: Corpus, *, told: bool) -> str:
     sizes += f"; columns {', '.join(corpus.columns)}"
     if not corpus.labelled:
         return sizes
-    if told:
+    if scheme_given:
         return f"{sizes}; scheme {corpus.scheme}"
     reason = f"labels {UNKNOWN!r} are not known"
     if UNKNOWN not in corpus.labels.values:

@@ -13,19 +13,18 @@ from skipchain.cli.options import say
 
 if TYPE_CHECKING:
     from skipchain.learn.step import OptimisationResult, Step
-    from skipchain.models.base.estimator import BaseEstimator
     from skipchain.models.base.progress import TrainingSize
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
-def training_display(estimator: BaseEstimator) -> TrainingDisplay:
+def training_display(estimator: Any) -> TrainingDisplay:
     """The display of an estimator's training."""
     return TrainingDisplay(*estimator.stopping)
 
 
 class TrainingDisplay:
-    """Tells the problem's size, then iteration, loss, gradient, weights, dev score and time."""
+    """Shows the problem's size, then iteration, loss, gradient, weights, dev score and time."""
 
     def __init__(self, tolerance: float, max_iterations: int) -> None:
         self._tolerance = tolerance
@@ -96,14 +95,14 @@ class TrainingDisplay:
         from skipchain.corpus.corpus import plural
 
         self.close()
-        told = result.reason
+        ended = result.reason
         if not self._running:
             say(f"trained: loss {result.loss:,.1f} in all")
             return
-        if self._noun and told != (count := plural(result.iterations, self._noun)):
-            told = f"{count} ({told})"
+        if self._noun and ended != (count := plural(result.iterations, self._noun)):
+            ended = f"{count} ({ended})"
         what = "" if self._stage is None else f" {self._stage}"
-        say(f"trained{what}: {told}, loss {result.loss:,.1f}")
+        say(f"trained{what}: {ended}, loss {result.loss:,.1f}")
         self._running = False
 
     def close(self) -> None:

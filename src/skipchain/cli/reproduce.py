@@ -100,8 +100,8 @@ def _print(table: Table) -> None:
     console.print()
     grid = Grid(box=None, pad_edge=False)
     rows = [row.cells() for row in table.rows]
-    told = [k for k, heading in enumerate(HEADINGS) if any(row[k] for row in rows)]
-    for k in told:
+    shown = [k for k, heading in enumerate(HEADINGS) if any(row[k] for row in rows)]
+    for k in shown:
         words = HEADINGS[k] in ("system", "metric", "verdict")
         grid.add_column(
             HEADINGS[k],
@@ -111,7 +111,7 @@ def _print(table: Table) -> None:
         )
     for row in rows:
         colour = "red" if row[-1].startswith(FAILS) else "green"
-        cells = [Text(row[k], style=colour if HEADINGS[k] == "verdict" else "") for k in told]
+        cells = [Text(row[k], style=colour if HEADINGS[k] == "verdict" else "") for k in shown]
         grid.add_row(*cells)
     console.print(grid)
     if table.verdict:

@@ -3,68 +3,46 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-import typer
-
-from skipchain.cli.options import (
-    Columns,
-    Constraints,
-    Encoding,
-    Features,
-    Format,
-    Json,
-    Label,
-    MinCount,
-    Quiet,
-    Scheme,
-    Seed,
-    Threads,
-    print_json,
-    read_corpora,
-    require_labels,
-    shared_settings,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
-
-if TYPE_CHECKING:
-    from skipchain.models.latent.selection import StateCountScore
 
 
 def states(
-    files: Annotated[
-        list[str], typer.Argument(metavar="TRAIN...", help="Labelled files ('-': stdin).")
-    ],
+    files: options.Files,
     model: Annotated[
         str,
-        typer.Option(
-            metavar="SPEC", help="iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3."
+        option(
+            options.MODEL,
+            "iohmm or hrf, with settings such as iohmm:l2=0.1,restarts=3.",
+            metavar="SPEC",
         ),
     ] = "iohmm",
     numbers: Annotated[
-        str, typer.Option("--states", metavar="LIST", help="The numbers of states to try.")
+        str, option(options.MODEL, "The numbers of states to try.", "--states", metavar="LIST")
     ] = "2,4,8",
     folds: Annotated[
-        int, typer.Option(min=2, help="Parts that the data are cut into; each is held out once.")
+        int, option(options.LEARNING, "Folds of the data; each is held out once.", min=2)
     ] = 5,
-    features: Features = None,
-    encoding: Encoding = "bioes",
-    min_count: MinCount = 1,
-    constraints: Constraints = "decoding",
-    seed: Seed = None,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    json: Json = False,
-    quiet: Quiet = False,
+    features: options.Features = None,
+    learn_as: options.LearnAs = None,
+    assignments: options.Assignments = None,
+    seed: options.Seed = None,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.LearningThreads = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.cli.compiling import compile_notice
-    from skipchain.comparison.entry import Entry
-    from skipchain.models.latent.estimator import LatentEstimator
     from skipchain.models.latent.selection import choose_states
+    from skipchain.recipes import build_estimator
 
     try:
         wanted = [int(part) for part in numbers.split(",")]
@@ -72,26 +50,26 @@ def states(
         raise SkipchainError(
             f"--states takes whole numbers with commas between them, such as 2,4,8; got {numbers!r}"
         ) from None
-    common = shared_settings(encoding, min_count, constraints, threads, seed)
-    if features is not None:
-        common["features"] = features
-    estimator = Entry.of(model).estimator(common)
-    if not isinstance(estimator, LatentEstimator):
+    given = options.given_options(learn_as, threads=threads, seed=seed)
+    estimator: Any = build_estimator(
+        model, features=features, assignments=assignments or (), **given
+    )
+    if "states" not in estimator.get_params():
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
-    corpus = read_corpora(
+    corpus = options.read_corpora(
         files, format=format, columns=columns, label=label, scheme=scheme, quiet=quiet
     )
-    require_labels(corpus, ", ".join(files))
+    options.require_labels(corpus, ", ".join(files))
     with compile_notice(quiet=quiet):
-        found = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
+        scores = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
     measure = "accuracy" if corpus.scheme is None else "F1"
     if json:
-        print_json({"measure": measure, "best": found[0].states, "states": _rows(found)})
+        options.print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})
     else:
-        _print(found, measure)
+        _print(scores, measure)
 
 
-def _rows(found: list[StateCountScore]) -> list[dict[str, Any]]:
+def _rows(scores: Sequence[Any]) -> list[dict[str, Any]]:
     return [
         {
             "states": choice.states,
@@ -104,19 +82,19 @@ def _rows(found: list[StateCountScore]) -> list[dict[str, Any]]:
             "training": round(sum(choice.training_scores) / len(choice.training_scores), 4),
             "seconds": round(choice.seconds, 3),
         }
-        for choice in sorted(found, key=lambda choice: choice.states)
+        for choice in sorted(scores, key=lambda choice: choice.states)
     ]
 
 
-def _print(found: list[StateCountScore], measure: str) -> None:
+def _print(scores: Sequence[Any], measure: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False)
     for heading in ("states", measure, "±", "whole sequences", f"training {measure}", "seconds"):
         table.add_column(heading, justify="right")
-    for row in _rows(found):
-        best = row["states"] == found[0].states
+    for row in _rows(scores):
+        best = row["states"] == scores[0].states
         table.add_row(
             str(row["states"]),
             f"{row['score']:.2f}",
@@ -128,4 +106,4 @@ def _print(found: list[StateCountScore], measure: str) -> None:
         )
     console = Console(file=sys.stdout, highlight=False)
     console.print(table)
-    console.print(f"best: {found[0].states} states")
+    console.print(f"best: {scores[0].states} states")

@@ -7,54 +7,43 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import (
-    Beam,
-    Columns,
-    Decoder,
-    Format,
-    Label,
-    OneModel,
-    Overwrite,
-    Samples,
-    Scheme,
-    Threads,
-    decoding,
-    model_and_file,
-    read_corpora,
-    say,
-    with_samples,
-)
+from skipchain.cli import options
+from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
     from skipchain.tagger import Tagger
 
-FORMATS = ("conll", "jsonl", "brat", "html", "inline")
+FORMATS = ("conll", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
+SPAN_FORMATS = ("brat", "html", "inline", "opennlp")
 FREE = ("_", "?")  # labels that leave a token free under --force
 
 
 def tag(
-    model: OneModel = None,
+    model: options.OneModel = None,
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="What to tag; stdin unless told.", show_default=False),
+        typer.Argument(metavar="FILE", help="What to tag; by default stdin.", show_default=False),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="OUT", help="Where to write ('-': stdout).")
+        str,
+        option(options.OUTPUT, "Where to write ('-': stdout).", "--output", "-o", metavar="OUT"),
     ] = "-",
     to: Annotated[
         str | None,
-        typer.Option(
+        option(
+            options.OUTPUT,
+            f"Output format: {', '.join(FORMATS)}; by default that of the ending, on stdout conll.",
             "--format",
+            "--to",
             metavar="FORMAT",
-            help=f"Output format: {', '.join(FORMATS)}; by the ending unless told, else conll.",
         ),
     ] = None,
-    decoder: Decoder = None,
-    beam: Beam = None,
-    samples: Samples = None,
+    decoder: options.Decoder = None,
+    beam: options.Beam = None,
+    samples: options.Samples = None,
     marginals: Annotated[
         bool,
         typer.Option(
@@ -72,12 +61,12 @@ def tag(
             help="Keep the labels that the input has; the model fills in those written _ or ?.",
         ),
     ] = False,
-    format: Format = None,
-    columns: Columns = None,
-    label: Label = None,
-    scheme: Scheme = None,
-    threads: Threads = None,
-    overwrite: Overwrite = False,
+    format: options.Format = None,
+    columns: options.Columns = None,
+    label: options.Label = None,
+    scheme: options.Scheme = None,
+    threads: options.Threads = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Label a file, standard input or a given text.
 
@@ -89,22 +78,24 @@ def tag(
     from skipchain.io.text import parse_plain
     from skipchain.tagger import load
 
-    model, given = model_and_file(model, file)
+    model, named_file = options.model_and_file(model, file)
     wanted = _output_format(to, output)
-    how = decoding(decoder, beam)
+    how = options.decoding(decoder, beam)
     if nbest < 0:
         raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
     if nbest and wanted not in ("conll", "jsonl"):
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
     if marginals and wanted not in ("conll", "jsonl", "html"):
         raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
-    if text is not None and given not in (None, STDIO):
-        told = f"{given} is no model, so it is the file to tag; " if file is None else ""
-        raise SkipchainError(f"{told}give a file or --text, not both")
-    source = given or STDIO
+    if text is not None and named_file not in (None, STDIO):
+        reason = f"{named_file} is no model, so it is the file to tag; " if file is None else ""
+        raise SkipchainError(f"{reason}give a file or --text, not both")
+    source = named_file or STDIO
     if output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    tagger = with_samples(load(model, threads=threads), samples)
+    tagger = load(model, threads=threads)
+    if samples is not None:
+        tagger = tagger.with_samples(samples)
     tagger.model.check_decoder(**how)
     if text is not None:
         if not text.strip():
@@ -112,11 +103,13 @@ def tag(
         corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
         if source == STDIO and sys.stdin.isatty():
-            say("reading from the terminal; end with Ctrl-D")
-        corpus = read_corpora([source], format=format, columns=columns, label=label, scheme=scheme)
+            options.say("reading from the terminal; end with Ctrl-D")
+        corpus = options.read_corpora(
+            [source], format=format, columns=columns, label=label, scheme=scheme
+        )
     forced = _forced(corpus, tagger, source) if force else None
     with compile_notice():
-        found = tagger.predict(
+        prediction = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,
             **how,
             forced=forced,
@@ -127,27 +120,24 @@ def tag(
             probabilities=marginals and wanted in ("conll", "jsonl"),
             nbest=nbest,
         )
-    if found.spans is None and wanted in ("brat", "html", "inline"):
+    if prediction.spans is None and wanted in SPAN_FORMATS:
         raise SkipchainError(
             f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
         )
-    write_tagged(tagger, found, output, wanted, overwrite=overwrite)
+    write_tagged(tagger, prediction, output, wanted, overwrite=overwrite)
 
 
-def _output_format(told: str | None, output: str) -> str:
-    if told is not None:
-        if told not in FORMATS:
-            raise SkipchainError(f"cannot write {told!r}; the formats are {', '.join(FORMATS)}")
-        return told
-    endings = {
-        ".jsonl": "jsonl",
-        ".html": "html",
-        ".ann": "brat",
-        ".sgml": "inline",
-        ".xml": "inline",
-    }
-    bare = output.removesuffix(".gz").removesuffix(".xz")
-    return next((name for ending, name in endings.items() if bare.endswith(ending)), "conll")
+def _output_format(asked: str | None, output: str) -> str:
+    """The format that was asked for, else that of the ending; what goes to stdout is columns."""
+    from skipchain.io.files import STDIO
+    from skipchain.io.formats import format_to_write
+
+    if asked is None and output == STDIO:
+        return "conll"
+    wanted = format_to_write(output, labelled=True) if asked is None else asked
+    if wanted not in FORMATS:
+        raise SkipchainError(f"cannot write {wanted!r}; the formats are {', '.join(FORMATS)}")
+    return wanted
 
 
 def _forced(corpus: Corpus, tagger: Tagger, file: str) -> list[str | None]:

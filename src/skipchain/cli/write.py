@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 
 def write_tagged(
-    tagger: Tagger, found: Prediction, output: str, format: str, *, overwrite: bool
+    tagger: Tagger, prediction: Prediction, output: str, format: str, *, overwrite: bool
 ) -> None:
     """Write a prediction with whatever was asked of it."""
-    corpus = found.corpus
+    corpus = prediction.corpus
     if format == "jsonl":
-        write_text(output, _jsonl(tagger, found), overwrite=overwrite)
+        write_text(output, _jsonl(tagger, prediction), overwrite=overwrite)
     elif format == "html":
-        confidences = None if found.confidences is None else found.confidences.tolist()
+        confidences = None if prediction.confidences is None else prediction.confidences.tolist()
         corpus.write(output, "html", confidences=confidences, overwrite=overwrite)
     elif format == "conll":
-        _columns(tagger, found).write(output, "conll", overwrite=overwrite)
+        _columns(tagger, prediction).write(output, "conll", overwrite=overwrite)
     elif format == "inline":
         lines = corpus.n_documents > 1  # several documents in one file: one a line
         corpus.write(output, "inline", lines=lines, overwrite=overwrite)
@@ -36,58 +36,60 @@ def write_tagged(
         corpus.write(output, format, overwrite=overwrite)
 
 
-def _columns(tagger: Tagger, found: Prediction) -> Corpus:
+def _columns(tagger: Tagger, prediction: Prediction) -> Corpus:
     """The corpus with a column for each thing asked for beside the label.
 
     The probabilities of n-best labellings go into a comment before each sentence.
     """
-    corpus = found.corpus
-    if found.marginals is not None:
-        own = found.marginals[range(corpus.n_tokens), found.codes]
-        corpus = corpus.with_column("probability", Column.encode([f"{p:.4f}" for p in own]))
-    if found.ranked is not None:
-        deepest = max((len(ranked.paths) for ranked in found.ranked), default=0)
+    corpus = prediction.corpus
+    if prediction.marginals is not None:
+        probabilities = prediction.marginals[range(corpus.n_tokens), prediction.codes]
+        corpus = corpus.with_column(
+            "probability", Column.encode([f"{p:.4f}" for p in probabilities])
+        )
+    if prediction.ranked is not None:
+        deepest = max((len(ranked.paths) for ranked in prediction.ranked), default=0)
         for rank in range(1, deepest):
-            labels = tagger.alternatives(corpus, found.ranked, rank)
+            labels = tagger.alternatives(corpus, prediction.ranked, rank)
             corpus = corpus.with_column(f"label_{rank + 1}", labels)
         notes = dict(corpus.notes)
-        for first, ranked in zip(corpus.sentences.tolist(), found.ranked, strict=False):
+        for first, ranked in zip(corpus.sentences.tolist(), prediction.ranked, strict=False):
             shown = " ".join(f"{p:.6f}" for p in ranked.probabilities)
             notes[first] = (*notes.get(first, ()), f"# probabilities of labellings: {shown}")
         corpus = replace(corpus, notes=notes)
     return corpus
 
 
-def _jsonl(tagger: Tagger, found: Prediction) -> str:
+def _jsonl(tagger: Tagger, prediction: Prediction) -> str:
     """One object a sentence: tokens, labels, spans, and what else was asked for."""
-    corpus = found.corpus
+    corpus = prediction.corpus
     words, labels = corpus.words.tolist(), corpus.labels.tolist()
-    spans = _spans_by_sentence(found)
+    spans = _spans_by_sentence(prediction)
     documents = _document_of_sentence(corpus)
     bases = _document_starts(corpus)
     alternatives = []
-    if found.ranked is not None:
-        deepest = max((len(ranked.paths) for ranked in found.ranked), default=0)
+    if prediction.ranked is not None:
+        deepest = max((len(ranked.paths) for ranked in prediction.ranked), default=0)
         alternatives = [
-            tagger.alternatives(corpus, found.ranked, rank).tolist() for rank in range(deepest)
+            tagger.alternatives(corpus, prediction.ranked, rank).tolist() for rank in range(deepest)
         ]
     lines = []
     for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
         record: dict[str, Any] = {"tokens": words[first:last], "labels": labels[first:last]}
-        if found.spans is not None:
+        if prediction.spans is not None:
             record["spans"] = spans[number]
         if corpus.starts is not None and corpus.ends is not None:
             record["starts"] = corpus.starts[first:last].tolist()
             record["ends"] = corpus.ends[first:last].tolist()
-        if found.marginals is not None:
+        if prediction.marginals is not None:
             record["marginals"] = [
                 {label: round(p, 6) for label, p in zip(tagger.model.labels, row, strict=True)}
-                for row in found.marginals[first:last].tolist()
+                for row in prediction.marginals[first:last].tolist()
             ]
-        if found.ranked is not None:
+        if prediction.ranked is not None:
             record["nbest"] = [
                 {"probability": round(float(p), 6), "labels": alternatives[rank][first:last]}
-                for rank, p in enumerate(found.ranked[number].probabilities)
+                for rank, p in enumerate(prediction.ranked[number].probabilities)
             ]
         record |= links_from(corpus, number, number + 1, bases[number])
         if documents is not None:
@@ -96,17 +98,19 @@ def _jsonl(tagger: Tagger, found: Prediction) -> str:
     return "".join(lines)
 
 
-def _spans_by_sentence(found: Prediction) -> list[list[dict[str, Any]]]:
-    corpus = found.corpus
+def _spans_by_sentence(prediction: Prediction) -> list[list[dict[str, Any]]]:
+    corpus = prediction.corpus
     grouped: list[list[dict[str, Any]]] = [[] for _ in range(len(corpus))]
-    if found.spans is None:
+    if prediction.spans is None:
         return grouped
-    sentence = (corpus.sentences[1:].searchsorted(found.spans.starts, side="right")).tolist()
-    for k, ((start, stop, label), number) in enumerate(zip(found.spans, sentence, strict=True)):
+    sentence = (corpus.sentences[1:].searchsorted(prediction.spans.starts, side="right")).tolist()
+    for k, ((start, stop, label), number) in enumerate(
+        zip(prediction.spans, sentence, strict=True)
+    ):
         first = int(corpus.sentences[number])
         entry: dict[str, Any] = {"start": start - first, "end": stop - first, "label": label}
-        if found.confidences is not None:
-            entry["confidence"] = round(float(found.confidences[k]), 6)
+        if prediction.confidences is not None:
+            entry["confidence"] = round(float(prediction.confidences[k]), 6)
         grouped[number].append(entry)
     return grouped
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.chains.decode import check_width
+from skipchain.checks import nearest
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry, check_distinct
 from skipchain.comparison.entry_run import Display, EntryRun
@@ -21,7 +22,7 @@ from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.model import BEAM
-from skipchain.models.registry import estimator_class
+from skipchain.models.specification import settings_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,15 @@ def compare(
     _check_data(train, test, dev)
     parsed = check_distinct(_parse_entries(entries))
     _check_settings(settings, parsed)
-    chosen = _check_decoders(decoders, beam, parsed)
+    chosen = tuple(dict.fromkeys(decoders))
+    check_width(beam)
     store = None if folder is None else ResultStore(folder)
     prepared_entries = []
     for entry in parsed:
         file = None if store is None else store.model_file(entry)
         run = EntryRun(entry.estimator(settings), train, test, dev, chosen, beam, file)
         prepared_entries.append(_prepare(entry, run))
+    _check_decoders(chosen, prepared_entries)
     data = {} if store is None else data_fingerprint(train, test, dev)
     seed = settings.get("seed") or 0
     rows: list[ComparisonRow] = []
@@ -140,26 +143,23 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
 
 def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> None:
     """Refuse a setting that no entry has."""
-    kinds = [estimator_class(entry.kind) for entry in entries]
-    known = dict.fromkeys(name for kind in kinds for name in (*kind.parameters(), *kind.settings()))
+    known = dict.fromkeys(name for entry in entries for name in settings_of(entry.kind))
     for name in settings:
         if name not in known:
             raise ParameterError(
-                f"none of the models has a setting {name!r}; they have {', '.join(known)}"
+                f"none of the models has a setting {name!r}; {nearest(name, known)}"
             )
 
 
-def _check_decoders(
-    decoders: Sequence[str], beam: int, entries: Sequence[Entry]
-) -> tuple[str, ...]:
-    """The decoders, each once; refused where no entry has one."""
-    known = {entry.name: entry.estimator({}).decoders for entry in entries}
+def _check_decoders(decoders: Sequence[str], prepared: Sequence[_PreparedEntry]) -> None:
+    """Refuse a decoder that the model of no entry has."""
+    known = {
+        own.entry.name: own.entry_run.estimator.decoders_for(own.templates) for own in prepared
+    }
     for decoder in decoders:
         if not any(decoder in names for names in known.values()):
-            hint = "; ".join(f"{name} has {', '.join(names)}" for name, names in known.items())
-            raise ParameterError(f"none of the models has a decoder {decoder!r}; {hint}")
-    check_width(beam)
-    return tuple(dict.fromkeys(decoders))
+            listed = "; ".join(f"{name} has {', '.join(names)}" for name, names in known.items())
+            raise ParameterError(f"none of the models has a decoder {decoder!r}; {listed}")
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:

@@ -713,7 +713,7 @@ TRAINED = ("train", "train.conll", "--features", "templates.txt", "--epochs", 3,
 def model(run, folder):
     """A model, made once."""
     if not (folder / "m.skip").exists():
-        code, _, err = run(*TRAINED, "--consistency", "--folds", 2, "-o", "m.skip")
+        code, _, err = run(*TRAINED, "--consistency", "--set", "factors.folds=2", "-o", "m.skip")
         assert code == 0
         (folder / "train.log").write_text(err)
     return "m.skip"
@@ -733,7 +733,7 @@ def test_training_with_consistency_is_told(model, folder):
 def test_factors_on_the_command_line(run, folder):
     code, out, _ = run(
         *TRAINED, "--factors", "last_word(PER); forbidden(LOC, PER)", "--consistency",
-        "--penalties", "counted", "--strength", 0.5, "--dev", "test.conll", "--json",
+        "--set", "penalties=counted", "--set", "strength=0.5", "--dev", "test.conll", "--json",
         "-o", "f.skip",
     )  # fmt: skip
     assert code == 0
@@ -790,12 +790,15 @@ def test_models_with_factors_are_inspected_and_explained(model, run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*TRAINED, "--penalties", "given", "-o", "x.skip"), "--penalties needs --consistency"),
-        ((*TRAINED, "--strength", 2, "-o", "x.skip"), "--strength needs --consistency"),
-        ((*TRAINED, "--consistency", "--strength", -1, "-o", "x.skip"), "strength must be"),
+        ((*TRAINED, "--set", "penalties=given", "-o", "x.skip"), "penalties needs --consistency"),
+        ((*TRAINED, "--set", "strength=2", "-o", "x.skip"), "strength needs --consistency"),
+        ((*TRAINED, "--consistency", "--set", "strength=-1", "-o", "x.skip"), "strength must be"),
         ((*TRAINED, "--factors", "harmony", "-o", "x.skip"), "no factor 'harmony'"),
         ((*TRAINED, "--factors", "last_word(DOG)", "-o", "x.skip"), "LastWord is about DOG"),
-        ((*TRAINED, "--consistency", "--folds", 1, "-o", "x.skip"), "at least 2 folds"),
+        (
+            (*TRAINED, "--consistency", "--set", "factors.folds=1", "-o", "x.skip"),
+            "at least 2 folds",
+        ),
         (
             (*TRAINED, "--consistency", "--model", "perceptron", "-o", "x.skip"),
             "perceptron is none",
@@ -818,4 +821,4 @@ def test_samples_are_for_models_with_factors(run, folder):
     save(chain(epochs=1).fit(TRAIN[:40]), folder / "plain.skip", overwrite=True)
     code, _, err = run("tag", "plain.skip", "test.conll", "--samples", 5)
     assert code == 2
-    assert "--samples is for models with factors, and crf has none" in " ".join(err.split())
+    assert "for models with factors, and crf has none" in " ".join(err.split())

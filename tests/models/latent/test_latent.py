@@ -543,8 +543,8 @@ def run(capsys, *arguments):
 
 
 def test_train_inspect_and_explain(bits, capsys):
-    train = ("train", "bits.conll", "--model", "iohmm", "--states", "2", "--restarts", "3")
-    code, _, err = run(capsys, *train, "--em", "10", "-o", "m.skip", *bits)
+    train = ("train", "bits.conll", "--model", "iohmm:states=2,restarts=3")
+    code, _, err = run(capsys, *train, "--set", "em=10", "-o", "m.skip", *bits)
     assert (code, err) == (0, "")
     code, out, _ = run(capsys, "inspect", "m.skip", "--top", "1")
     assert code == 0

@@ -152,6 +152,10 @@ class BaseEstimator(ABC):
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the fitted model will have, first the one that it has by default."""
 
+    def decoders_for(self, templates: Templates | None) -> tuple[str, ...]:
+        """The decoders of a model with these templates."""
+        return self.decoders
+
     @property
     def stopping(self) -> tuple[float, int]:
         """When the loss falls slowly enough for training to end, and the most iterations."""

@@ -88,6 +88,11 @@ class ChainEstimator(BaseEstimator):
         """The decoders that the fitted model will have, first the one that it has by default."""
         return decoders_of(self.kind, self.order)
 
+    def decoders_for(self, templates: Templates | None) -> tuple[str, ...]:
+        """The decoders of a model with these templates; a history can only be searched."""
+        history = templates is not None and templates.label_history is not None
+        return decoders_of(self.kind, self.order, has_label_history=history)
+
     # Fitting -----------------------------------------------------------------------------------
 
     def _train(self, task: TrainingTask) -> Fitted:
