@@ -68,7 +68,9 @@ def main() -> None:
         write("marginals", png(marginals(json.loads(marked))))
 
         run(folder, "train train.conll -q -o far.skip --model mop-memm")
-        explained = run(folder, "explain far.skip --file test.conll --sentence 2 --token Anselm --json")
+        explained = run(
+            folder, "explain far.skip --file test.conll --sentence 2 --token Anselm --json"
+        )
         write("parents", png(parents(json.loads(explained))))
 
 

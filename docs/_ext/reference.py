@@ -357,7 +357,9 @@ def _panels(command: Any) -> dict[str, list[Any]]:
     panels: dict[str, list[Any]] = {}
     for parameter in command.params:
         plain = "Arguments" if parameter.param_type_name == "argument" else "Options"
-        panels.setdefault(getattr(parameter, "rich_help_panel", None) or plain, []).append(parameter)
+        panels.setdefault(getattr(parameter, "rich_help_panel", None) or plain, []).append(
+            parameter
+        )
     return panels
 
 
