@@ -1,7 +1,7 @@
 """Draw the pictures of docs/gallery.md anew, each by commands of the package: ``make gallery``.
 
-Pictures that a command draws itself are taken over; of commands that print, the JSON is drawn. All are
-kept small: few colours, at most 900 pixels wide.
+Pictures that a command draws itself are taken over; of commands that print, the JSON is drawn. All
+are kept small: few colours, at most 900 pixels wide.
 """
 
 from __future__ import annotations

@@ -40,8 +40,9 @@ AREAS = (
     Area(
         "estimators",
         "Estimators",
-        "Every kind of model, with scikit-learn's methods. What each is for: [](../which-model.md); "
-        "its equations: [](../models/index.md). Methods of all estimators are listed with `CRF`.",
+        "Every kind of model, with scikit-learn's methods. What each is for: "
+        "[](../which-model.md); its equations: [](../models/index.md). Methods that all estimators "
+        "have are listed with `CRF`.",
         names=("skipchain.models.latent.selection.choose_states",),
     ),
     Area(
@@ -166,8 +167,8 @@ AREAS = (
     Area(
         "tagger",
         "Tagger and explanations",
-        "A fitted model at work on text, and why it chose a label; see [](../guide/decoding.md) and "
-        "[](../guide/explain.md).",
+        "A fitted model at work on text, and why it chose a label; see [](../guide/decoding.md) "
+        "and [](../guide/explain.md).",
         modules=(
             "skipchain.tagger",
             "skipchain.models.base.model",
@@ -201,6 +202,7 @@ AREAS = (
     ),
 )
 
+SHORT = 80  # characters of a constant that is shown with its value
 TOP = "skipchain"
 """The package whose names are shown where they belong, under the short name."""
 
@@ -284,7 +286,10 @@ def _page(area: Area, shown: dict[str, Any]) -> str:
         elif inspect.isroutine(found):
             lines += [f".. autofunction:: {name}"]
         else:
-            lines += [f".. autodata:: {name}", "   :no-value:"]
+            # Not autodata, which would show the docstring of the constant's type.
+            lines += [f".. py:data:: {name}", f"   :type: {type(found).__name__}"]
+            if len(repr(found)) <= SHORT:
+                lines += [f"   :value: {found!r}"]
         lines += [""]
     return "\n".join([*lines, "```", ""])
 
