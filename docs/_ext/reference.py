@@ -179,7 +179,6 @@ AREAS = (
         ),
         names=(
             "skipchain.tagger.load",
-            "skipchain.models.summary.summarise",
             "skipchain.models.chain.explain.explain",
             "skipchain.models.graph.explain.explain_parents",
             "skipchain.models.document.explain.explain_factors",
