@@ -7,6 +7,7 @@ Nothing public is listed by hand: areas name packages, and their ``__all__`` say
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -350,7 +351,12 @@ def cli_page() -> str:
         lines += [f"{'#' * min(path.count(' ') + 2, 4)} {path}", "", _plain(command.help or ""), ""]
         lines += ["```text", _usage(path, command), "```", ""]
         for panel, parameters in _panels(command).items():
-            lines += [f"**{panel}**", "", "| | default | meaning |", "|---|---|---|"]
+            lines += [
+                f"**{panel[0].upper()}{panel[1:]}**",
+                "",
+                "| | default | meaning |",
+                "|---|---|---|",
+            ]
             lines += [_row(parameter) for parameter in parameters]
             lines += [""]
     return "\n".join(lines)
@@ -371,13 +377,14 @@ def _usage(path: str, command: Any) -> str:
     """How a command is called, in one line."""
     below = ["COMMAND [ARGUMENTS]"] if getattr(command, "commands", None) else []
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    return " ".join([path, *map(_placeholder, arguments), "[OPTIONS]", *below])
+    places = [_placeholder(argument).replace("\\", "") for argument in arguments]
+    return " ".join([path, *places, "[OPTIONS]", *below])
 
 
 def _placeholder(parameter: Any) -> str:
-    """What stands for the value of an argument or option."""
+    """What stands for the value of an argument or option, in a table."""
     name: str = parameter.metavar or parameter.name.upper()
-    return name
+    return name.replace("|", r"\|")
 
 
 def _row(parameter: Any) -> str:
@@ -399,7 +406,7 @@ def _plain(text: str) -> str:
     text = " ".join(text.split())
     for sign in "|*<[_":
         text = text.replace(sign, "\\" + sign)
-    return text
+    return re.sub(r"(?<![\w-])--[a-z][a-z-]*", r"`\g<0>`", text)  # or dashes are joined
 
 
 def write_pages(folder: Path) -> None:
