@@ -12,7 +12,7 @@ def train(source, target, tolerance, *, threads=None, progress=None):
     """File to model file; returns the fitted estimator."""
     crf = CRF(
         TEMPLATES,
-        optimiser="lbfgs",
+        solver="lbfgs",
         l2=L2,
         encoding=None,
         boundaries=False,

@@ -18,7 +18,7 @@ from skipchain.features.annotator import Annotator
 from skipchain.features.templates import Templates
 from skipchain.modelfile import load_model
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.models.registry import make_estimator
 from skipchain.models.stacking import StackedPredictions
 from skipchain.resources.clusters import Clusters
@@ -37,7 +37,7 @@ def recipe(
     clusters: Clusters | str | Path | None = None,
     vectors: Vectors | str | Path | None = None,
     features: str | Path | None = None,
-    first: BaseEstimator | Model | None = None,
+    first: BaseEstimator | AnyModel | None = None,
     folds: int = 5,
     **settings: Any,
 ) -> Templates:

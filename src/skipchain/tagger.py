@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain import pretrained as boxed
+from skipchain import pretrained
 from skipchain.arrays import Floats
 from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Column, Corpus
@@ -20,13 +20,8 @@ from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.base.inputs import as_input
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, AnyModel, Explained
 from skipchain.parallel import Workers
-
-if TYPE_CHECKING:
-    from skipchain.models.chain.explain import Explanation
-    from skipchain.models.document.explain import FactorExplanation
-    from skipchain.models.graph.explain import ParentExplanation
 
 
 def load(
@@ -44,7 +39,7 @@ def load(
     >>> [(entity.text, entity.label) for entity in found.entities]
     [('Angela Merkel', 'PER'), ('Hamburg', 'LOC')]
     """
-    return Tagger(load_model(boxed.path() if path is None else path, functions), threads)
+    return Tagger(load_model(pretrained.path() if path is None else path, functions), threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class Tagger:
     [('Ada', 'PER')]
     """
 
-    model: Model
+    model: AnyModel
     threads: int | None = None
 
     def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText:
@@ -187,7 +182,7 @@ class Tagger:
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
-    ) -> Explanation | ParentExplanation | FactorExplanation:
+    ) -> Explained:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
@@ -195,30 +190,8 @@ class Tagger:
         labels tells which other tokens the label comes from, and one with factors what these had to
         object, so both need the whole document.
         """
-        from skipchain.models.chain.explain import explain
-        from skipchain.models.chain.model import ChainModel
-        from skipchain.models.document.explain import explain_factors
-        from skipchain.models.document.model import FactoredModel
-        from skipchain.models.graph.explain import explain_parents
-        from skipchain.models.graph.model import GraphModel
-
-        model = self.model
         own = as_input(parse_plain(given) if isinstance(given, str) else given)
-        if isinstance(model, GraphModel):
-            return explain_parents(model, own, token, labels=labels, threads=self.threads)
-        if isinstance(model, FactoredModel):
-            if labels is not None:
-                raise SkipchainError(
-                    "with factors the labels with and without them are compared; to compare "
-                    "others, explain the chain model alone"
-                )
-            return explain_factors(model, own, token, threads=self.threads)
-        if not isinstance(model, ChainModel):
-            raise SkipchainError(
-                f"labels of the model ({model.kind}) have no explanation by feature: hidden states "
-                "or label features stand between them; skipchain inspect shows what these do"
-            )
-        return explain(model, own, token, labels=labels, threads=self.threads)
+        return self.model.explain(own, token, labels=labels, threads=self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""

@@ -151,7 +151,7 @@ def test_a_first_adagrad_step_has_the_size_of_the_rate():
 def test_dropout_keeps_the_expected_score_and_follows_the_seed():
     data = draw(7, [6] * 40)
     runs = [
-        StochasticLikelihood(data, 3, dropout=0.5, unit_dropout=0.2, seed=seed)
+        StochasticLikelihood(data, 3, dropout=0.5, bundle_dropout=0.2, seed=seed)
         for seed in (1, 1, 2)
     ]
     losses = [[learner.epoch(0.1) for _ in range(3)] for learner in runs]
@@ -159,7 +159,7 @@ def test_dropout_keeps_the_expected_score_and_follows_the_seed():
     assert losses[0] != losses[2]
     np.testing.assert_array_equal(runs[0].vector(), runs[1].vector())
     first = random_weights(data, 3, 1)
-    still = StochasticLikelihood(data, 3, dropout=0.5, unit_dropout=0.2, initial_weights=first)
+    still = StochasticLikelihood(data, 3, dropout=0.5, bundle_dropout=0.2, initial_weights=first)
     noisy = np.mean([still.epoch(0.0) for _ in range(200)])
     assert noisy > gradient(data, first)[0]  # noise costs, by the convexity of log Z
 

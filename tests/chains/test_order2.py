@@ -232,11 +232,11 @@ def alternating(size=60, seed=0):
     return Corpus.of(words, labels)
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "sgd"])
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd"])
 @pytest.mark.parametrize("kind", [CRF, MEMM])
-def test_order_2_learns_what_order_1_cannot(kind, optimiser):
+def test_order_2_learns_what_order_1_cannot(kind, solver):
     train, test = alternating(), alternating(20, 1)
-    settings = {"optimiser": optimiser, "l2": 0.01, "dropout": 0.0, "unit_dropout": 0.0}
+    settings = {"solver": solver, "l2": 0.01, "dropout": 0.0, "bundle_dropout": 0.0}
     assert kind("word", order=2, **settings).fit(train).score(test) == 1.0
     assert kind("word", **settings).fit(train).score(test) < 0.9
 
@@ -248,8 +248,8 @@ def test_margin_updates_learn_triples(update):
 
 
 def test_a_warm_start_carries_the_scores_of_triples():
-    model = CRF("word", order=2, optimiser="lbfgs").fit(alternating())
-    warm = CRF("word", order=2, optimiser="lbfgs").fit(alternating(), start=model)
+    model = CRF("word", order=2, solver="lbfgs").fit(alternating())
+    warm = CRF("word", order=2, solver="lbfgs").fit(alternating(), start=model)
     assert warm.result_.iterations < model.result_.iterations
 
 

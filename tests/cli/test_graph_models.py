@@ -7,12 +7,12 @@ import re
 import sys
 
 import pytest
+from skipchain.models.chain.fitting import TrainingSize
 
 from skipchain import cli, read
 from skipchain.cli.progress import TrainingDisplay
 from skipchain.datasets.harbour import harbour
 from skipchain.learn.step import OptimisationResult, Step
-from skipchain.models.chain.fitting import TrainingSize
 
 
 @pytest.fixture(scope="module")

@@ -77,10 +77,10 @@ def assert_one_line(answer, *wanted):
 
 
 def test_contenders_are_read_from_text():
-    found = Entry.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,optimiser=sgd ")
+    found = Entry.of(" crf:dependent=true, l2=0.5,epochs=3,pairs=none,solver=sgd ")
     assert found.kind == "crf"
     assert dict(found.settings) == {
-        "dependent": True, "l2": 0.5, "epochs": 3, "pairs": None, "optimiser": "sgd",
+        "dependent": True, "l2": 0.5, "epochs": 3, "pairs": None, "solver": "sgd",
     }  # fmt: skip
     assert Entry.of("imemm:order=2").settings == {"dependent": False, "order": 2}
     assert Entry.of("tokenhmm").kind == Entry.of("featurehmm").kind == "hmm"

@@ -184,7 +184,7 @@ def test_fields_begin_and_end_where_tokens_do(seminars):
 def test_the_feature_sets_go_with_the_columns():
     corpus = parse_seminars({f"{k}.txt": MESSAGE for k in range(3)})
     for features in ("seminars", "seminars-lines"):
-        crf = CRF(features, optimiser="lbfgs", l2=0.01).fit(corpus)
+        crf = CRF(features, solver="lbfgs", l2=0.01).fit(corpus)
         assert [label for own in crf.predict(corpus) for label in own] == corpus.labels.tolist()
     assert "heading=who" in crf.model_.features.names()
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from skipchain.models.chain.crossfit_history import FOLDS
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, load, save
 from skipchain.chains import decode as chains
@@ -24,7 +25,6 @@ from skipchain.errors import (
 from skipchain.features.label_history import WINDOW, LabelHistory
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.chain.crossfit_history import FOLDS
 from skipchain.models.chain.hmm import HMM
 from skipchain.models.chain.perceptron import Perceptron
 from skipchain.models.graph.mop import MoPMEMM
@@ -268,7 +268,7 @@ def test_what_is_recalled_in_training_was_predicted_by_others(monkeypatch):
 def test_optimisers_threads_starts_and_passes():
     train, test = mentions(0), mentions(1)
     text = "word[-1]\nlower\nhistory(lower)"
-    batch = MEMM(text, optimiser="lbfgs", l2=0.05, threads=2).fit(train)
+    batch = MEMM(text, solver="lbfgs", l2=0.05, threads=2).fit(train)
     assert batch.score(test) == 1.0
     again = MEMM(text, epochs=2).fit(train, start=batch)
     assert again.score(test) > 0.9

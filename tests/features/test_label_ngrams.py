@@ -20,7 +20,7 @@ from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
 
-PLAIN = {"optimiser": "lbfgs", "l2": 0.01}
+PLAIN = {"solver": "lbfgs", "l2": 0.01}
 
 
 def code_of(history, labels):
@@ -195,9 +195,9 @@ def parity(size=80, seed=0):
     return Corpus.of(words, labels)
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "sgd", "adagrad"])
-def test_order_3_learns_what_order_2_cannot(optimiser):
-    settings = {"optimiser": optimiser, "l2": 0.01, "dropout": 0.0, "unit_dropout": 0.0}
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd", "adagrad"])
+def test_order_3_learns_what_order_2_cannot(solver):
+    settings = {"solver": solver, "l2": 0.01, "dropout": 0.0, "bundle_dropout": 0.0}
     train, test = parity(), parity(30, 1)
     assert MEMM("word", order=2, **settings).fit(train).score(test) < 0.9
     for order in (3, 5):
@@ -208,7 +208,7 @@ def test_order_3_learns_what_order_2_cannot(optimiser):
 
 def test_the_loss_is_that_of_the_model():
     train = parity(6)
-    model = MEMM("word", order=4, optimiser="lbfgs", l2=0.1).fit(train).model_
+    model = MEMM("word", order=4, solver="lbfgs", l2=0.1).fit(train).model_
     penalty = 0.1 * sum(float((part**2).sum()) for part in model.all_weights.tables)
     with Workers(1) as workers:
         loss = 0.0
@@ -234,7 +234,7 @@ def test_files_warm_starts_and_further_data(tmp_path):
     )
     assert loaded.label(test) == model.predict(test)
     assert MEMM("word", order=4, **PLAIN).fit(train, start=model).score(test) == 1.0
-    steps = MEMM("word", order=3, l2=0.01, dropout=0.0, unit_dropout=0.0, rate=0.5)
+    steps = MEMM("word", order=3, l2=0.01, dropout=0.0, bundle_dropout=0.0, rate=0.5)
     for _ in range(30):
         steps.partial_fit(train)
     assert steps.score(test) == 1.0

@@ -16,7 +16,7 @@ from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile import load_model, read_arrays
 
 WORDS = ["sun", "rain", "wind"]
-EXACT = {"optimiser": "lbfgs", "tolerance": 1e-12, "max_iterations": 400, "l2": 0.3, "threads": 1}
+EXACT = {"solver": "lbfgs", "tolerance": 1e-12, "max_iterations": 400, "l2": 0.3, "threads": 1}
 
 
 def weather(seed=0, size=15, gaps=True):
@@ -197,7 +197,7 @@ def vectors_of(corpus):
     ]
 
 
-@pytest.mark.parametrize("settings", [{"optimiser": "sgd"}, {"optimiser": "adagrad"}])
+@pytest.mark.parametrize("settings", [{"solver": "sgd"}, {"solver": "adagrad"}])
 def test_numbers_help_where_words_tell_nothing(settings):
     train, test = weather(2, 200, gaps=False), weather(3, 100, gaps=False)
     plain = CRF("word", threads=1, **settings).fit(train).score(test)

@@ -27,10 +27,10 @@ TRAIN = Corpus.of(
     [["D", "N", "V"], ["D", "N", "V"], ["N", "V"], ["D", "N", "V"]] * 3,
 )
 ESTIMATORS = [
-    CRF("word\nsuffix(1)", dictionary=3, optimiser="lbfgs"),
+    CRF("word\nsuffix(1)", dictionary=3, solver="lbfgs"),
     CRF("word\nsuffix(1)", dictionary=3, order=2),
-    CRF("word\nsuffix(1)", dictionary=3, optimiser="adagrad"),
-    MEMM("word\nsuffix(1)", dictionary=3, optimiser="lbfgs"),
+    CRF("word\nsuffix(1)", dictionary=3, solver="adagrad"),
+    MEMM("word\nsuffix(1)", dictionary=3, solver="lbfgs"),
     MEMM("word\nsuffix(1)", dictionary=3, order=2),
     MaxEnt("word\nsuffix(1)", dictionary=3),
     Perceptron("word\nsuffix(1)", dictionary=3),
@@ -264,7 +264,7 @@ def test_counts_below_one_are_refused(value):
 
 
 def test_partial_fit_widens_the_dictionary():
-    model = CRF("word", dictionary=2, dropout=0.0, unit_dropout=0.0)
+    model = CRF("word", dictionary=2, dropout=0.0, bundle_dropout=0.0)
     model.partial_fit(TRAIN)
     assert model.predict(Corpus.of([["dogs"]])) == [["N"]]
     more = Corpus.of([["dogs", "dogs"]], [["V", "V"]])

@@ -18,7 +18,7 @@ from skipchain.models.chain import loglinear
 from skipchain.parallel import Workers
 
 WORDS = ["Ada", "Bo", "ran"]
-EXACT = {"optimiser": "lbfgs", "tolerance": 0.0, "max_iterations": 500}
+EXACT = {"solver": "lbfgs", "tolerance": 0.0, "max_iterations": 500}
 
 
 def draw(seed, lengths, labels=3):
@@ -69,14 +69,14 @@ SETTINGS = [
 def test_equals_lbfgs(kind, settings):
     corpus = draw(5, [5] * 40)
     settings = {"features": "word\nvalue(n)", "l2": 0.1, **settings}
-    newton = kind(optimiser="newton", **settings).fit(corpus)
+    newton = kind(solver="newton", **settings).fit(corpus)
     lbfgs = kind(**EXACT, **settings).fit(corpus)
     assert newton.result_.iterations < 15
     assert newton.result_.reason == "the gradient vanished"
     # L-BFGS ends where rounding hides what a further step would gain
     np.testing.assert_allclose(newton.model_.weights.vector, lbfgs.model_.weights.vector, atol=1e-5)
     assert newton.result_.loss == pytest.approx(lbfgs.result_.loss, rel=1e-12)
-    again = kind(optimiser="newton", **settings).fit(corpus, start=newton)
+    again = kind(solver="newton", **settings).fit(corpus, start=newton)
     assert again.result_.iterations == 0
 
 
@@ -85,7 +85,7 @@ def test_a_flat_direction_is_no_obstacle():
     corpus = draw(5, [5] * 40)
     newton, lbfgs = (
         MEMM("word\nvalue(n)", l2=0.0, pairs="all", **own).fit(corpus)
-        for own in ({"optimiser": "newton"}, EXACT)
+        for own in ({"solver": "newton"}, EXACT)
     )
     assert newton.result_.loss == pytest.approx(lbfgs.result_.loss, rel=1e-9)
     assert np.isfinite(newton.model_.weights.vector).all()
@@ -127,17 +127,17 @@ def test_stops_for_each_of_its_reasons():
 @pytest.mark.parametrize(
     ("attempt", "told"),
     [
-        (lambda c: CRF("word", optimiser="newton").fit(c), "for MaxEnt and MEMM; use 'lbfgs' for"),
-        (lambda c: MEMM("word", optimiser="newton", l1=1.0).fit(c), "l1 needs optimiser='lbfgs'"),
+        (lambda c: CRF("word", solver="newton").fit(c), "for MaxEnt and MEMM; use 'lbfgs' for"),
+        (lambda c: MEMM("word", solver="newton", l1=1.0).fit(c), "l1 needs solver='lbfgs'"),
         (
-            lambda c: MEMM("word", optimiser="newton", objective="marginal").fit(c),
-            "needs optimiser='lbfgs'",
+            lambda c: MEMM("word", solver="newton", objective="marginal").fit(c),
+            "needs solver='lbfgs'",
         ),
         (
-            lambda c: MEMM(optimiser="newton").fit([[["a"], ["b"]]], [["A", None]]),
-            "partial labels need optimiser='lbfgs'",
+            lambda c: MEMM(solver="newton").fit([[["a"], ["b"]]], [["A", None]]),
+            "partial labels need solver='lbfgs'",
         ),
-        (lambda c: MEMM("word", optimiser="newton").partial_fit(c), "takes stochastic steps"),
+        (lambda c: MEMM("word", solver="newton").partial_fit(c), "takes stochastic steps"),
     ],
 )
 def test_what_it_is_not_for_is_said(attempt, told):
@@ -148,4 +148,4 @@ def test_what_it_is_not_for_is_said(attempt, told):
 def test_too_many_weights_are_refused(monkeypatch):
     monkeypatch.setattr(loglinear, "MAX_DENSE", 20)
     with pytest.raises(ParameterError, match=r"up to 20 weights, and there would be 24; use"):
-        MEMM("word", optimiser="newton", pairs="all").fit(draw(1, [30]))
+        MEMM("word", solver="newton", pairs="all").fit(draw(1, [30]))

@@ -172,7 +172,7 @@ LINKED = {
 
 
 def linked(name):
-    settings = {"optimiser": "lbfgs", **LINKED[name]}
+    settings = {"solver": "lbfgs", **LINKED[name]}
     return MoPMEMM("word[-1..1]\nngrams", **settings).fit(replace(TRAIN, documents=DOCUMENTS))
 
 

@@ -22,7 +22,7 @@ from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
 
 WORDS, LABELS = ["Ada", "Bo", "ran", "to"], ["A", "B", "C"]
-EXACT = {"optimiser": "lbfgs", "tolerance": 1e-13, "max_iterations": 1000, "l2": 0.1}
+EXACT = {"solver": "lbfgs", "tolerance": 1e-13, "max_iterations": 1000, "l2": 0.1}
 FEATURES = "word[-1..0]\nvector(v, raw)"
 
 
@@ -54,15 +54,15 @@ def marginals(model, given):
 # Classifiers -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "newton"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton"])
 @pytest.mark.parametrize("l2", [0.01, 1.0])
-def test_maxent_is_logistic_regression(l2, optimiser):
+def test_maxent_is_logistic_regression(l2, solver):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(300, 5))
     x[:, 0] = 1.0
     y = (x @ rng.normal(size=(5, 3)) + rng.gumbel(size=(300, 3))).argmax(axis=1)
     settings = {"tolerance": 0.0} if optimiser == "lbfgs" else {}
-    found = MaxEnt(optimiser=optimiser, pairs="all", l2=l2, **settings).fit(
+    found = MaxEnt(solver=solver, pairs="all", l2=l2, **settings).fit(
         [row[None] for row in x], [[f"L{k}"] for k in y]
     )
     peer = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-12, max_iter=2000)
@@ -95,7 +95,7 @@ def test_a_dependent_memm_is_one_logistic_regression_a_label_before():
 def test_chains_of_one_position_are_classifiers():
     corpus = draw(1, [1] * 80)
     kinds = [kind(FEATURES, boundaries=False, **EXACT) for kind in (MaxEnt, MEMM, CRF)]
-    kinds.append(MaxEnt(FEATURES, optimiser="newton", l2=0.1))
+    kinds.append(MaxEnt(FEATURES, solver="newton", l2=0.1))
     kinds.append(CRF(FEATURES, boundaries=False, objective="marginal", **EXACT))
     first, *others = (kind.fit(corpus).model_.weights.state for kind in kinds)
     for other in others:

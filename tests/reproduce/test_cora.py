@@ -97,7 +97,7 @@ def test_cora_holds_what_its_readme_says():
 
 def test_the_set_looks_past_trailing_punctuation():
     corpus = Corpus.of([["(1990).", "Learning,", "Oct."]], [["date", "title", "date"]])
-    crf = CRF("reference", encoding=None, optimiser="lbfgs", max_iterations=2, pairs="all")
+    crf = CRF("reference", encoding=None, solver="lbfgs", max_iterations=2, pairs="all")
     names = crf.fit(corpus).model_.features.names()
     assert 'match("")=yes' in names
     assert 'stem(lower(trim(",.:;")))=learn' in names

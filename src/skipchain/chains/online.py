@@ -73,7 +73,7 @@ class OnlineLearner:
 class StochasticLikelihood(OnlineLearner):
     """Steps down the conditional likelihood of one chain after the other.
 
-    ``dropout`` is the share of features left out of each step; ``unit_dropout`` that of the tokens'
+    ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of the tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
     the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad).
     """
@@ -90,7 +90,7 @@ class StochasticLikelihood(OnlineLearner):
         local: bool = False,
         l2: float = 0.0,
         dropout: float = 0.0,
-        unit_dropout: float = 0.0,
+        bundle_dropout: float = 0.0,
         adaptive: bool = False,
         seed: int = 0,
         initial_weights: Weights | None = None,
@@ -106,7 +106,7 @@ class StochasticLikelihood(OnlineLearner):
         )
         self._local = local
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
-        self._keep_probabilities = (1.0 - dropout, 1.0 - unit_dropout)
+        self._keep_probabilities = (1.0 - dropout, 1.0 - bundle_dropout)
         sizes = self._sizes if adaptive else (0, 0, n_labels, 1)
         squares = Weights.zeros(*sizes).vector.astype(np.float32)
         self._squares = WeightTables(*Weights.views(squares, *sizes).tables)

@@ -67,6 +67,7 @@ def explain(
     learnt (see: skipchain inspect).
     """
     from skipchain.io.text import parse_plain
+    from skipchain.models.chain.explain import Explanation
     from skipchain.models.chain.model import ChainModel
     from skipchain.models.document.explain import FactorExplanation
     from skipchain.models.graph.explain import ParentExplanation
@@ -98,6 +99,7 @@ def explain(
         _print_parents(found, tagger.model.kind, top)
     else:
         assert isinstance(tagger.model, ChainModel)
+        assert isinstance(found, Explanation)
         _print(found, tagger.model, top)
 
 

@@ -14,7 +14,7 @@ from skipchain.report.grid import split_to_width
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from skipchain.models.base.model import Model
+    from skipchain.models.base.model import AnyModel
 
 ORDERINGS = 5  # that are named; of more only the number is told
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
@@ -47,7 +47,6 @@ def inspect(
     from skipchain.modelfile import load_model
     from skipchain.models.rbm.model import RBMModel
     from skipchain.models.rbm.plots import weight_pictures
-    from skipchain.models.summary import summarise
 
     path = boxed.path() if model is None else Path(model)
     loaded = load_model(path)
@@ -62,14 +61,14 @@ def inspect(
         drawn = write_pictures(weight_pictures(loaded), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
-    summary = summarise(loaded, top=top, labels=label)
+    summary = loaded.summarise(top=top, labels=label)
     if json:
         print_json(summary)
     else:
         _print(loaded, summary, label or list(loaded.labels))
 
 
-def _print(model: Model, summary: dict[str, Any], labels: list[str]) -> None:
+def _print(model: AnyModel, summary: dict[str, Any], labels: list[str]) -> None:
     from rich.console import Console
 
     console = Console(file=sys.stdout, highlight=False)

@@ -14,15 +14,14 @@ from skipchain.cli.options import say
 if TYPE_CHECKING:
     from skipchain.learn.step import OptimisationResult, Step
     from skipchain.models.base.estimator import BaseEstimator
-    from skipchain.models.chain.fitting import TrainingSize
+    from skipchain.models.base.progress import TrainingSize
 
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
 
 
 def training_display(estimator: BaseEstimator) -> TrainingDisplay:
     """The display of an estimator's training."""
-    tolerance, _, limit = getattr(estimator, "stopping", (0.0, 0, 0))
-    return TrainingDisplay(tolerance, limit)
+    return TrainingDisplay(*estimator.stopping)
 
 
 class TrainingDisplay:

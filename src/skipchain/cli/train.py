@@ -309,11 +309,11 @@ def train(
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
     from skipchain.modelfile import check_model_target, load_model, save
-    from skipchain.models.registry import check_kind, make_estimator
+    from skipchain.models.registry import make_estimator, model_kind
 
     if patience is not None and not dev:
         raise SkipchainError("--patience needs --dev, the file whose score it watches")
-    check_kind(model)
+    model_kind(model)
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
     how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}

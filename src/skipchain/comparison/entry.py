@@ -11,7 +11,7 @@ from skipchain.corpus.schemes import check_scheme
 from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.registry import ESTIMATORS, estimator_class, make_estimator
+from skipchain.models.registry import estimator_class, make_estimator, model_kinds
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
 MODEL_ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -50,8 +50,8 @@ class Entry:
         """
         head, _, rest = (part.strip() for part in text.partition(":"))
         kind, settings = MODEL_ALIASES.get(head, (head, {}))
-        if kind not in ESTIMATORS:
-            known = ", ".join((*ESTIMATORS, *MODEL_ALIASES))
+        if kind not in model_kinds():
+            known = ", ".join((*model_kinds(), *MODEL_ALIASES))
             raise ParameterError(f"there is no model {head!r}; there are {known}")
         parts = [part for part in split_arguments(rest) if part.strip()]
         told = dict(_setting(part, text, kind) for part in parts)
@@ -79,7 +79,8 @@ class Entry:
 
         An HMM that shares the features of all emits all of them, unless it is told what to emit.
         """
-        known = estimator_class(self.kind)._parameters()
+        estimator = estimator_class(self.kind)
+        known = [*estimator.parameters(), *estimator.settings()]
         shared = {name: value for name, value in common.items() if name in known}
         if self.kind == "hmm" and "features" not in self.settings:
             shared.setdefault("emissions", "features")
@@ -108,7 +109,10 @@ def check_distinct(entries: Sequence[Entry]) -> tuple[Entry, ...]:
 def _setting(part: str, text: str, kind: str) -> tuple[str, Any]:
     """One ``name=value``, the value as a number, truth value, None or text."""
     name, equals, value = (piece.strip() for piece in part.partition("="))
-    known = estimator_class(kind)._parameters()
+    known = {
+        **dict.fromkeys(estimator_class(kind).settings()),
+        **estimator_class(kind).parameters(),
+    }
     can = [each for each in known if each not in EXCLUDED_SETTINGS]
     if not equals or not value:
         raise ParameterError(f"{text}: {part.strip()!r} is no setting; write name=value")

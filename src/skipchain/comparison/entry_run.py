@@ -19,8 +19,8 @@ from skipchain.errors import SkipchainError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.modelfile import save
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.base.model import BEAM, Model
-from skipchain.models.chain.fitting import Progress
+from skipchain.models.base.model import BEAM, AnyModel
+from skipchain.models.base.progress import Progress
 from skipchain.parallel import Workers
 from skipchain.tagger import Tagger
 
@@ -76,7 +76,7 @@ class EntryRun:
             dev=model.summary["dev"],
         )
 
-    def _decoded(self, model: Model, words: Corpus) -> dict[str, tuple[float, Column]]:
+    def _decoded(self, model: AnyModel, words: Corpus) -> dict[str, tuple[float, Column]]:
         """Seconds and labels of each decoder that was asked for and that the model has."""
         wanted = self._own_decoders(model)
         if not wanted:
@@ -92,7 +92,7 @@ class EntryRun:
             for name, (seconds, labels) in found.items()
         }
 
-    def _own_decoders(self, model: Model) -> tuple[str, ...]:
+    def _own_decoders(self, model: AnyModel) -> tuple[str, ...]:
         return tuple(name for name in self.decoders if name in model.decoders)
 
     def warm_up(self) -> bool:

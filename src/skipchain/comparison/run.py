@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.chains.decode import check_width
-from skipchain.chains.from_marginals import DECODERS
 from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry, check_distinct
 from skipchain.comparison.entry_run import Display, EntryRun
@@ -20,10 +19,8 @@ from skipchain.comparison.store import ResultStore
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError, SkipchainError
 from skipchain.features.templates import Templates
-from skipchain.models.base.documents import check_linked_documents, longest_document
+from skipchain.models.base.documents import longest_document
 from skipchain.models.base.model import BEAM
-from skipchain.models.chain.model import decoders_of
-from skipchain.models.graph.estimator import GraphEstimator
 from skipchain.models.registry import estimator_class
 
 
@@ -138,16 +135,14 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
     """The contender with its templates, refused where they do not suit the data."""
     estimator = entry_run.estimator
     try:
-        if getattr(estimator, "patience", None) is not None and entry_run.dev is None:
-            raise ParameterError("patience needs dev, the data whose score it watches")
+        estimator._check_fit(entry_run.dev, None)
         templates = estimator._templates(entry_run.train)
         assert templates is not None
         templates = templates.for_corpus(entry_run.train)
         templates.for_corpus(entry_run.test)
-        if isinstance(estimator, GraphEstimator):
-            longest = longest_document(entry_run.train)
-            for corpus in (entry_run.train, entry_run.test):
-                check_linked_documents(corpus, estimator._rules(), longest)
+        longest = longest_document(entry_run.train)
+        for corpus in (entry_run.train, entry_run.test):
+            estimator.check_documents(corpus, longest)
     except SkipchainError as error:
         raise SkipchainError(f"{entry.name}: {error}") from None
     return _PreparedEntry(entry, entry_run, templates)
@@ -155,9 +150,8 @@ def _prepare(entry: Entry, entry_run: EntryRun) -> _PreparedEntry:
 
 def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> None:
     """Refuse a setting that no contender has."""
-    known = dict.fromkeys(
-        name for entry in entries for name in estimator_class(entry.kind)._parameters()
-    )
+    kinds = [estimator_class(entry.kind) for entry in entries]
+    known = dict.fromkeys(name for kind in kinds for name in (*kind.parameters(), *kind.settings()))
     for name in settings:
         if name not in known:
             raise ParameterError(
@@ -169,19 +163,13 @@ def _check_decoders(
     decoders: Sequence[str], beam: int, entries: Sequence[Entry]
 ) -> tuple[str, ...]:
     """The decoders, each once; refused where no contender has one."""
-    can = {c.name: _decoders(c) for c in entries}
+    can = {entry.name: entry.estimator({}).decoders for entry in entries}
     for decoder in decoders:
         if not any(decoder in own for own in can.values()):
             told = "; ".join(f"{name} has {', '.join(own)}" for name, own in can.items())
             raise ParameterError(f"none of the models has a decoder {decoder!r}; {told}")
     check_width(beam)
     return tuple(dict.fromkeys(decoders))
-
-
-def _decoders(entry: Entry) -> tuple[str, ...]:
-    if issubclass(estimator_class(entry.kind), GraphEstimator):
-        return DECODERS
-    return decoders_of(entry.kind, entry.settings.get("order", 1))
 
 
 def _check_data(train: Corpus, test: Corpus, dev: Corpus | None) -> None:

@@ -210,6 +210,145 @@ class Newton(Solver):
         return replace(self, max_iterations=1, patience=None)
 
 
+@dataclass(frozen=True, repr=False)
+class EM(Solver):
+    """For hidden states: EM from several random starts, then L-BFGS on the likelihood itself.
+
+    Parameters
+    ----------
+    restarts
+        Random starts. After EM and 50 direct steps the worse half of them is given up.
+    em, m_steps
+        Iterations of EM before the likelihood is maximised directly, and the most L-BFGS steps of
+        each of its M-steps.
+    annealing
+        The power, below 1, that the states' distribution is raised to at first in EM; it rises to
+        1. None leaves it as it is.
+    tolerance, period, max_iterations
+        Direct maximisation ends when the loss falls by less than ``tolerance`` (relative) in
+        ``period`` iterations, or after ``max_iterations``.
+    patience
+        As for `LBFGS`; it counts while the best start is maximised to the end.
+    """
+
+    name = "em"
+
+    restarts: int = 5
+    em: int = 40
+    m_steps: int = 10
+    annealing: float | None = None
+    tolerance: float = 1e-6
+    period: int = 10
+    max_iterations: int = 1000
+    patience: int | None = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        for setting in ("restarts", "m_steps", "period", "max_iterations"):
+            check_integer(setting, getattr(self, setting))
+        if self.patience is not None:
+            check_integer("patience", self.patience)
+        check_integer("em", self.em, least=0)
+        check_number("tolerance", self.tolerance)
+        power = self.annealing
+        if power is not None and not (isinstance(power, (int, float)) and 0 < power <= 1):
+            raise ParameterError(f"annealing must be a power above 0, and 1 at most, got {power!r}")
+
+    def for_warmup(self) -> EM:
+        """The same solver, but it ends as soon as it can."""
+        return replace(self, restarts=1, em=1, m_steps=1, max_iterations=1, patience=None)
+
+
+@dataclass(frozen=True, repr=False)
+class ContrastiveDivergence(Solver):
+    """For hidden units over labels: steps along gradients estimated by Gibbs sampling.
+
+    Parameters
+    ----------
+    epochs, batch
+        Passes over the data, and the sequences that a step is taken from; None takes all.
+    steps
+        Steps of sampling for each gradient: a number, or a schedule such as ``"1, 500:3"``: first
+        1, and 3 from epoch 500 on.
+    rate, momentum, momentum_from, decay
+        The size of steps (per sequence), how much of its speed a step keeps, and from which epoch
+        on; what is taken off all weights, 1 / σ².
+    average_from
+        From this share of the epochs on, weights are averaged: steps are noisy.
+    persistent
+        Let sampling go on from where the last epoch left it, not from the data.
+    warm, spread
+        Weights begin at random between −``spread`` and ``spread``; ``warm`` begins with those of
+        the logistic regression where they would end if there were no hidden units.
+    restarts
+        How often training begins from other weights; the weights that find the training data most
+        probable, label by label, are kept.
+    folds
+        Where the base model is fitted first: the folds by which its marginals of the training data
+        are cross-fitted.
+    """
+
+    name = "cd"
+
+    epochs: int = 100
+    batch: int | None = None
+    steps: int | str | Mapping[int, int] = 3
+    rate: float = 0.1
+    momentum: float = 0.9
+    momentum_from: int = 25
+    decay: float = 0.01
+    average_from: float = 0.5
+    persistent: bool = False
+    warm: bool = True
+    spread: float = 1.0
+    restarts: int = 1
+    folds: int = 5
+    patience: ClassVar[None] = None
+
+    def check(self) -> None:
+        """Refuse settings that make no sense."""
+        for setting in ("epochs", "restarts"):
+            check_integer(setting, getattr(self, setting))
+        if self.batch is not None:
+            check_integer("batch", self.batch)
+        check_integer("momentum_from", self.momentum_from, least=0)
+        check_integer("folds", self.folds, least=2)
+        for setting in ("rate", "decay", "average_from", "spread"):
+            check_number(setting, getattr(self, setting))
+        check_number("momentum", self.momentum, below=1.0)
+        parse_steps(self.steps)
+
+    def for_warmup(self) -> ContrastiveDivergence:
+        """The same solver, but it ends as soon as it can."""
+        return replace(self, epochs=1, restarts=1, folds=2)
+
+
+def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
+    """The steps of sampling from each epoch on.
+
+    >>> parse_steps("1, 500:3") == parse_steps({0: 1, 500: 3})
+    True
+    >>> parse_steps(2)
+    {0: 2}
+    """
+    try:
+        if isinstance(given, str):
+            pairs = [part.rpartition(":")[::2] for part in given.split(",")]
+            schedule = {int(since or 0): int(steps) for since, steps in pairs}
+        elif isinstance(given, Mapping):
+            schedule = {int(since): int(steps) for since, steps in given.items()}
+        else:
+            schedule = {0: int(given)}
+    except (TypeError, ValueError):
+        schedule = {}
+    if 0 not in schedule or min(schedule) < 0 or min(schedule.values()) < 1:
+        raise ParameterError(
+            f"steps must be a whole number of at least 1, or a schedule that begins with one, such "
+            f"as '1, 500:3' (3 from epoch 500 on), got {given!r}"
+        )
+    return schedule
+
+
 CHAIN_SOLVERS: tuple[type[Solver], ...] = (SGD, LBFGS, AdaGrad, Newton)
 """What learns chains; a setting that several have asks for the first of them."""
 

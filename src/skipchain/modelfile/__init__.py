@@ -21,7 +21,7 @@ from skipchain.modelfile.container import (
     write_arrays,
 )
 from skipchain.modelfile.contents import contents, read_model
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel, Model
 
 if TYPE_CHECKING:
     from skipchain.models.base.estimator import BaseEstimator
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 
-def save(model: Model | BaseEstimator, path: str | Path, *, overwrite: bool = False) -> None:
+def save(model: AnyModel | BaseEstimator, path: str | Path, *, overwrite: bool = False) -> None:
     """Write the model file of a fitted estimator or of a model.
 
     A file that is there already is kept unless ``overwrite``.
@@ -49,7 +49,7 @@ def save(model: Model | BaseEstimator, path: str | Path, *, overwrite: bool = Fa
     write_arrays(*contents(model.pruned()), path, overwrite=overwrite)
 
 
-def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> Model:
+def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> AnyModel:
     """Read a model file; a `ModelFileError` names what is wrong with it.
 
     ``functions`` are the views and edge rules of the user's own that the model was trained with.

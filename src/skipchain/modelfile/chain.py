@@ -48,18 +48,18 @@ def read(
     order = int(header["order"])
     sizes = (features.n_features, features.n_edge_features, len(labels), order)
     return ChainModel(
-        str(header["kind"]),
-        labels,
-        features,
-        read_weights("weights", arrays, *sizes),
-        header["scheme"],
-        header["encoding"],
-        bool(header["constrained"]),
-        bool(header["local"]),
-        header["summary"],
-        _dictionary(header["dictionary"], arrays, len(labels)),
-        _label_ngrams(order, arrays, len(labels)),
-        _history_weights(features, arrays, len(labels)),
+        kind=str(header["kind"]),
+        labels=labels,
+        features=features,
+        weights=read_weights("weights", arrays, *sizes),
+        scheme=header["scheme"],
+        encoding=header["encoding"],
+        constrained=bool(header["constrained"]),
+        local=bool(header["local"]),
+        summary=header["summary"],
+        dictionary=_dictionary(header["dictionary"], arrays, len(labels)),
+        label_ngrams=_label_ngrams(order, arrays, len(labels)),
+        history_weights=_history_weights(features, arrays, len(labels)),
     )
 
 

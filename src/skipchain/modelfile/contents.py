@@ -1,29 +1,23 @@
-"""What a model file holds of a model: a part that all models share, and one of its form.
-
-The forms have a module each, which is imported when a model of that form is met: whoever tags with
-a chain does not wait for all the others.
-"""
+"""What a model file holds of a model: a part that all models share, and one of its form."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.corpus.schemes import check_scheme
 from skipchain.modelfile.features import features_contents, read_features
-from skipchain.models.base.model import Model
-
-FORM_KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
-"""Entries of the header that only one form has; files without any are of chains."""
+from skipchain.modelfile.forms import KEYS, form_of
+from skipchain.models.base.model import AnyModel
 
 
-def contents(model: Model) -> tuple[dict[str, Any], Arrays]:
+def contents(model: AnyModel) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model."""
     recipe, arrays = features_contents(model.features)
     header = {
         "kind": model.kind,
+        "form": model.form,
         "labels": list(model.labels),
         "scheme": model.scheme,
         "encoding": model.encoding,
@@ -31,22 +25,19 @@ def contents(model: Model) -> tuple[dict[str, Any], Arrays]:
         "features": recipe,
         "summary": dict(model.summary),
     }
-    own, further = _form(model.form).header_and_arrays(model)
-    return header | own, arrays | further
+    own_header, own_arrays = form_of(model.form, model.kind).header_and_arrays(model)
+    return header | own_header, arrays | own_arrays
 
 
 def read_model(
     header: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
-) -> Model:
+) -> AnyModel:
     """The inverse of `contents`, checked."""
     features = read_features(header["features"], arrays, functions, path)
     for scheme in (header["scheme"], header["encoding"]):
         if scheme is not None:
             check_scheme(scheme)
-    form = next((form for mark, form in FORM_KEYS.items() if mark in header), "chain")
-    found: Model = _form(form).read(header, arrays, features, functions, path)
-    return found
-
-
-def _form(name: str) -> Any:
-    return import_module(f"skipchain.modelfile.{name}")
+    form = header.get("form")
+    if form is None:  # files of format 3 and before
+        form = next((name for key, name in KEYS.items() if key in header), "chain")
+    return form_of(form, header["kind"]).read(header, arrays, features, functions, path)

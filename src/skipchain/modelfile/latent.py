@@ -41,13 +41,13 @@ def read(
         if not np.isfinite(table).all():
             raise ValueError(f"{name} are not all finite")
     return StateModel(
-        str(header["kind"]),
-        labels,
-        features,
-        StateWeights(*tables),
-        bool(header["local"]),
-        header["scheme"],
-        header["encoding"],
-        bool(header["constrained"]),
-        header["summary"],
+        kind=str(header["kind"]),
+        labels=labels,
+        features=features,
+        weights=StateWeights(*tables),
+        local=bool(header["local"]),
+        scheme=header["scheme"],
+        encoding=header["encoding"],
+        constrained=bool(header["constrained"]),
+        summary=header["summary"],
     )

@@ -12,7 +12,7 @@ from skipchain.arrays import Arrays
 from skipchain.modelfile.contents import contents, read_model
 from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.inputs import Features
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.model import RBMModel
@@ -102,7 +102,7 @@ def read(
     )
 
 
-def _nested_contents(model: Model, prefix: str) -> tuple[dict[str, Any], Arrays]:
+def _nested_contents(model: AnyModel, prefix: str) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a model that is part of another one."""
     header, arrays = contents(model)
     return header, {f"{prefix}{name}": own for name, own in arrays.items()}

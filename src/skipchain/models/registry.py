@@ -1,58 +1,134 @@
-"""The kinds of models by name. Estimators are imported when they are first asked for."""
+"""The kinds of models by name, those of other packages among them.
+
+Estimators are imported when they are first asked for. A package adds a kind by an entry point of
+the group ``skipchain.models`` that names a `ModelKind`, a program by `register`.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
+from skipchain.checks import nearest
 from skipchain.errors import ParameterError
 
 if TYPE_CHECKING:
     from skipchain.models.base.estimator import BaseEstimator
 
-ESTIMATORS = {
-    "crf": ("chain.crf", "CRF"),
-    "memm": ("chain.memm", "MEMM"),
-    "maxent": ("chain.maxent", "MaxEnt"),
-    "perceptron": ("chain.perceptron", "Perceptron"),
-    "hmm": ("chain.hmm", "HMM"),
-    "mop-memm": ("graph.mop", "MoPMEMM"),
-    "rbm-crf": ("rbm.estimator", "RBMCRF"),
-    "skip-chain-crf": ("graph.skipchain", "SkipChainCRF"),
-    "iohmm": ("latent.iohmm", "IOHMM"),
-    "hrf": ("latent.hrf", "HRF"),
+ENTRY_POINTS = "skipchain.models"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelKind:
+    """A kind of model: its name, where its estimator is, and one line that tells what it is.
+
+    ``estimator`` is ``package.module:Class``. A model of a form that no other kind has needs
+    ``form``: where the form of its model files is, ``package.module:name`` of a `ModelForm` of
+    `skipchain.modelfile.forms`.
+    """
+
+    kind: str
+    estimator: str
+    description: str
+    form: str | None = None
+
+    def load(self) -> type[BaseEstimator]:
+        """The class of the estimators."""
+        found: type[BaseEstimator] = _named(self.estimator)
+        return found
+
+
+def _built_in(kind: str, place: str, description: str) -> ModelKind:
+    return ModelKind(kind, f"skipchain.models.{place}", description)
+
+
+_KINDS = {
+    own.kind: own
+    for own in (
+        _built_in("crf", "chain.crf:CRF", "conditional random field, the linear chain"),
+        _built_in(
+            "memm", "chain.memm:MEMM", "a chain of maximum-entropy classifiers, order 1 to 8"
+        ),
+        _built_in("maxent", "chain.maxent:MaxEnt", "a classifier of each token on its own"),
+        _built_in(
+            "perceptron",
+            "chain.perceptron:Perceptron",
+            "averaged structured perceptron, passive-aggressive, AROW",
+        ),
+        _built_in("hmm", "chain.hmm:HMM", "hidden Markov model, learnt by counting"),
+        _built_in(
+            "mop-memm",
+            "graph.mop:MoPMEMM",
+            "mixture of parents: labels linked across a document, exact marginals",
+        ),
+        _built_in("rbm-crf", "rbm.estimator:RBMCRF", "hidden units that look at windows of labels"),
+        _built_in(
+            "skip-chain-crf",
+            "graph.skipchain:SkipChainCRF",
+            "a CRF with edges across a document, by belief propagation",
+        ),
+        _built_in("iohmm", "latent.iohmm:IOHMM", "hidden states that emit labels, directed"),
+        _built_in("hrf", "latent.hrf:HRF", "hidden random field: hidden states, undirected"),
+    )
 }
-"""The file and the class of each kind of model."""
+_registered: dict[str, ModelKind] = {}
 
 
-def check_kind(kind: str) -> None:
-    """Refuse a kind of model that there is not."""
-    if kind not in ESTIMATORS:
-        raise ParameterError(f"there is no model {kind!r}; there are {', '.join(ESTIMATORS)}")
+def register(kind: ModelKind) -> None:
+    """Add a kind of model of your own, for this process; a built-in kind stays what it is."""
+    if kind.kind in _KINDS:
+        raise ParameterError(f"there is a model {kind.kind!r} already; choose another name")
+    _registered[kind.kind] = kind
+
+
+def model_kinds() -> dict[str, ModelKind]:
+    """All kinds of models: the built-in ones, those registered, and those of other packages."""
+    others = {}
+    for entry in entry_points(group=ENTRY_POINTS):
+        found = entry.load()
+        others[found.kind] = found
+    return {**others, **_registered, **_KINDS}
+
+
+def model_kind(kind: str) -> ModelKind:
+    """The kind of a name; others than the built-in ones are looked for only where it is none."""
+    found = _KINDS.get(kind) or _registered.get(kind) or model_kinds().get(kind)
+    if found is None:
+        raise ParameterError(f"there is no model {kind!r}; {nearest(kind, model_kinds())}")
+    return found
 
 
 def estimator_class(kind: str) -> type[BaseEstimator]:
     """The class of the estimators of one kind."""
-    check_kind(kind)
-    file, name = ESTIMATORS[kind]
-    found: type[BaseEstimator] = getattr(import_module(f"skipchain.models.{file}"), name)
-    return found
+    return model_kind(kind).load()
 
 
 def make_estimator(kind: str, features: Any, **settings: Any) -> BaseEstimator:
     """The estimator of one kind; settings that it does not have are refused.
 
-    Without ``features`` it has those that its kind has unless told otherwise.
+    Without ``features`` it has those of its kind by default.
 
     >>> make_estimator("perceptron", "word", epochs=3)
     Perceptron(features='word', epochs=3)
+    >>> make_estimator("crf", "word", epochs=3)
+    CRF(features='word', solver=SGD(epochs=3))
     """
-    found = estimator_class(kind)
-    known = found._parameters()
+    estimator = estimator_class(kind)
+    known = [*estimator.parameters(), *estimator.settings()]
     for name in settings:
-        if name not in known:
-            raise ParameterError(
-                f"{name!r} is no setting of model {kind}; it has {', '.join(known)}"
-            )
+        if name not in known and name not in ("optimiser", "unit_dropout"):
+            raise ParameterError(f"model {kind} has no setting {name!r}; {nearest(name, known)}")
     own = {} if features is None else {"features": features}
-    return found(**own, **settings)
+    return estimator(**own, **settings)
+
+
+def load_object(place: str) -> Any:
+    """What ``package.module:name`` names."""
+    return _named(place)
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)

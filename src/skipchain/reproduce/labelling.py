@@ -23,7 +23,7 @@ from skipchain.corpus.column import Column
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.token import TokenScores, token_scores
-from skipchain.models.chain.fitting import TrainingSize
+from skipchain.models.base.progress import TrainingSize
 from skipchain.reproduce.run import mean_and_range
 from skipchain.reproduce.table import Row
 
@@ -185,7 +185,7 @@ class LossRecorder:
 
     >>> from skipchain import MaxEnt
     >>> losses = LossRecorder()
-    >>> fitted = MaxEnt(optimiser="lbfgs").fit([np.eye(2)], [["A", "B"]], progress=losses)
+    >>> fitted = MaxEnt(solver="lbfgs").fit([np.eye(2)], [["A", "B"]], progress=losses)
     >>> losses.found[0] > losses.found[-1]
     True
     """

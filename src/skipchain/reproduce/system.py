@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skipchain.corpus import Corpus
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.parallel import Workers
 
 
@@ -13,7 +13,7 @@ from skipchain.parallel import Workers
 class DecodedModel:
     """A fitted model and how it is decoded."""
 
-    model: Model
+    model: AnyModel
     decoder: str | None = None
 
     def label(self, corpus: Corpus, threads: int | None) -> Corpus:

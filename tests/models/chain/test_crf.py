@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
+from skipchain.models.chain.fitting import warm_start_weights
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -20,7 +21,6 @@ from skipchain.errors import (
 )
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.chain.fitting import warm_start_weights
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -135,9 +135,9 @@ def test_edge_templates_learn_what_depends_on_the_previous_label():
 
 def test_l1_leaves_few_weights_and_l2_keeps_them_small():
     data = corpus(60)
-    free = CRF("word\nngrams", l2=0.01, optimiser="lbfgs").fit(data)
+    free = CRF("word\nngrams", l2=0.01, solver="lbfgs").fit(data)
     sparse = CRF("word\nngrams", l1=1.0, l2=0.0).fit(data)
-    small = CRF("word\nngrams", l2=10.0, optimiser="lbfgs").fit(data)
+    small = CRF("word\nngrams", l2=10.0, solver="lbfgs").fit(data)
     assert sparse.model_.weights.n_nonzero < free.model_.weights.n_nonzero / 5
     assert sparse.model_.features.n_features < free.model_.features.n_features / 2
     assert np.abs(small.model_.weights.state).max() < np.abs(free.model_.weights.state).max()
@@ -148,7 +148,7 @@ def test_all_pairs_have_weights_where_asked():
     data = corpus(30)
     for optimiser in ("lbfgs", "sgd", "adagrad"):
         observed, every = (
-            CRF("word", optimiser=optimiser, pairs=pairs).fit(data).model_.weights.state
+            CRF("word", solver=solver, pairs=pairs).fit(data).model_.weights.state
             for pairs in ("observed", "all")
         )
         assert np.count_nonzero(observed) < np.count_nonzero(every)
@@ -172,10 +172,8 @@ def test_repr_shows_what_was_changed():
 
 def test_warm_start_begins_where_the_other_model_ended():
     data = corpus(60)
-    first = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, optimiser="lbfgs").fit(
-        data
-    )
-    again = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, optimiser="lbfgs")
+    first = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, solver="lbfgs").fit(data)
+    again = CRF("word\nshape\nlabel[-1] & shape", l2=0.1, tolerance=1e-8, solver="lbfgs")
     again.fit(data, start=first.model_)
     assert again.result_.iterations < first.result_.iterations
     assert again.result_.loss == pytest.approx(first.result_.loss, rel=1e-4)
@@ -195,7 +193,7 @@ def test_warm_start_carries_over_to_more_labels_and_other_features():
 )
 def test_a_memm_is_a_good_place_to_begin(settings):
     """All of its weights are carried over, and the loss begins lower than from zero."""
-    settings = {"features": "word\nshape", "optimiser": "lbfgs", "l2": 0.1, **settings}
+    settings = {"features": "word\nshape", "solver": "lbfgs", "l2": 0.1, **settings}
     data = corpus(60)
     memm = MEMM(**settings).fit(data)
     model = memm.model_
@@ -225,7 +223,7 @@ def test_the_display_is_told_size_steps_and_end():
 
 def test_patience_stops_and_keeps_the_best():
     told = Told()
-    crf = CRF("word", l2=0.0001, patience=3, tolerance=0.0, optimiser="lbfgs")
+    crf = CRF("word", l2=0.0001, patience=3, tolerance=0.0, solver="lbfgs")
     crf.fit(corpus(40), dev=corpus(20, seed=5), progress=told)
     assert told.minimum.reason == "stopped early"
     scores = [dev for _, dev in told.steps]
@@ -238,7 +236,7 @@ def test_values_that_cancel_are_observed_all_the_same():
     x = [[{"f": 1.0}], [{"f": -1.0}], [{"f": 1.0}]] * 20
     y = [["A"], ["A"], ["B"]] * 20
     observed, every = (
-        CRF(pairs=pairs, l2=0.01, optimiser="lbfgs").fit(x, y) for pairs in ("observed", "all")
+        CRF(pairs=pairs, l2=0.01, solver="lbfgs").fit(x, y) for pairs in ("observed", "all")
     )
     assert observed.model_.summary["parameters"] == every.model_.summary["parameters"]
 
@@ -251,7 +249,7 @@ def test_an_interrupt_without_a_display_is_passed_on(monkeypatch):
         return replace(minimum, reason=INTERRUPTED)
 
     monkeypatch.setattr(module, "minimize", interrupted)
-    crf = CRF("word", optimiser="lbfgs")
+    crf = CRF("word", solver="lbfgs")
     with pytest.raises(KeyboardInterrupt):
         crf.fit(corpus(20))
     assert crf.predict(corpus(2))
@@ -304,7 +302,7 @@ def test_few_very_long_sequences_are_learnt_as_well_as_many_short_ones(kind):
     for length in (20, 4000):
         cuts = range(0, 8000, length)
         X, Y = [x[k : k + length] for k in cuts], [names[k : k + length] for k in cuts]
-        found = kind(optimiser="sgd", epochs=60, dropout=0.1).fit(X, Y)
+        found = kind(solver="sgd", epochs=60, dropout=0.1).fit(X, Y)
         scores.append(found.score(X, Y))
     assert scores[1] > scores[0] - 0.02
 
@@ -408,8 +406,8 @@ def test_parameters_choose_the_optimiser_that_they_are_for():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"optimiser": "sgd", "tolerance": 0.1}, "tolerance is for optimiser lbfgs, not for sgd"),
-        ({"optimiser": "lbfgs", "rate": 0.1}, "rate is for optimiser sgd and adagrad, not for"),
+        ({"solver": "sgd", "tolerance": 0.1}, "tolerance is for optimiser lbfgs, not for sgd"),
+        ({"solver": "lbfgs", "rate": 0.1}, "rate is for optimiser sgd and adagrad, not for"),
         ({"max_iterations": 9, "epochs": 9}, "epochs is for optimiser sgd and adagrad, not for"),
         ({"l1": 0.1, "epochs": 9}, "epochs is for"),
         ({"rate": 0.0}, "rate must be above 0"),
@@ -425,7 +423,7 @@ def test_parameters_for_another_optimiser_are_refused(settings, message):
 
 def test_a_shortened_estimator_learns_as_the_whole_one_does():
     data = corpus(5)
-    batch, steps = ({"optimiser": "lbfgs"}, {"tolerance": 0.1}), ({}, {"epochs": 7})
+    batch, steps = ({"solver": "lbfgs"}, {"tolerance": 0.1}), ({}, {"epochs": 7})
     for settings in (*batch, *steps):
         short = CRF("word", **settings).for_warmup().fit(data).result_
         assert short.iterations == 1

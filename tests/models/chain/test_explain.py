@@ -39,11 +39,11 @@ def corpus():
 
 
 ESTIMATORS = {
-    "crf": lambda: CRF(TEMPLATES, optimiser="lbfgs"),
-    "crf, dependent": lambda: CRF("word\nshortshape", optimiser="lbfgs", dependent=True),
-    "memm": lambda: MEMM(TEMPLATES, optimiser="lbfgs"),
-    "memm, dependent": lambda: MEMM("word\nshortshape", optimiser="lbfgs", dependent=True),
-    "maxent": lambda: MaxEnt("word[-1..1]", optimiser="lbfgs"),
+    "crf": lambda: CRF(TEMPLATES, solver="lbfgs"),
+    "crf, dependent": lambda: CRF("word\nshortshape", solver="lbfgs", dependent=True),
+    "memm": lambda: MEMM(TEMPLATES, solver="lbfgs"),
+    "memm, dependent": lambda: MEMM("word\nshortshape", solver="lbfgs", dependent=True),
+    "maxent": lambda: MaxEnt("word[-1..1]", solver="lbfgs"),
 }
 
 
@@ -102,7 +102,7 @@ def test_tokens_count_through_the_whole_input(model):
 def test_features_given_directly_with_values():
     X = [[{"a": 2.0}, {"b": 1.0, "a": 0.5}], [{"b": 1.0}, {"a": 1.0}]]
     y = [["p", "q"], ["q", "p"]]
-    model = CRF(optimiser="lbfgs").fit(X, y).model_
+    model = CRF(solver="lbfgs").fit(X, y).model_
     found = explain(model, X, 1)
     assert found.word is None
     assert any(part.name == "a × 0.5" for part in found.contributions)
@@ -154,7 +154,7 @@ def test_contributions_are_all_that_a_label_changes(order):
 def test_labels_that_the_scheme_forbids_are_named():
     labels = [["B-PER", "I-PER", "O"]] * 5
     given = Corpus.of([["Ada", "Lee", "slept"]] * 5, labels, scheme="iob2")
-    model = CRF("word", encoding=None, optimiser="lbfgs").fit(given).model_
+    model = CRF("word", encoding=None, solver="lbfgs").fit(given).model_
     assert explain(model, given[:1], 0, labels=["B-PER", "I-PER"]).forbidden == ("I-PER",)
     # B-PER before I-PER needs no O between them, but O before I-PER is out
     assert explain(model, given[:1], 0, labels=["B-PER", "O"]).forbidden == ("O",)
@@ -184,7 +184,7 @@ def test_more_mistakes():
         explain(model, corpus()[:3], "Grace")
     with pytest.raises(SkipchainError, match="the input has none"):
         explain(model, Corpus.of([]), 0)
-    single = CRF("word", optimiser="lbfgs").fit(Corpus.of([["a"]], [["x"]])).model_
+    single = CRF("word", solver="lbfgs").fit(Corpus.of([["a"]], [["x"]])).model_
     with pytest.raises(SkipchainError, match="only the label 'x'"):
         explain(single, Corpus.of([["a"]]), 0)
 

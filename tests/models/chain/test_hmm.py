@@ -14,7 +14,6 @@ from skipchain import HMM, Corpus, Templates, load, save
 from skipchain.datasets.registry import data_set
 from skipchain.errors import CorpusError, FeatureError, ParameterError, SchemeError
 from skipchain.models.registry import make_estimator
-from skipchain.models.summary import summarise
 
 WORDS = ["a", "b", "c", "d"]
 LABELS = ["X", "Y", "Z"]
@@ -213,7 +212,7 @@ def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
     words, gold = draw(5)
     hmm = HMM(emissions=emissions, min_count=2).fit(Corpus.of(words, gold))
     save(hmm, tmp_path / "m.skip")
-    shown = summarise(load(tmp_path / "m.skip").model, top=100)
+    shown = load(tmp_path / "m.skip").model.summarise(top=100)
     steps, ends = shown["transitions"], shown["transitions"]["<end>"]
     assert sum(math.exp(x) for x in steps["<start>"].values()) == pytest.approx(1.0)
     for label in LABELS:

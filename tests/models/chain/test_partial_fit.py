@@ -22,7 +22,7 @@ def corpus(size, seed=0):
 
 KINDS = [
     (CRF, {}),
-    (CRF, {"optimiser": "adagrad"}),
+    (CRF, {"solver": "adagrad"}),
     (CRF, {"order": 2}),
     (MEMM, {"dependent": True}),
     (MaxEnt, {}),
@@ -40,7 +40,7 @@ def test_calls_are_epochs_over_the_parts(kind, settings):
         model = found.partial_fit(part).model_
         epoch = kind("word\nshape", seed=5 + number, epochs=1, **settings)
         if kind is not Perceptron:
-            epoch.set_params(prune=0.0, optimiser=settings.get("optimiser", "sgd"))
+            epoch.set_params(prune=0.0, solver=settings.get("solver", "sgd"))
         gold = [model.labels.index(label.replace("B-", "S-")) for label in part.labels]
         data = Dataset(model.features.encode(part), part.sentences, np.array(gold, np.int32))
         with Workers(1) as workers:
@@ -146,8 +146,8 @@ def test_an_interrupt_is_passed_on_and_the_model_kept(monkeypatch):
 
 def test_mistakes_are_named():
     for optimiser in ("lbfgs", "newton"):
-        with pytest.raises(ParameterError, match="takes stochastic steps; use optimiser='sgd'"):
-            MEMM("word", optimiser=optimiser).partial_fit(corpus(3))
+        with pytest.raises(ParameterError, match="takes stochastic steps; use solver='sgd'"):
+            MEMM("word", solver=solver).partial_fit(corpus(3))
     with pytest.raises(CorpusError, match="no token to learn from"):
         CRF("word").partial_fit(Corpus.of([[]], [[]]))
     with pytest.raises(ParameterError, match="rate must be"):

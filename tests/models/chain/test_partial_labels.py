@@ -11,7 +11,7 @@ from skipchain.errors import CorpusError, ParameterError, SchemeError
 WORDS = [["a", "b", "a"], ["b"], ["b", "a"], ["a", "a", "b"]]
 FULL = [["X", "Y", "X"], ["Y"], ["Z", "X"], ["X", "Z", "Y"]]
 SOME = [["X", None, {"X", "Z"}], ["_"], [frozenset({"Z"}), "X"], [{"X", "Y", "Z"}, "Z", "Y"]]
-EXACT = {"optimiser": "lbfgs", "tolerance": 1e-9, "l2": 0.3}
+EXACT = {"solver": "lbfgs", "tolerance": 1e-9, "l2": 0.3}
 
 
 def agrees(path, known):
@@ -54,14 +54,14 @@ def test_what_is_not_known_is_written_in_several_ways(kind):
         np.testing.assert_array_equal(model.model_.weights.vector, models[0].model_.weights.vector)
 
 
-@pytest.mark.parametrize("optimiser", ["lbfgs", "sgd", "adagrad"])
+@pytest.mark.parametrize("solver", ["lbfgs", "sgd", "adagrad"])
 @pytest.mark.parametrize("order", [1, 2])
-def test_half_of_the_labels_are_enough(optimiser, order):
+def test_half_of_the_labels_are_enough(solver, order):
     rng = np.random.default_rng(0)
     words = [[str(k) for k in rng.integers(0, 6, 8)] for _ in range(60)]
     full = [["odd" if int(w) % 2 else "even" for w in own] for own in words]
     some = [[y if rng.random() < 0.5 else None for y in own] for own in full]
-    found = CRF("word", optimiser=optimiser, order=order).fit(Corpus.of(words), some)
+    found = CRF("word", solver=solver, order=order).fit(Corpus.of(words), some)
     assert found.score(Corpus.of(words, full)) == 1.0
 
 
@@ -108,9 +108,9 @@ def test_constraints_hold_in_the_clamped_sum():
             "partial labels need order=1, or a CRF",
         ),
         (
-            lambda: MEMM(optimiser="sgd").fit([[["a"]] * 2], [["A", None]]),
+            lambda: MEMM(solver="sgd").fit([[["a"]] * 2], [["A", None]]),
             ParameterError,
-            "partial labels of a local model need optimiser='lbfgs'",
+            "partial labels of a local model need solver='lbfgs'",
         ),
     ],
 )

@@ -9,7 +9,6 @@ import pytest
 
 from skipchain import Corpus, MoPMEMM, SkipchainError, Tagger
 from skipchain.models.graph.explain import explain_parents
-from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 
 WORDS = [["Ms", "Grace", "Lee", "spoke"], ["at", "Lee", "Road"], ["Lee", "slept"], ["Rome"]]
@@ -30,7 +29,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module", params=SETTINGS)
 def model(request):
-    return MoPMEMM(TEMPLATES, optimiser="lbfgs", **SETTINGS[request.param]).fit(CORPUS).model_
+    return MoPMEMM(TEMPLATES, solver="lbfgs", **SETTINGS[request.param]).fit(CORPUS).model_
 
 
 def test_shares_sum_to_the_probabilities(model):
@@ -72,7 +71,7 @@ def test_contributions_differ_by_the_log_odds_of_the_edge(model):
 
 def test_a_certain_parent_of_a_plain_chain():
     """One ordering and one parent each: the share is the sum over the parent's labels."""
-    model = MoPMEMM(TEMPLATES, edges="previous", orderings="forward", optimiser="lbfgs")
+    model = MoPMEMM(TEMPLATES, edges="previous", orderings="forward", solver="lbfgs")
     model = model.fit(CORPUS).model_
     weights = model.edge_models["previous"].weights
     with Workers(1) as workers:
@@ -95,7 +94,7 @@ def test_a_certain_parent_of_a_plain_chain():
 
 
 def test_parents_are_named_with_their_features():
-    model = MoPMEMM(TEMPLATES, orderings="forward, backward", optimiser="lbfgs").fit(CORPUS).model_
+    model = MoPMEMM(TEMPLATES, orderings="forward, backward", solver="lbfgs").fit(CORPUS).model_
     found = explain_parents(model, CORPUS[4:8], 7, labels=["PER", "LOC"])
     assert (found.token, found.word) == (7, "Lee")
     by_kind = {parent.kind: parent for parent in found.parents}
@@ -149,12 +148,12 @@ def test_labels_that_the_scheme_forbids_are_named():
         [["Ada", "Lee", "slept"]] * 5, [["B-PER", "I-PER", "O"]] * 5, scheme="iob2",
         documents=[1, 4],
     )  # fmt: skip
-    model = MoPMEMM("word", encoding=None, optimiser="lbfgs").fit(given).model_
+    model = MoPMEMM("word", encoding=None, solver="lbfgs").fit(given).model_
     assert explain_parents(model, given[:1], 0, labels=["B-PER", "I-PER"]).forbidden == ("I-PER",)
 
 
 def test_a_summary_tells_rules_kinds_and_label_pairs(model):
-    summary = json.loads(json.dumps(summarise(model, top=2, labels=["PER"])))
+    summary = json.loads(json.dumps(model.summarise(top=2, labels=["PER"])))
     assert [own["rule"] for own in summary["rules"]] == [str(rule) for rule in model.rules]
     assert summary["orderings"] == [str(ordering) for ordering in model.orderings]
     assert summary["size"]["weights"] == sum(own["weights"] for own in summary["kinds"].values())

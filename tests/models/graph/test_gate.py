@@ -24,7 +24,7 @@ def corpus():
 
 @pytest.fixture(scope="module")
 def model(corpus):
-    settings = {"edges": "previous, same_word", "optimiser": "lbfgs", "max_iterations": 4}
+    settings = {"edges": "previous, same_word", "solver": "lbfgs", "max_iterations": 4}
     return MoPMEMM("word\nword[-1]", **settings).fit(corpus).model_
 
 
@@ -99,7 +99,7 @@ def test_a_gate_learns_not_to_trust_edges_that_mislead():
     train, test = misleading(60, 0), misleading(40, 1)
     settings = {
         "features": "word[-1]", "edges": "previous, same_word", "orderings": "forward",
-        "optimiser": "lbfgs", "l2": 1.0,
+        "solver": "lbfgs", "l2": 1.0,
     }  # fmt: skip
     with_gate = MoPMEMM(**settings, mixing="learned").fit(train)
     dag_kinds = with_gate.model_.gate.weights
@@ -118,7 +118,7 @@ def test_a_gate_needs_documents_to_hold_out(corpus):
 def test_parts_without_a_token_are_not_learnt_from():
     words, labels = [["A", "b"], ["A", "c"]], [["X", "Y"], ["X", "X"]]
     corpus = Corpus.of(words, labels, documents=[1, 0, 1])
-    fitted = MoPMEMM("word", mixing="learned", folds=2, optimiser="lbfgs", threads=1)
+    fitted = MoPMEMM("word", mixing="learned", folds=2, solver="lbfgs", threads=1)
     with pytest.warns(SkipchainWarning, match="every document is one sentence"):
         fitted.fit(corpus)
     assert fitted.model_.gate is not None

@@ -45,16 +45,14 @@ TRAIN, TEST = corpus(), corpus(3, seed=1)
 
 
 def exactly(model, **further):
-    settings = {"optimiser": "lbfgs", "tolerance": 1e-12, "l2": 0.1, **further}
+    settings = {"solver": "lbfgs", "tolerance": 1e-12, "l2": 0.1, **further}
     return model(TEMPLATES, **settings)
 
 
 # Reductions --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "settings", [{}, {"optimiser": "lbfgs"}, {"optimiser": "lbfgs", "pairs": "all"}]
-)
+@pytest.mark.parametrize("settings", [{}, {"solver": "lbfgs"}, {"solver": "lbfgs", "pairs": "all"}])
 def test_one_parent_is_a_memm(settings):
     """Posterior marginals of a chain, and the same weights, whatever the optimiser."""
     memm = MEMM(TEMPLATES, **settings).fit(TRAIN)
@@ -70,8 +68,8 @@ def test_one_parent_is_a_memm(settings):
 
 def test_backwards_one_parent_is_a_memm_of_the_reversed_sentences():
     turned = Corpus.of([s.words[::-1] for s in TRAIN], [s.labels[::-1] for s in TRAIN])
-    memm = MEMM("word\nsuffix(2)", optimiser="lbfgs").fit(turned)
-    mop = MoPMEMM("word\nsuffix(2)", edges="previous", orderings="backward", optimiser="lbfgs")
+    memm = MEMM("word\nsuffix(2)", solver="lbfgs").fit(turned)
+    mop = MoPMEMM("word\nsuffix(2)", edges="previous", orderings="backward", solver="lbfgs")
     mop.fit(TRAIN)
     given = Corpus.of([s.words[::-1] for s in TEST])
     for found, wanted in zip(
@@ -130,7 +128,7 @@ def objective(fitted, given, workers, orderings, **settings):
 def test_gradients(loss, orderings):
     fitted = MoPMEMM(
         "word\nword[-1]", edges="previous, same_word, alone", orderings=orderings,
-        optimiser="lbfgs", l2=1.0,
+        solver="lbfgs", l2=1.0,
     ).fit(TRAIN)  # fmt: skip
     rng = np.random.default_rng(3)
     with Workers(1) as workers:
@@ -189,7 +187,7 @@ def test_joint_training_lowers_its_loss(loss):
 @pytest.mark.parametrize("loss", [MARGINAL, MIXTURE, CONDITIONAL])
 def test_threads_change_no_bits(loss):
     many = corpus(400, seed=2)
-    fitted = MoPMEMM(TEMPLATES, max_iterations=2, optimiser="lbfgs").fit(many)
+    fitted = MoPMEMM(TEMPLATES, max_iterations=2, solver="lbfgs").fit(many)
     found = []
     for threads in (1, 2):
         with Workers(threads) as workers:
@@ -215,7 +213,7 @@ def test_weights_are_packed_and_unpacked():
 @pytest.mark.parametrize("orderings", ["forward, backward", "random(3)"])
 @pytest.mark.parametrize("mixing", ["uniform", "learned"])
 def test_documents_do_not_influence_each_other(orderings, mixing):
-    fitted = MoPMEMM(TEMPLATES, orderings=orderings, mixing=mixing, optimiser="lbfgs").fit(TRAIN)
+    fitted = MoPMEMM(TEMPLATES, orderings=orderings, mixing=mixing, solver="lbfgs").fit(TRAIN)
     whole = np.concatenate(fitted.predict_marginals(TEST))
     alone = [
         np.concatenate(fitted.predict_marginals(TEST.document(k))) for k in range(TEST.n_documents)
@@ -235,8 +233,8 @@ def test_a_far_mention_tells_what_the_near_words_do_not():
         sizes.append(2)
     train = Corpus.of(words, labels, documents=sizes)
     test = Corpus.of([["Mr", "York", "won"], ["then", "York", "rose"]])
-    mop = MoPMEMM("word[-1]\nword[1]", optimiser="lbfgs", orderings="forward").fit(train)
-    memm = MEMM("word[-1]\nword[1]", optimiser="lbfgs").fit(train)
+    mop = MoPMEMM("word[-1]\nword[1]", solver="lbfgs", orderings="forward").fit(train)
+    memm = MEMM("word[-1]\nword[1]", solver="lbfgs").fit(train)
     person = mop.classes_.index("PER")
     assert mop.predict_marginals(test)[1][1, person] > 0.6
     assert memm.predict_marginals(test)[1][1, person] < 0.55
@@ -286,7 +284,7 @@ class Impatient:
 
 def test_an_interrupt_while_the_gate_is_learnt_keeps_the_edges():
     shown = Impatient(5)  # after four kinds of edges
-    fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs", mixing="learned").fit(TRAIN, progress=shown)
+    fitted = MoPMEMM(TEMPLATES, solver="lbfgs", mixing="learned").fit(TRAIN, progress=shown)
     assert shown.begun == 5
     assert fitted.result_.reason == INTERRUPTED
     assert fitted.model_.gate is None
@@ -295,7 +293,7 @@ def test_an_interrupt_while_the_gate_is_learnt_keeps_the_edges():
 
 @pytest.mark.parametrize("after", [1, 2])
 def test_an_interrupt_keeps_the_kinds_that_are_learnt(after):
-    fitted = MoPMEMM(TEMPLATES, optimiser="lbfgs").fit(TRAIN, progress=Impatient(after))
+    fitted = MoPMEMM(TEMPLATES, solver="lbfgs").fit(TRAIN, progress=Impatient(after))
     assert fitted.result_.reason == INTERRUPTED
     kinds = ["previous", "next"][:after]
     assert list(fitted.model_.edge_models) == kinds
@@ -333,6 +331,6 @@ def test_more_mistakes():
 
 def test_rows_of_edges_are_shared_with_the_chain():
     """An edge of a chain is described by its child: no second copy of the features."""
-    fitted = MoPMEMM(TEMPLATES, max_iterations=1, optimiser="lbfgs").fit(TRAIN)
+    fitted = MoPMEMM(TEMPLATES, max_iterations=1, solver="lbfgs").fit(TRAIN)
     data = fitted.model_.dataset(TRAIN)
     assert data.edges["previous"] is data.tokens is data.edges["next"]

@@ -255,7 +255,7 @@ def ambiguous():
 @pytest.mark.parametrize("objective", ["piecewise", "joint"])
 def test_labels_reach_across_sentences(objective):
     train, test = ambiguous()[:80], ambiguous()[80:]
-    settings = {"features": "word[-1]\nprefix(4)", "encoding": None, "optimiser": "lbfgs"}
+    settings = {"features": "word[-1]\nprefix(4)", "encoding": None, "solver": "lbfgs"}
     chain = CRF(**settings).fit(train)
     skips = SkipChainCRF(**settings, objective=objective).fit(train)
     assert chain.score(test) < 0.95
@@ -268,14 +268,14 @@ def test_labels_reach_across_sentences(objective):
 
 def test_pairs_learn_what_the_chains_do_not_know():
     """Chains that are sure leave little to learn, however often the labels agree."""
-    fitted = SkipChainCRF("word\nword[-1]", optimiser="lbfgs", l2=0.01).fit(labelled(40))
+    fitted = SkipChainCRF("word\nword[-1]", solver="lbfgs", l2=0.01).fit(labelled(40))
     table = fitted.model_.edge_models["same_word"].weights.transitions
     assert 0.0 < np.abs(table).max() < 2.0  # pairs that knew nothing of the chains would have 7
 
 
 @pytest.mark.parametrize("objective", ["piecewise", "joint"])
 def test_without_pairs_it_is_a_crf(objective):
-    settings = {"features": "word\nword[-1]", "optimiser": "lbfgs", "tolerance": 1e-9}
+    settings = {"features": "word\nword[-1]", "solver": "lbfgs", "tolerance": 1e-9}
     train = labelled()
     chain = CRF(**settings).fit(train)
     same = SkipChainCRF(**settings, edges="previous", objective=objective).fit(train)
@@ -285,7 +285,7 @@ def test_without_pairs_it_is_a_crf(objective):
 
 
 def test_without_chains_and_pairs_it_is_a_classifier():
-    settings = {"features": "word", "optimiser": "lbfgs"}
+    settings = {"features": "word", "solver": "lbfgs"}
     train = labelled()
     single = MaxEnt(**settings).fit(train)
     same = SkipChainCRF(**settings, edges="alone").fit(train)
@@ -406,7 +406,7 @@ def test_an_interrupt_keeps_what_has_been_learnt(part, kinds):
         ({"objective": "marginal"}, "objective must be one of piecewise, joint"),
         ({"edges": "previous, alone"}, "the edges previous and alone both say"),
         ({"patience": 3}, "patience is for training all kinds of edges together"),
-        ({"optimiser": "newton"}, "'newton' is for MaxEnt and MEMM"),
+        ({"solver": "newton"}, "'newton' is for MaxEnt and MEMM"),
     ],
 )
 def test_parameters_that_make_no_sense(settings, told):

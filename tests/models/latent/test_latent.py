@@ -25,7 +25,6 @@ from skipchain.models.latent.likelihood import (
 )
 from skipchain.models.latent.scorer import StateScorer, state_bundle_sums, state_potentials
 from skipchain.models.latent.selection import _StopSignal, choose_states
-from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 
 LENGTHS, STATES, LABELS, COLUMNS = (3, 0, 1, 2), 3, 2, 2
@@ -449,7 +448,7 @@ def test_spans_have_probabilities():
 
 def test_a_summary_shows_the_states():
     fitted = IOHMM(**QUICK).fit(*parity())
-    found = summarise(fitted.model_, top=2)
+    found = fitted.model_.summarise(top=2)
     assert [own["state"] for own in found["states"]] == [1, 2]
     assert sum(own["share"] for own in found["states"]) == pytest.approx(100.0)
     for own in found["states"]:

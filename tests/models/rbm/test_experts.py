@@ -28,7 +28,6 @@ from skipchain.models.rbm.expert_gradient import ExpertBatch
 from skipchain.models.rbm.expert_tables import expert_tables
 from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.units import LabelFilters, parse_unit_groups
-from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 
 # An oracle by enumeration ------------------------------------------------------------------------
@@ -458,7 +457,7 @@ def test_experts_by_their_names():
 
 
 def test_experts_beside_a_logistic_regression_or_a_model(hrf):
-    crf = CRF(optimiser="lbfgs", **QUICK).fit(PROBLEM.train_x, PROBLEM.train_y)
+    crf = CRF(solver="lbfgs", **QUICK).fit(PROBLEM.train_x, PROBLEM.train_y)
     for observation in ("lr", crf):
         settings = {**BRIEF, "observation": observation}
         model = RBMCRF(**settings, experts=hrf).fit(PROBLEM.train_x, PROBLEM.train_y)
@@ -525,7 +524,7 @@ def test_a_model_file_keeps_experts(fitted, tmp_path):
 
 def test_damaged_experts_are_named(fitted, tmp_path):
     other = HRF(**STATES).fit(PROBLEM.train_x, [["X"] * len(own) for own in PROBLEM.train_y])
-    crf = CRF(optimiser="lbfgs", **QUICK).fit(PROBLEM.train_x, PROBLEM.train_y)
+    crf = CRF(solver="lbfgs", **QUICK).fit(PROBLEM.train_x, PROBLEM.train_y)
     for number, own in enumerate((other, crf)):
         save(replace(fitted.model_, experts=(own.model_,)), tmp_path / f"{number}.skip")
         with pytest.raises(ModelFileError, match="expert 1 has no hidden states, or other labels"):
@@ -533,10 +532,10 @@ def test_damaged_experts_are_named(fitted, tmp_path):
 
 
 def test_a_summary_tells_of_states_as_they_are_now(hrf, fitted):
-    (found,) = summarise(fitted.model_)["experts"]
+    (found,) = fitted.model_.summarise()["experts"]
     assert len(found["states"]) == 2
     assert sum(own["share"] for own in found["states"]) == pytest.approx(100.0)
-    (before,) = (summarise(hrf.model_),)
+    (before,) = (hrf.model_.summarise(),)
     assert found["states"] != before["states"]
     tokens = sum(map(len, PROBLEM.train_y))
     assert np.sum(fitted.model_.experts[0].summary["emitted"]) == pytest.approx(tokens)

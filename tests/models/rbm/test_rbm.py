@@ -28,7 +28,6 @@ from skipchain.models.rbm.units import (
     format_unit_groups,
     parse_unit_groups,
 )
-from skipchain.models.summary import summarise
 from skipchain.parallel import Workers
 from skipchain.report.pictures import png
 
@@ -355,7 +354,7 @@ def fitted():
 
 def test_structures_that_pairs_do_not_show_are_learnt(fitted):
     problem = PROBLEM
-    simple = MaxEnt(optimiser="lbfgs", encoding=None).fit(problem.train_x, problem.train_y)
+    simple = MaxEnt(solver="lbfgs", encoding=None).fit(problem.train_x, problem.train_y)
     wrong = [
         sum(a != b for a, b in zip(found, gold, strict=True))
         for model in (simple, fitted)
@@ -437,7 +436,7 @@ def test_units_that_see_the_input_may_stand_alone():
 
 
 def base(kind=CRF):
-    return kind(optimiser="lbfgs", encoding=None, pairs="all")
+    return kind(solver="lbfgs", encoding=None, pairs="all")
 
 
 def test_a_fitted_model_without_groups_is_itself():
@@ -593,7 +592,7 @@ def test_a_trace_belongs_to_the_labels(fitted):
 
 
 def test_a_summary_tells_what_units_look_for(fitted):
-    found = summarise(fitted.model_, top=2, labels=["D"])
+    found = fitted.model_.summarise(top=2, labels=["D"])
     (group,) = found["groups"]
     table = fitted.model_.units.table(0)
     assert group["group"] == "2:0..5"
@@ -601,7 +600,8 @@ def test_a_summary_tells_what_units_look_for(fitted):
     assert list(found["labels"]) == ["D"]
     beside = base().fit(PROBLEM.train_x, PROBLEM.train_y)
     settings = {**QUICK, "observation": beside, "groups": "1:0|x", "borders": "marked"}
-    found = summarise(RBMCRF(**settings, epochs=1).fit(PROBLEM.train_x, PROBLEM.train_y).model_)
+    fitted = RBMCRF(**settings, epochs=1).fit(PROBLEM.train_x, PROBLEM.train_y)
+    found = fitted.model_.summarise()
     assert found["beside"]["kind"] == "crf"
     assert found["groups"][0]["units"][0]["features"]
 

@@ -1,4 +1,4 @@
-"""What every estimator that labels tokens shares: settings, labels to learn, predictions."""
+"""The base of all estimators: parameters, one `fit`, predictions by the model that it leaves."""
 
 from __future__ import annotations
 
@@ -13,44 +13,196 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.scores import NBestPaths
+from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
 from skipchain.corpus.schemes import check_scheme, convert, decode
 from skipchain.errors import CorpusError, NotFittedError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.learn.solvers import Solver, as_solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.held_out import HeldOut
 from skipchain.models.base.inputs import KnownLabels, as_input, known_labels
-from skipchain.models.base.model import BEAM, Model
-from skipchain.models.base.parameters import ParameterMixin
-from skipchain.models.chain.fitting import HeldOut, Progress
+from skipchain.models.base.model import BEAM, AnyModel
+from skipchain.models.base.parameters import (
+    apply_settings,
+    constructor_parameters,
+    group_settings,
+    modern_names,
+    nested,
+    solver_settings,
+)
+from skipchain.models.base.progress import Progress
+from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.parallel import Workers
 
 CONSTRAINTS = ("decoding", "training", "none")
 
 
-class BaseEstimator(ParameterMixin, ABC):
-    """Learns labels in ``encoding``, and predicts with the ``model_`` that fitting leaves."""
+class BaseEstimator(ABC):
+    """Learns labels in ``encoding``, and predicts with the ``model_`` that fitting leaves.
+
+    A family of models adds `_train`, which makes a model of a `TrainingTask`. Parameters are the
+    keyword arguments of ``__init__``, kept under their own names, as scikit-learn wants it;
+    settings of a solver, or of another object among them, may be given by name.
+    """
 
     kind: ClassVar[str]
     partial: ClassVar[bool] = False
     """Whether some labels may be unknown, or known to be one of several."""
     supports_label_history: ClassVar[bool] = False
     """Whether a label can depend on those given earlier in the document."""
+    solvers: ClassVar[tuple[type[Solver], ...]] = ()
+    """The solvers that can be chosen; a setting that several have asks for the first of them."""
+    groups_of_settings: ClassVar[Mapping[str, tuple[type, Mapping[str, str]]]] = {}
+    """Other objects among the parameters whose settings may be given by name."""
 
     features: str | Path | Templates
     encoding: str | None
+    solver: str | Solver | None = None
+    l2: float
     min_count: int
     constraints: str
-    patience: int | None
     seed: int = 0
     scheme: str | None
     functions: Mapping[str, UserView] | None
     threads: int | None
-    model_: Model
+    model_: AnyModel
     result_: OptimisationResult
 
+    # Parameters --------------------------------------------------------------------------------
+
+    def _keep(self, arguments: Mapping[str, Any]) -> None:
+        """Keep a constructor's arguments (its ``locals()``) under their own names."""
+        own = {k: v for k, v in arguments.items() if k not in ("self", "__class__", "settings")}
+        settings = modern_names(arguments.get("settings", {}))
+        solver = own.get("solver")
+        if isinstance(solver, Solver):
+            for name in settings:
+                if name in solver_settings(self.solvers):
+                    raise ParameterError(
+                        f"{name} is a setting of the solver, and solver={solver!r} is given; "
+                        f"write solver={type(solver).__name__}({name}=…)"
+                    )
+        changed = apply_settings(
+            type(self).__name__, own, settings, self.solvers, self.groups_of_settings
+        )
+        for name, value in {**own, **changed}.items():
+            setattr(self, name, value)
+
+    @classmethod
+    def parameters(cls) -> dict[str, Any]:
+        """The parameters of the constructor, with their defaults."""
+        return constructor_parameters(cls)
+
+    @classmethod
+    def settings(cls) -> list[str]:
+        """The names of settings that may be given beside the parameters: a solver's, and others."""
+        groups = [n for k, a in cls.groups_of_settings.values() for n in group_settings(k, a)]
+        return [name for name in (*solver_settings(cls.solvers), *groups) if name != "seed"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; ``deep`` adds those of solvers and estimators among them."""
+        found = {name: getattr(self, name) for name in self.parameters()}
+        if deep:
+            for name, value in list(found.items()):
+                inner = nested(value, self.solvers, is_solver=name == "solver")
+                found |= {f"{name}__{key}": own for key, own in inner.items()}
+        return found
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Set parameters by name, also ``solver__epochs`` or ``epochs``; others are refused."""
+        known = self.parameters()
+        settings: dict[str, Any] = {}
+        for name, value in modern_names(parameters).items():
+            outer, _, inner = name.partition("__")
+            if name in known:
+                setattr(self, name, value)
+            elif inner and outer == "solver" and self.solvers:
+                settings[inner] = value
+            elif inner and outer in known and hasattr(getattr(self, outer), "set_params"):
+                getattr(self, outer).set_params(**{inner: value})
+            elif not inner and name in self.settings():
+                settings[name] = value
+            else:
+                every = [*known, *self.settings()]
+                raise ParameterError(
+                    f"{type(self).__name__} has no parameter {name!r}; {nearest(name, every)}"
+                )
+        if settings:
+            values = self.get_params(deep=False)
+            changed = apply_settings(
+                type(self).__name__, values, settings, self.solvers, self.groups_of_settings
+            )
+            for name, value in changed.items():
+                setattr(self, name, value)
+        return self
+
+    def replaced(self, **parameters: Any) -> Self:
+        """A copy with other parameters, not fitted."""
+        return type(self)(**{**self.get_params(deep=False), **parameters})
+
+    def for_warmup(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        return self.replaced(solver=self._solver.for_warmup()) if self.solvers else self.replaced()
+
+    @property
     @abstractmethod
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the fitted model will have, first the one that it has by default."""
+
+    @property
+    def stopping(self) -> tuple[float, int]:
+        """When the loss falls slowly enough for training to end, and the most iterations."""
+        solver = self._solver if self.solvers else None
+        return getattr(solver, "tolerance", 0.0), getattr(solver, "max_iterations", 0)
+
+    @property
+    def _solver(self) -> Solver:
+        return as_solver(self.solver, self.solvers)
+
+    @property
+    def _patience(self) -> int | None:
+        found: int | None = getattr(self._solver if self.solvers else self, "patience", None)
+        return found
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{name}={getattr(self, name)!r}"
+            for name, default in self.parameters().items()
+            if getattr(self, name) is not default and getattr(self, name) != default
+        ]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type=None,
+            target_tags=TargetTags(required=False),
+            input_tags=InputTags(two_d_array=False, dict=True),
+        )
+
+    def _check(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_integer("min_count", self.min_count)
+        check_choice("constraints", self.constraints, CONSTRAINTS)
+        check_integer("seed", self.seed, least=0)
+        if hasattr(self, "l2"):
+            check_number("l2", self.l2)
+        if self.solvers:
+            self._solver.check()
+
+    def _only_decoding(self) -> None:
+        """Refuse constraints in training, for models that use them in decoding only."""
+        if self.constraints == "training":
+            raise ParameterError(
+                f"{type(self).__name__} uses constraints when it decodes; give 'decoding' or 'none'"
+            )
+
+    # Fitting -----------------------------------------------------------------------------------
+
     def fit(
         self,
         X: Any,
@@ -61,67 +213,79 @@ class BaseEstimator(ParameterMixin, ABC):
         start: Any = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Learn from a labelled corpus, or from sequences X with labels y."""
+        """Learn from a labelled corpus, or from sequences X with labels y.
+
+        ``dev`` (with ``dev_y``) is held-out data, scored as training goes on or at its end;
+        ``start`` is a fitted model to begin from. A keyboard interrupt ends training and keeps what
+        has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+        """
+        self._check()
+        self._check_fit(dev, start)
+        given = self._input(as_input(X), y)
+        templates = self._templates(given)
+        if templates is not None and templates.annotators:
+            assert isinstance(given, Corpus)
+            templates, given = templates.fit_annotators(given, progress)
+        with Workers(self.threads) as workers:
+            task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress)
+            fitted = self._train(task)
+            model, result, score = fitted.model, fitted.result, None
+            if dev is not None:
+                held_out = fitted.held_out or HeldOut(model, dev, dev_y)
+                score = held_out.score(model, workers)
+        if progress is not None:
+            progress.end(result)
+        self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
+        self.result_ = result
+        if progress is None:
+            self._raise_interrupt()
+        return self
 
     @abstractmethod
-    def for_warmup(self) -> Self:
-        """The same estimator, but it ends as soon as it can."""
+    def _train(self, task: TrainingTask) -> Fitted:
+        """The model of a task, and how its learning ended."""
 
     def fit_annotators(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
-        """The estimator, and what it is to learn from with all that its sources of columns give.
+        """The estimator, and what it is to learn from, with the columns of fitted annotators.
 
-        Sources are asked when fitting in any case; where an estimator is fitted to several parts of
-        a corpus, it saves time to ask them once before.
+        Annotators are fitted by `fit` in any case; where an estimator is fitted to several parts of
+        a corpus, it saves time to fit them once before.
         """
         corpus = as_input(given)
         templates = self._templates(corpus)
         if not isinstance(corpus, Corpus) or templates is None or not templates.annotators:
             return self, given
         features, corpus = templates.fit_annotators(corpus, progress)
-        return type(self)(**{**self.get_params(), "features": features}), corpus
+        return self.replaced(features=features), corpus
 
-    # Settings ----------------------------------------------------------------------------------
+    def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:
+        """Warn of a corpus that has not the documents that the model needs; most need none.
 
-    def _check(self) -> None:
-        """Refuse parameters that make no sense."""
-        self._check_numbers(whole=("min_count",), optional=("patience",))
-        self._check_choices(constraints=CONSTRAINTS)
-        if not isinstance(self.seed, (int, np.integer)) or self.seed < 0:
-            raise ParameterError(f"seed must be a whole number of at least 0, got {self.seed!r}")
+        ``longest`` is the number of tokens of the longest document in training.
+        """
 
-    def _check_numbers(
-        self, *, whole: Sequence[str] = (), optional: Sequence[str] = (), real: Sequence[str] = ()
-    ) -> None:
-        """Whole numbers of at least 1 (optional ones may be None), reals of at least 0."""
-        for name in (*whole, *optional):
-            value = getattr(self, name)
-            if name in optional and value is None:
-                continue
-            if not isinstance(value, (int, np.integer)) or value < 1:
-                raise ParameterError(f"{name} must be a whole number of at least 1, got {value!r}")
-        for name in real:
-            value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not (np.isfinite(value) and value >= 0):
-                raise ParameterError(f"{name} must be a number of at least 0, got {value!r}")
+    def _check_fit(self, dev: Any, start: Any) -> None:
+        """Refuse arguments of `fit` that the estimator cannot use."""
+        if self._patience is not None and dev is None:
+            raise ParameterError("patience needs dev, the data whose score it watches")
 
-    def _check_choices(self, **known: Sequence[str | None]) -> None:
-        for name, choices in known.items():
-            if getattr(self, name) not in choices:
-                told = ", ".join(str(choice) for choice in choices)
-                raise ParameterError(f"{name} must be one of {told}, got {getattr(self, name)!r}")
+    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus | Sequence[Any]:
+        """The data to learn from; refused where the family cannot learn from them."""
+        return given
 
     def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        """The templates for a corpus; features given directly need none."""
         if not isinstance(given, Corpus):
             return None
         columns = tuple(name for name in given.columns if name != LABEL)
-        found = Templates.of(self.features, self.functions, columns)
-        if found.label_history is not None and not self.supports_label_history:
+        templates = Templates.of(self.features, self.functions, columns)
+        if templates.label_history is not None and not self.supports_label_history:
             raise ParameterError(
-                f"{found.label_history} looks at labels given earlier in the document, and "
+                f"{templates.label_history} looks at labels given earlier in the document, and "
                 f"{type(self).__name__} looks for the best labels all at once; only models that "
                 "label from left to right can use it: MEMM and MaxEnt"
             )
-        return found
+        return templates
 
     def _labels(
         self, given: Corpus | Sequence[Any], y: Any
@@ -150,28 +314,28 @@ class BaseEstimator(ParameterMixin, ABC):
             scheme = given.scheme
         return known, None if scheme is None else check_scheme(scheme)
 
-    def _summary(
-        self,
-        result: OptimisationResult,
-        *,
-        tokens: int,
-        sequences: int,
-        parameters: int,
-        dev: float | None,
-        **facts: Any,
-    ) -> dict[str, Any]:
-        """What a fitted model tells of its training; ``facts`` are those of one kind of model."""
+    def _no_pair_features(self, count: int) -> None:
+        """Refuse features of label pairs, for families that have none."""
+        if count:
+            raise ParameterError(
+                f"{type(self).__name__} has no features of label pairs; leave out templates that "
+                "begin with 'label[-1] &'"
+            )
+
+    def _summary(self, fitted: Fitted, dev: float | None) -> dict[str, Any]:
+        """What a fitted model tells of its training."""
+        result = fitted.result
         return {
-            "tokens": tokens,
-            "sequences": sequences,
+            "tokens": fitted.tokens,
+            "sequences": fitted.sequences,
             "loss": result.loss if np.isfinite(result.loss) else None,
             "iterations": result.iterations,
             "evaluations": result.evaluations,
             "stopped": result.reason,
-            "parameters": parameters,
+            "parameters": fitted.parameters,
             "dev": dev,
-            "settings": plain_settings(self.get_params()),
-            **facts,
+            "settings": plain_settings(self.get_params(deep=False)),
+            **fitted.facts,
         }
 
     def _raise_interrupt(self) -> None:
@@ -187,7 +351,7 @@ class BaseEstimator(ParameterMixin, ABC):
         return list(self.fitted.labels)
 
     @property
-    def fitted(self) -> Model:
+    def fitted(self) -> AnyModel:
         """What fitting has left; an error where the estimator is not fitted yet."""
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
@@ -196,8 +360,8 @@ class BaseEstimator(ParameterMixin, ABC):
     def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.
 
-        ``decoder`` is ``viterbi``, ``posterior``, ``greedy`` or ``beam``, the last with the width
-        ``beam``; None is ``viterbi``, but ``beam`` for a model of order 3 or more.
+        ``decoder`` is one of the model's `decoders`, by default the first of them; ``beam`` is the
+        width of the decoder of that name.
         """
         with Workers(self.threads) as workers:
             return self.fitted.label(as_input(X), workers, decoder, beam)
@@ -210,8 +374,8 @@ class BaseEstimator(ParameterMixin, ABC):
         """The probability of each label of `classes_` at each token: [T, L] per sequence."""
         with Workers(self.threads) as workers:
             scores = self.fitted.scores(as_input(X), workers)
-            found = self.fitted.marginals(scores, workers)
-        return [found[a:b] for a, b in pairwise(scores.offsets.tolist())]
+            marginals = self.fitted.marginals(scores, workers)
+        return [marginals[a:b] for a, b in pairwise(scores.offsets.tolist())]
 
     def predict_nbest(self, X: Any, k: int) -> list[NBestPaths]:
         """The k best label sequences of each sequence, as numbers of `classes_`."""
@@ -235,8 +399,8 @@ def convert_labels(known: KnownLabels, scheme: str, encoding: str) -> KnownLabel
     return known
 
 
-def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings as they can be written into a file."""
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they can be written into a file."""
     return {
         name: value
         if value is None or isinstance(value, (str, int, float))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
@@ -17,12 +18,40 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
 from skipchain.errors import SkipchainError
+from skipchain.models.base.summary import common_summary
 from skipchain.parallel import Workers
 
-BEAM = 10  # the width of a beam unless told
+BEAM = 10  # the width of a beam by default
 
 
-class Model(ABC):
+class Encoded(Protocol):
+    """Input as a model has encoded it, or as it has scored it."""
+
+    @property
+    def offsets(self) -> Ints:
+        """Where sequences begin. [M + 1]"""
+
+
+class Scored(Encoded, Protocol):
+    """Input that a model has scored."""
+
+    @property
+    def unknown(self) -> int:
+        """How many features of the input the model does not know."""
+
+
+class Explained(Protocol):
+    """What decides between two labels of a token."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The explanation as JSON can hold it."""
+
+
+Data = TypeVar("Data", bound=Encoded)
+Scores = TypeVar("Scores", bound=Scored)
+
+
+class Model(ABC, Generic[Data, Scores]):
     """The artefact of fitting: what a model file holds, and what a tagger puts to work.
 
     Input goes through `dataset` (encoded) and `score_dataset` (ready to be decoded), or through
@@ -41,47 +70,102 @@ class Model(ABC):
     summary: Mapping[str, Any]
 
     @abstractmethod
-    def dataset(self, given: Any, workers: Workers | None = None) -> Any:
+    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Data:
         """The input encoded."""
 
     @abstractmethod
-    def score_dataset(self, data: Any, workers: Workers) -> Any:
-        """Encoded input, ready to be decoded."""
+    def score_dataset(self, data: Data, workers: Workers, allowed: Bools | None = None) -> Scores:
+        """Encoded input, ready to be decoded; ``allowed`` [N, L] limits the labels of tokens."""
 
-    @abstractmethod
     def scores(
-        self, given: Any, workers: Workers, forced: Sequence[str | None] | None = None
-    ) -> Any:
-        """Input encoded and ready to be decoded; ``forced`` gives the labels of some tokens."""
+        self,
+        given: Corpus | Sequence[Any],
+        workers: Workers,
+        forced: Sequence[str | None] | None = None,
+    ) -> Scores:
+        """The input encoded and ready to be decoded.
+
+        ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
+        """
+        data = self.dataset(given, workers)
+        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
+        return self.score_dataset(data, workers, allowed)
 
     @abstractmethod
     def decode(
-        self, scores: Any, workers: Workers, decoder: str | None = None, beam: int = BEAM
+        self, scores: Scores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
         """The predicted labels, in the model's encoding."""
 
     @abstractmethod
-    def marginals(self, scores: Any, workers: Workers) -> Floats:
+    def marginals(self, scores: Scores, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
 
-    def confidences(self, scores: Any, spans: Spans, workers: Workers) -> Floats:
+    def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span as a whole, where the model knows it. [K]"""
         raise SkipchainError(
             f"the model ({self.kind}) knows how probable single labels are, not whole spans"
         )
 
-    def nbest(self, scores: Any, k: int, workers: Workers) -> list[NBestPaths]:
+    def nbest(self, scores: Scores, k: int, workers: Workers) -> list[NBestPaths]:
         """The k best label sequences of each sentence, where the model knows them."""
         raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
     @abstractmethod
-    def pruned(self) -> Model:
+    def pruned(self) -> Self:
         """Without features whose weights are all zero; predictions stay the same."""
+
+    def with_summary(self, summary: Mapping[str, Any]) -> Self:
+        """The model with what it tells of its training."""
+        return replace(self, summary=summary)  # type: ignore[type-var]
+
+    def with_samples(self, samples: int) -> Self:
+        """The model with so many sweeps when it samples; refused where it does not."""
+        raise SkipchainError(
+            f"samples are for models with factors, and {self.kind} has none; train it with "
+            "--consistency"
+        )
+
+    # What it has learnt ------------------------------------------------------------------------
+
+    def explain(
+        self,
+        given: Corpus | Sequence[Any],
+        token: int | str,
+        *,
+        labels: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> Explained:
+        """What decides between two labels at one token of the input; see `Tagger.explain`."""
+        raise SkipchainError(
+            f"labels of the model ({self.kind}) have no explanation by feature: hidden states or "
+            "hidden units stand between them; skipchain inspect shows what these do"
+        )
+
+    @property
+    def explains_sentences(self) -> bool:
+        """Whether a sentence by itself is enough for `explain`; else it needs the document."""
+        return False
+
+    def summarise(self, *, top: int = 10, labels: Sequence[str] | None = None) -> dict[str, Any]:
+        """The ``top`` features of each label by the size of their weight, and what else was learnt.
+
+        Every model tells its kind, schemes, templates, annotators, size and training; what follows
+        is that of its family (see ``docs/guide/model-files.md``).
+        """
+        chosen = list(self.labels) if labels is None else list(labels)
+        return {**common_summary(self), **self._family_summary(top, chosen)}
+
+    @abstractmethod
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """What a summary tells of one family: features of labels, transitions, states …"""
+
+    # Decoding ----------------------------------------------------------------------------------
 
     @property
     @abstractmethod
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
+        """The decoders that the model supports, first the one that it has by default."""
 
     @property
     @abstractmethod
@@ -165,3 +249,7 @@ class Model(ABC):
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         return decode(labels, sentences, self.encoding)
+
+
+AnyModel = Model[Any, Any]
+"""A model of whatever family."""

@@ -1,49 +1,108 @@
-"""What scikit-learn expects of an estimator, without importing it at start-up."""
+"""Parameters of estimators: read from constructors, settings by name given to their objects."""
 
 from __future__ import annotations
 
 import inspect
-from typing import Any, Self
+import warnings
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
 
+from skipchain.checks import nearest
 from skipchain.errors import ParameterError
+from skipchain.learn.solvers import Solver, as_solver, with_settings
+
+RENAMED = {"optimiser": "solver", "unit_dropout": "bundle_dropout"}
+"""Old names that are understood, with a warning, for one version."""
 
 
-class ParameterMixin:
-    """Parameters are the keyword arguments of ``__init__``, kept under their own names."""
+def constructor_parameters(kind: type) -> dict[str, Any]:
+    """The parameters of a class with their defaults; ``**parameters`` stands for its base's.
 
-    @classmethod
-    def _parameters(cls) -> dict[str, Any]:
-        found = inspect.signature(cls.__init__).parameters
-        return {name: p.default for name, p in found.items() if name != "self"}
+    ``**settings`` stands for settings of the objects among the parameters, such as a solver.
+    """
+    found: dict[str, Any] = {}
+    for cls in kind.__mro__:
+        if "__init__" not in vars(cls):
+            continue
+        signature = inspect.signature(vars(cls)["__init__"]).parameters
+        for name, parameter in signature.items():
+            if name != "self" and parameter.kind != parameter.VAR_KEYWORD:
+                found.setdefault(name, parameter.default)
+        if "parameters" not in signature:
+            break
+    return found
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
-        return {name: getattr(self, name) for name in self._parameters()}
 
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name; unknown names are refused with the list of known ones."""
-        known = self._parameters()
-        for name, value in parameters.items():
-            if name not in known:
-                raise ParameterError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}"
-                )
-            setattr(self, name, value)
-        return self
+def solver_settings(kinds: tuple[type[Solver], ...]) -> dict[str, None]:
+    """The names of all settings that the solvers of an estimator have."""
+    return dict.fromkeys(name for kind in kinds for name in kind.settings())
 
-    def __repr__(self) -> str:
-        changed = [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in self._parameters().items()
-            if getattr(self, name) is not default and getattr(self, name) != default
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
 
-    def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import InputTags, Tags, TargetTags
+def modern_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Old names replaced, with a warning."""
+    found = {}
+    for name, value in given.items():
+        if name in RENAMED:
+            warnings.warn(
+                f"{name}= is now {RENAMED[name]}=; the old name goes with the next version",
+                FutureWarning,
+                stacklevel=4,
+            )
+        found[RENAMED.get(name, name)] = value
+    return found
 
-        return Tags(
-            estimator_type=None,
-            target_tags=TargetTags(required=False),
-            input_tags=InputTags(two_d_array=False, dict=True),
+
+def group_settings(kind: type, aliases: Mapping[str, str]) -> dict[str, str]:
+    """The settings of a data class by the names that an estimator takes them by."""
+    back = {field: name for name, field in aliases.items()}
+    return {back.get(field.name, field.name): field.name for field in fields(kind)}
+
+
+def apply_settings(
+    owner: str,
+    values: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    solvers: tuple[type[Solver], ...],
+    groups: Mapping[str, tuple[type, Mapping[str, str]]],
+) -> dict[str, Any]:
+    """The parameters that change when settings are given by name to the objects that have them.
+
+    ``values`` are the parameters as they are; ``groups`` are data classes of settings by the names
+    of their parameters, each with other names that its fields go by.
+    """
+    changed: dict[str, Any] = {}
+    left = dict(settings)
+    if "solver" in left:
+        changed["solver"] = left.pop("solver")
+    for parameter, (kind, aliases) in groups.items():
+        names = group_settings(kind, aliases)
+        mine = {names[name]: left.pop(name) for name in list(left) if name in names}
+        if mine:
+            changed[parameter] = replace(values[parameter] or kind(), **mine)
+    known = solver_settings(solvers)
+    for name in left:
+        if name not in known:
+            every = [
+                *values,
+                *known,
+                *(n for k, a in groups.values() for n in group_settings(k, a)),
+            ]
+            raise ParameterError(f"{owner} has no parameter {name!r}; {nearest(name, every)}")
+    if left:
+        changed["solver"] = with_settings(
+            changed.get("solver", values.get("solver")), left, solvers
         )
+    return changed
+
+
+def nested(value: Any, solvers: tuple[type[Solver], ...], *, is_solver: bool) -> dict[str, Any]:
+    """The parameters of a parameter: those of an estimator, or of a solver, given or by default."""
+    if is_solver and solvers:
+        solver = as_solver(value, solvers)
+        shown = solver if isinstance(solver, solvers) else solvers[0]()
+        return {**shown.get_params(), **{k: v for k, v in solver.get_params().items() if v}}
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params: dict[str, Any] = value.get_params(deep=True)
+        return params
+    return {}

@@ -1,241 +1,259 @@
-"""What every estimator of chains shares: from input to a fitted model, and predictions from it."""
+"""The base of CRF, MEMM and MaxEnt, and with other learners of perceptron and HMM."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skipchain.arrays import Labels
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.learn import (
+    OBJECTIVES,
+    ChainProblem,
+    FittedWeights,
+    Monitor,
+    check_solver,
+    learn_chain,
+)
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
+from skipchain.checks import check_choice, check_integer
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import labels_in_scheme, transitions
-from skipchain.errors import CorpusError, ParameterError, SkipchainError
+from skipchain.errors import CorpusError, ParameterError
+from skipchain.features.direct import NumberedFeatures
 from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.tag_dictionary import TagDictionary
-from skipchain.learn.step import OptimisationResult
+from skipchain.features.templates import Templates
+from skipchain.features.views import UserView
+from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
+from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
-from skipchain.models.base.inputs import KnownLabels, as_input, encode, fit_features
-from skipchain.models.chain.crossfit_history import cross_fit_labels
-from skipchain.models.chain.fitting import (
-    EarlyStopping,
-    HeldOut,
-    Progress,
-    require_allowed,
-    warm_start_weights,
-)
-from skipchain.models.chain.model import ChainModel
+from skipchain.models.base.inputs import KnownLabels, as_input, encode
+from skipchain.models.base.task import Fitted, TrainingTask
+from skipchain.models.chain.label_history import cross_fit_labels
+from skipchain.models.chain.model import ChainModel, decoders_of
+from skipchain.models.chain.warm_start import as_chain, warm_start_weights
 from skipchain.parallel import Workers
 
 MAX_ORDER = 8  # the highest order of any model
 
 
-@dataclass(frozen=True)
-class ChainTask:
-    """Everything that a learner is given."""
+class ChainEstimator(BaseEstimator):
+    """Fits a `ChainModel`: log-linear by default; other learners have another `_learn`."""
 
-    data: Dataset
-    untrained: ChainModel
-    constraints: Constraints | None
-    held_out: HeldOut | None
-    initial_weights: Weights | None
-    workers: Workers
-    progress: Progress | None
-    patience: int | None
-
-    def early_stopping(self, weights: Any) -> EarlyStopping:
-        """A callback for optimisers; ``weights`` turns a vector into tables."""
-        return EarlyStopping(
-            lambda vector: self.untrained.with_weights(weights(vector)),
-            self.held_out,
-            self.patience,
-            self.workers,
-            self.progress,
-        )
-
-
-@dataclass(frozen=True)
-class FittedWeights:
-    """What a learner gives back."""
-
-    weights: Weights
-    result: OptimisationResult
-    parameters: int
-    summary_extras: Mapping[str, Any] = field(default_factory=dict)
-    """What else the summary of the model is to say."""
-
-
-class ChainEstimator(BaseEstimator, ABC):
-    """Fits a `ChainModel` and predicts with it; subclasses say how weights are learnt."""
-
+    partial = True
+    solvers = CHAIN_SOLVERS
     local: ClassVar[bool] = False
+    """Whether the model is normalised at each position, given the label before."""
     max_order: ClassVar[int] = 2
-    """The highest order that the model can have."""
     order: int = 1
-
     dictionary: int | None = None
+    dependent: bool = False
+    objective: str = "conditional"
+    boundaries: bool = True
     folds: int | None = None
     model_: ChainModel
     passes_: int = 0
     """How many passes ``partial_fit`` has made."""
 
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        encoding: str | None = "bioes",
+        order: int = 1,
+        objective: str = "conditional",
+        solver: str | Solver | None = None,
+        l2: float = 0.2,
+        min_count: int = 1,
+        boundaries: bool = True,
+        dependent: bool = False,
+        constraints: str = "decoding",
+        dictionary: int | None = None,
+        seed: int = 0,
+        scheme: str | None = None,
+        functions: Mapping[str, UserView] | None = None,
+        threads: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._keep(locals())
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the fitted model will have, first the one that it has by default."""
+        return decoders_of(self.kind, self.order)
+
     # Fitting -----------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        dev: Any = None,
-        dev_y: Any = None,
-        start: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from a labelled corpus, or from sequences X with labels y.
-
-        ``dev`` (with ``dev_y``) is scored as training goes on; ``start`` is a model to begin from.
-        A keyboard interrupt ends training and keeps what has been learnt in ``model_``; it is
-        raised again unless a ``progress`` display has been told.
-        """
-        self._check()
-        if self.patience is not None and dev is None:
-            raise ParameterError("patience needs dev, the data whose score it watches")
-        own, given = self.fit_annotators(as_input(X), progress)
-        data, untrained = own._encode_training_data(given, y)
+    def _train(self, task: TrainingTask) -> Fitted:
+        data, untrained = self._encode(task, task.labels)
         if untrained.label_history is not None:
-            assert isinstance(given, Corpus)
+            assert isinstance(task.given, Corpus)
             self._check_label_history(untrained, data)
-            labels = cross_fit_labels(self, data, untrained, given, progress)
-            untrained, data = self._with_label_history(untrained, data, given, labels)
-        initial_weights = None
-        if start is not None:
-            initial_weights = warm_start_weights(_model(start), untrained, self.order)
-        held_out = None if dev is None else HeldOut(untrained, dev, dev_y)
-        self._fit(data, untrained, held_out, initial_weights, progress)
-        self.model_ = self.model_.pruned()
+            labels = cross_fit_labels(
+                task.given,
+                data,
+                untrained,
+                lambda rest, monitor: self._learn(
+                    self._problem(rest, untrained, None, None), task.workers, monitor
+                ),
+                folds=self.folds,
+                seed=self.seed,
+                workers=task.workers,
+                progress=task.progress,
+            )
+            untrained, data = self._with_label_history(untrained, data, task.given, labels)
+        start = None
+        if task.start is not None:
+            start = warm_start_weights(as_chain(task.start), untrained, self.order)
         self.passes_ = 0
-        if progress is None:
-            self._raise_interrupt()
-        return self
+        return self._fit_weights(task, data, untrained, start)
 
-    def for_warmup(self) -> Self:
-        """The same estimator, but it ends as soon as it can."""
-        settings = self.get_params()
-        short = {"epochs": 1, "patience": None}
-        return type(self)(**{k: short.get(k, value) for k, value in settings.items()})
-
-    def _encode_training_data(
-        self, given: Corpus | Sequence[Any], y: Any, classes: Sequence[str] = ()
+    def _encode(
+        self, task: TrainingTask, y: Any, classes: Sequence[str] = ()
     ) -> tuple[Dataset, ChainModel]:
         """The data to learn from, and a model of its features and labels without weights."""
-        known, scheme, encoding = self._labels(given, y)
-        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
-        if rows.tokens.n_rows == 0:
-            raise CorpusError("there is no token to learn from")
+        known, scheme, encoding = self._labels(task.given, y)
+        features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
             classes = labels_in_scheme(classes, encoding)
         names = tuple(sorted({*known.names, *classes}))
         if not names:
             raise CorpusError("no token has a label to learn from")
         untrained = ChainModel(
-            self.kind,
-            names,
-            features,
-            Weights.zeros(0, 0, len(names)),
-            scheme,
-            encoding,
-            self.constraints != "none",
-            self.local,
+            kind=self.kind,
+            labels=names,
+            features=features,
+            weights=Weights.zeros(0, 0, len(names)),
+            scheme=scheme,
+            encoding=encoding,
+            constrained=self.constraints != "none",
+            local=self.local,
         )
         data = Dataset(rows, offsets, *known.to_codes(names))
-        untrained, data = self._with_dictionary(untrained, data, given)
+        untrained, data = self._with_dictionary(untrained, data, task.given)
         untrained, data = self._with_label_ngrams(untrained, data)
         return data, untrained
 
-    def _fit(
-        self,
-        data: Dataset,
-        untrained: ChainModel,
-        held_out: HeldOut | None,
-        initial_weights: Weights | None,
-        progress: Progress | None,
-    ) -> None:
-        """Learn weights for encoded data, and keep the model."""
+    def _fit_weights(
+        self, task: TrainingTask, data: Dataset, untrained: ChainModel, start: Weights | None
+    ) -> Fitted:
+        """Learn weights for encoded data."""
         allowed = None
         if untrained.encoding is not None and self.constraints != "none":
             allowed = Constraints(*transitions(untrained.labels, untrained.encoding))
             require_allowed(data, allowed, untrained.labels)
-        training = allowed if self.constraints == "training" else None
-        with Workers(self.threads) as workers:
-            task = ChainTask(
-                data,
-                untrained,
-                training,
-                held_out,
-                initial_weights,
-                workers,
-                progress,
-                self.patience,
-            )
-            learnt = self._learn(task)
-            model = untrained.with_weights(learnt.weights)
-            score = None if held_out is None else held_out.score(model, workers)
-        result = learnt.result
-        if progress is not None:
-            progress.end(result)
-        summary = self._summary(
-            result,
+        held_out = task.held_out(untrained)
+        problem = self._problem(
+            data, untrained, allowed if self.constraints == "training" else None, start
+        )
+        monitor = task.monitor(data, len(untrained.labels), held_out, untrained.with_weights)
+        learnt = self._learn(problem, task.workers, monitor)
+        return Fitted(
+            model=untrained.with_weights(learnt.weights),
+            result=learnt.result,
+            parameters=learnt.parameters,
             tokens=data.n_tokens,
             sequences=len(data.offsets) - 1,
-            parameters=learnt.parameters,
-            dev=score,
-            **learnt.summary_extras,
+            held_out=held_out,
+            facts=learnt.facts,
         )
-        self.model_ = replace(model, summary=summary)
-        self.result_ = result
 
-    @abstractmethod
-    def _learn(self, task: ChainTask) -> FittedWeights:
+    def _problem(
+        self,
+        data: Dataset,
+        untrained: ChainModel,
+        constraints: Constraints | None,
+        start: Weights | None,
+    ) -> ChainProblem:
+        """What is to be learnt, by the parameters."""
+        return ChainProblem(
+            data=data,
+            n_labels=len(untrained.labels),
+            order=self.order,
+            local=self.local,
+            objective=self.objective,
+            l2=getattr(self, "l2", 0.0),
+            boundaries=self.boundaries,
+            constraints=constraints,
+            initial_weights=start,
+            seed=self.seed,
+            numeric=isinstance(untrained.features, NumberedFeatures),
+        )
+
+    def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
         """The weights, and how the learning ended."""
+        return learn_chain(problem, self._solver, workers, monitor)
 
-    def _partial_fit(self, X: Any, y: Any, classes: Sequence[str] | None, **settings: Any) -> Self:
-        """One pass over more data by other settings, going on from the model so far.
+    def partial_fit(self, X: Any, y: Any = None, *, classes: Sequence[str] | None = None) -> Self:
+        """One pass of stochastic steps over more data, going on from what has been learnt.
+
+        The first call fixes the features and the labels (``classes`` names those that it does not
+        show); features that come up later are left out.
+        """
+        solver = self._solver
+        if isinstance(solver, Automatic):
+            solver = solver.as_solver(SGD)
+        if not isinstance(solver, SGD):
+            raise ParameterError("partial_fit takes stochastic steps; use solver='sgd'")
+        # by default no weight is dropped between two passes
+        prune = 0.0 if solver.prune == SGD.settings()["prune"] else solver.prune
+        solver = replace(solver, epochs=1, prune=prune, patience=None)
+        return self._pass(self.replaced(solver=solver), X, y, classes)
+
+    def _pass(self, once: Self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:
+        """One pass over more data by an estimator of one epoch, going on from the model so far.
 
         The first pass fixes features and labels. No feature is left out afterwards, whatever it
         weighs: it may be needed in the next.
         """
-        once = type(self)(**{**self.get_params(), "epochs": 1, **settings})
         once._check()
         once.seed = self.seed + self.passes_
         given = as_input(X)
-        if not hasattr(self, "model_"):
-            data, untrained = once._encode_training_data(given, y, classes or ())
-            untrained, data = once._with_label_history(untrained, data, given)
-            once._fit(data, untrained, None, None, None)
-        else:
-            untrained = self.model_
-            known = once._labels_for(untrained, given, y)
-            strange = sorted(set(known.names) - set(untrained.labels))
-            if strange:
-                raise CorpusError(
-                    f"label {strange[0]!r} is new to the model; name all labels in the first call: "
-                    "partial_fit(X, y, classes=[…])"
-                )
-            rows, offsets = encode(untrained.features, given)
-            data = Dataset(rows, offsets, *known.to_codes(untrained.labels))
-            untrained, data = once._with_dictionary(untrained, data, given)
-            untrained, data = once._with_label_ngrams(untrained, data)
-            untrained, data = once._with_label_history(untrained, data, given)
-            once._fit(data, untrained, None, untrained.all_weights, None)
-        self.model_, self.result_ = once.model_, once.result_
+        with Workers(self.threads) as workers:
+            task = TrainingTask(given, y, once._templates(given), workers)
+            if not hasattr(self, "model_"):
+                data, untrained = once._encode(task, y, classes or ())
+                untrained, data = once._with_label_history(untrained, data, given)
+                fitted = once._fit_weights(task, data, untrained, None)
+            else:
+                untrained = self.model_
+                known = once._labels_for(untrained, given, y)
+                strange = sorted(set(known.names) - set(untrained.labels))
+                if strange:
+                    raise CorpusError(
+                        f"label {strange[0]!r} is new to the model; name all labels in the first "
+                        "call: partial_fit(X, y, classes=[…])"
+                    )
+                rows, offsets = encode(untrained.features, given)
+                data = Dataset(rows, offsets, *known.to_codes(untrained.labels))
+                untrained, data = once._with_dictionary(untrained, data, given)
+                untrained, data = once._with_label_ngrams(untrained, data)
+                untrained, data = once._with_label_history(untrained, data, given)
+                fitted = once._fit_weights(task, data, untrained, untrained.all_weights)
+        assert isinstance(fitted.model, ChainModel)
+        self.model_ = fitted.model.with_summary(once._summary(fitted, None))
+        self.result_ = fitted.result
         self.passes_ += 1
         self._raise_interrupt()
         return self
+
+    # Parts of the model ------------------------------------------------------------------------
+
+    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        templates = super()._templates(given)
+        if not self.dependent:
+            return templates
+        if templates is None:
+            raise ParameterError(
+                "dependent=True needs templates, which features given directly lack"
+            )
+        return templates.dependent()
 
     def _with_dictionary(
         self, untrained: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
@@ -253,10 +271,10 @@ class ChainEstimator(BaseEstimator, ABC):
         if seen is None:
             seen = data.labels[:, None] == np.arange(len(untrained.labels))
         if untrained.dictionary is None:
-            found = TagDictionary.fit(given.words, seen, self.dictionary)
+            dictionary = TagDictionary.fit(given.words, seen, self.dictionary)
         else:
-            found = untrained.dictionary.extended(given.words, seen)
-        untrained = replace(untrained, dictionary=found)
+            dictionary = untrained.dictionary.extended(given.words, seen)
+        untrained = replace(untrained, dictionary=dictionary)
         return untrained, replace(data, candidates=untrained.candidates(given))
 
     def _with_label_ngrams(
@@ -268,11 +286,11 @@ class ChainEstimator(BaseEstimator, ABC):
         assert data.labels is not None
         if data.allowed is not None:
             raise ParameterError("partial labels need order=1, or a CRF")
-        if untrained.label_ngrams is None:
-            found = LabelNgrams.fit(data.labels, data.offsets, len(untrained.labels), self.order)
-            untrained = replace(untrained, label_ngrams=found)
-        assert untrained.label_ngrams is not None
-        rows = untrained.label_ngrams.append_features(data.rows, data.labels, data.offsets)
+        ngrams = untrained.label_ngrams
+        if ngrams is None:
+            ngrams = LabelNgrams.fit(data.labels, data.offsets, len(untrained.labels), self.order)
+            untrained = replace(untrained, label_ngrams=ngrams)
+        rows = ngrams.append_features(data.rows, data.labels, data.offsets)
         return untrained, replace(data, rows=rows)
 
     def _with_label_history(
@@ -280,53 +298,67 @@ class ChainEstimator(BaseEstimator, ABC):
         untrained: ChainModel,
         data: Dataset,
         given: Corpus | Sequence[Any],
-        labels: NDArray[np.int32] | None = None,
+        labels: Labels | None = None,
     ) -> tuple[ChainModel, Dataset]:
         """Where templates ask for history: the labels of earlier tokens that are alike.
 
-        ``labels`` [N] are those that are recalled; the gold ones unless told.
+        ``labels`` [N] are those that the history is of; by default the gold ones.
         """
-        label_history, earlier = untrained.label_history, untrained.previous_occurrences(given)
-        if label_history is None:
+        history, previous = untrained.label_history, untrained.previous_occurrences(given)
+        if history is None:
             return untrained, data
         self._check_label_history(untrained, data)
-        recalled = data.labels if labels is None else labels
-        assert recalled is not None
+        earlier = data.labels if labels is None else labels
         assert earlier is not None
+        assert previous is not None
         size = len(untrained.labels)
         if untrained.history_weights is None:
             untrained = replace(untrained, history_weights=np.zeros((size, size)))
         return untrained, replace(
-            data, rows=label_history.append_features(data.rows, recalled, earlier, size)
+            data, rows=history.append_features(data.rows, earlier, previous, size)
         )
 
     def _check_label_history(self, untrained: ChainModel, data: Dataset) -> None:
         """Refuse what does not go with a history."""
+        history = untrained.label_history
         if data.allowed is not None:
-            raise ParameterError(
-                f"{untrained.label_history} needs full labels; leave it out for partial ones"
-            )
+            raise ParameterError(f"{history} needs full labels; leave it out for partial ones")
         if self.order > 2:
-            raise ParameterError(
-                f"{untrained.label_history} goes with order 1 or 2, got order {self.order}"
-            )
+            raise ParameterError(f"{history} goes with order 1 or 2, got order {self.order}")
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
         super()._check()
-        self._check_numbers(optional=("dictionary",))
-        whole = isinstance(self.order, (int, np.integer)) and not isinstance(self.order, bool)
-        if not whole or not 1 <= self.order <= self.max_order:
-            orders = (
-                "1 or 2" if self.max_order == 2 else f"a whole number from 1 to {self.max_order}"
+        for name in ("dictionary", "folds"):
+            if getattr(self, name) is not None:
+                check_integer(name, getattr(self, name))
+        self._check_order()
+        if self.local and self.constraints == "training":
+            raise ParameterError(
+                f"constraints='training' is for models normalised over whole sequences, which "
+                f"{type(self).__name__} is not; use 'decoding'"
             )
-            hint = ""
-            if whole and self.max_order < self.order <= MAX_ORDER:
-                hint = (
-                    "; longer histories need a model that is normalised at each position, so that "
-                    "it can be searched with a beam: use MEMM"
-                )
-            raise ParameterError(f"order must be {orders}, got {self.order!r}{hint}")
+        if self.solvers:
+            check_choice("objective", self.objective, OBJECTIVES)
+            if self.order >= 2 and self.objective != "conditional":
+                raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
+            check_solver(
+                self._solver, local=self.local, objective=self.objective, name=type(self).__name__
+            )
+
+    def _check_order(self) -> None:
+        order, most = self.order, self.max_order
+        whole = isinstance(order, (int, np.integer)) and not isinstance(order, bool)
+        if whole and 1 <= order <= most:
+            return
+        orders = "1 or 2" if most == 2 else f"a whole number from 1 to {most}"
+        hint = ""
+        if whole and most < order <= MAX_ORDER:
+            hint = (
+                "; longer histories need a model that is normalised at each position, so that "
+                "it can be searched with a beam: use MEMM"
+            )
+        raise ParameterError(f"order must be {orders}, got {order!r}{hint}")
 
     def _labels_for(self, model: ChainModel, given: Corpus | Sequence[Any], y: Any) -> KnownLabels:
         """The labels to learn, written as the model has learnt others."""
@@ -341,10 +373,3 @@ class ChainEstimator(BaseEstimator, ABC):
                 "encoding=None from the first call on"
             )
         return convert_labels(known, scheme, model.encoding)
-
-
-def _model(start: object) -> ChainModel:
-    found = start.fitted if isinstance(start, ChainEstimator) else start
-    if isinstance(found, ChainModel):
-        return found
-    raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")

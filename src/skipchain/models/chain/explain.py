@@ -16,7 +16,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.label_ngrams import SHORTEST
 from skipchain.features.matrix import CSRMatrix
 from skipchain.models.base.inputs import chain_offsets
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 
@@ -170,7 +170,7 @@ def token_index(given: Corpus | Sequence[Any], token: int | str, size: int) -> i
 
 
 def labels_to_compare(
-    model: Model, predicted: int, sure: Floats, labels: Sequence[str] | None
+    model: AnyModel, predicted: int, sure: Floats, labels: Sequence[str] | None
 ) -> tuple[int, int]:
     """The numbers of the labels to compare: those named, or the predicted one and the next best."""
     if labels is not None:
@@ -293,13 +293,13 @@ def contribution(name: str, kind: str, scores: Floats, value: float = 1.0) -> Co
     return Contribution(name if value == 1.0 else f"{name} × {value:g}", kind, (first, second))
 
 
-def _follows(model: Model, label: int, at: int, path: list[int]) -> bool:
+def _follows(model: AnyModel, label: int, at: int, path: list[int]) -> bool:
     """Whether the scheme allows the label after the one before."""
     rules = model.constraints
     return rules is None or bool(rules.pairs[path[at - 1], label] if at else rules.start[label])
 
 
-def forbidden(model: Model, label: int, at: int, path: list[int]) -> bool:
+def forbidden(model: AnyModel, label: int, at: int, path: list[int]) -> bool:
     """Whether the scheme rules the label out between its neighbours."""
     rules = model.constraints
     if rules is None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
+from skipchain.checks import check_choice, check_number
 from skipchain.errors import FeatureError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.step import OptimisationResult
-from skipchain.models.chain.estimator import ChainEstimator, ChainTask, FittedWeights
-from skipchain.models.chain.fitting import training_size
+from skipchain.models.chain.estimator import ChainEstimator
+from skipchain.parallel import Workers
 
 EMISSIONS = ("token", "features")
 
@@ -24,14 +27,21 @@ EMISSIONS = ("token", "features")
 class HMM(ChainEstimator):
     """Labels follow one another, and each emits what stands at its position: p(x, y) jointly.
 
-    ``emissions`` says what is emitted: ``token`` one value, that of the one template, with a
-    probability for values that training did not see; ``features`` all features of the position,
-    each drawn independently of the others given the label. Probabilities are relative counts, to
-    each of which ``smoothing`` is added first. The decoder ``viterbi`` finds the best labels under
-    p(x, y), ``posterior`` the best label of each position under p(y | x). A ``dictionary`` limits
-    decoding only: counts are as they are.
+    The decoder ``viterbi`` finds the best labels under p(x, y), ``posterior`` the best label of
+    each position under p(y | x).
 
-    The other parameters are those of `CRF`.
+    Parameters
+    ----------
+    emissions
+        What a label emits: ``token`` one value, that of the one template, with a probability for
+        values that training did not see; ``features`` all features of the position, each drawn
+        independently of the others given the label.
+    smoothing
+        What is added to every count, before counts become probabilities.
+    dictionary
+        As for `CRF`, but it limits decoding only: counts are as they are.
+    features, encoding, min_count, constraints, scheme, functions, threads
+        As for `CRF`.
 
     Examples
     --------
@@ -43,7 +53,10 @@ class HMM(ChainEstimator):
     """
 
     kind = "hmm"
-    patience = None  # counting ends by itself
+    partial = False
+    solvers = ()
+    emissions: str
+    smoothing: float
 
     def __init__(
         self,
@@ -59,39 +72,36 @@ class HMM(ChainEstimator):
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
     ) -> None:
-        self.features = features
-        self.encoding = encoding
-        self.emissions = emissions
-        self.smoothing = smoothing
-        self.min_count = min_count
-        self.constraints = constraints
-        self.dictionary = dictionary
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
+
+    def partial_fit(self, X: Any, y: Any = None, *, classes: Sequence[str] | None = None) -> Self:
+        """Refused: an HMM is counted, and takes all its data at once."""
+        raise ParameterError("an HMM is counted afresh; fit it to all data together")
 
     def _check(self) -> None:
         super()._check()
-        self._check_choices(emissions=EMISSIONS)
-        self._check_numbers(real=("smoothing",))
+        check_choice("emissions", self.emissions, EMISSIONS)
+        check_number("smoothing", self.smoothing)
         if self.smoothing == 0:
             raise ParameterError(
                 "smoothing must be above 0, or what was never seen is impossible; "
                 "give a small number such as 1e-6"
             )
 
-    def _learn(self, task: ChainTask) -> FittedWeights:
-        if task.initial_weights is not None:
+    def _check_fit(self, dev: Any, start: Any) -> None:
+        super()._check_fit(dev, start)
+        if start is not None:
             raise ParameterError("an HMM is counted afresh; it cannot start from another model")
-        data, size = task.data, len(task.untrained.labels)
+
+    def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
+        data, size = problem.data, problem.n_labels
         single = self.emissions == "token"
         emitted = _emission_counts(data, size, single=single)
         steps = _transition_counts(data, size)
         parameters = emitted.size + sum(table.size for table in steps)
-        if task.progress is not None:
-            held = 2 * sum(table.nbytes for table in (emitted, *steps))
-            task.progress.begin(training_size(data, size, parameters, held))
-        possible = _allowed_transitions(task.constraints, size)
+        if monitor.begin is not None:
+            monitor.begin(parameters, 2 * sum(table.nbytes for table in (emitted, *steps)))
+        possible = _allowed_transitions(problem.constraints, size)
         start, follow = (
             _log_relative_frequencies(counts, self.smoothing, own)
             for counts, own in zip(steps, possible, strict=True)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
+from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
 from skipchain.errors import ParameterError
-from skipchain.models.chain.estimator import ChainTask, FittedWeights
-from skipchain.models.chain.loglinear import LogLinearChain
+from skipchain.features.templates import Templates
+from skipchain.models.chain.estimator import ChainEstimator
+from skipchain.parallel import Workers
 
 
-class MaxEnt(LogLinearChain):
+class MaxEnt(ChainEstimator):
     """A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].
 
     Multinomial logistic regression; the neighbours' labels play no part in learning. (Decoding
     still keeps to the label sequences that the encoding allows, unless ``constraints="none"``.) It
     is learnt as a CRF whose chains have one position each, and has no scores of label pairs.
 
-    The parameters are those of `CRF`.
+    Parameters
+    ----------
+    folds
+        As for `MEMM`.
+    parameters
+        As for `CRF`.
 
     Examples
     --------
@@ -33,15 +39,20 @@ class MaxEnt(LogLinearChain):
     supports_label_history = True
     local = True  # for one position the same, and quicker
 
-    @property
-    def _has_boundaries(self) -> bool:
-        return False  # every position is the first and the last of its chain
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        folds: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(features, **parameters)
+        self.folds = folds
 
     def _check(self) -> None:
         super()._check()
         if self.order != 1 or self.dependent:
             raise ParameterError("MaxEnt looks at no other label: it has no order and no dependent")
 
-    def _learn(self, task: ChainTask) -> FittedWeights:
-        single = np.arange(task.data.n_tokens + 1, dtype=np.int64)
-        return super()._learn(replace(task, data=replace(task.data, offsets=single)))
+    def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
+        return super()._learn(problem.of_positions(), workers, monitor)

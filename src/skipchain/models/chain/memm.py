@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from skipchain.models.chain.estimator import MAX_ORDER
-from skipchain.models.chain.loglinear import LogLinearChain
+from pathlib import Path
+from typing import Any
+
+from skipchain.features.templates import Templates
+from skipchain.models.chain.estimator import MAX_ORDER, ChainEstimator
 
 
-class MEMM(LogLinearChain):
+class MEMM(ChainEstimator):
     """A chain of classifiers: p(y | x) = Π_t p(y_t | y_{t−1}, x), each a maximum-entropy model.
 
     p(y_t = j | y_{t−1} = i, x) ∝ exp(Σ_f w[f, j] + T[i, j]): features independent of the label
@@ -14,9 +17,18 @@ class MEMM(LogLinearChain):
     label before, the start of the chain among them, which is one classifier per previous label;
     templates marked ``label[-1] &`` do so one by one.
 
-    The parameters are those of `CRF`; the scores of the last label are those of the last position's
-    classifier. The ``order`` may be up to 8: training looks at the gold labels before a position
-    only, however many. From 3 on the model is searched with a beam, and has no marginals.
+    The scores of the last label are those of the last position's classifier. The ``order`` may be
+    up to 8: training looks at the gold labels before a position only, however many. From 3 on the
+    model is searched with a beam, and has no marginals.
+
+    Parameters
+    ----------
+    folds
+        With a ``history(…)`` among the templates: every fold of documents is labelled by what was
+        learnt from the others, so that earlier labels have the errors that they will have in
+        tagging. None is 3; 1: gold labels.
+    parameters
+        As for `CRF`.
 
     Examples
     --------
@@ -32,3 +44,13 @@ class MEMM(LogLinearChain):
     supports_label_history = True
     local = True
     max_order = MAX_ORDER
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        folds: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(features, **parameters)
+        self.folds = folds

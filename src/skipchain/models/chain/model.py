@@ -26,7 +26,8 @@ from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, encode
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, Explained, Model
+from skipchain.models.base.summary import label_features, label_row, label_table
 from skipchain.parallel import Workers
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
@@ -35,7 +36,7 @@ SEARCHES = ("beam", "greedy")
 
 
 def decoders_of(kind: str, order: int = 1, *, has_label_history: bool = False) -> tuple[str, ...]:
-    """The decoders that a kind of model supports, first the one that it has unless told.
+    """The decoders that a kind of model supports, first the one that it has by default.
 
     What has no probabilities has no posterior; long histories, and labels that are recalled through
     a document, can only be searched.
@@ -46,7 +47,7 @@ def decoders_of(kind: str, order: int = 1, *, has_label_history: bool = False) -
 
 
 @dataclass(frozen=True)
-class ChainModel(Model):
+class ChainModel(Model[Dataset, ChainScores]):
     """What fitting leaves, and what a model file holds.
 
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
@@ -106,20 +107,6 @@ class ChainModel(Model):
         if self.dictionary is None or not isinstance(given, Corpus):
             return None
         return self.dictionary.candidates(given.words)
-
-    def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
-    ) -> ChainScores:
-        """The input encoded and ready to be decoded.
-
-        ``forced`` gives the labels of some tokens, in the model's scheme, and None for the others.
-        """
-        data = self.dataset(given, workers)
-        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.score_dataset(data, workers, allowed)
 
     def score_dataset(
         self, data: Dataset, workers: Workers, allowed: Bools | None = None
@@ -181,7 +168,7 @@ class ChainModel(Model):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
+        """The decoders that the model supports, first the one that it has by default."""
         return decoders_of(
             self.kind, self.order, has_label_history=self.history_weights is not None
         )
@@ -251,3 +238,71 @@ class ChainModel(Model):
             self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
         )
         return replace(self, features=self.features.keep(state, edge), weights=weights)
+
+    # What it has learnt ------------------------------------------------------------------------
+
+    def explain(
+        self,
+        given: Corpus | Sequence[Any],
+        token: int | str,
+        *,
+        labels: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> Explained:
+        """The features that decide between two labels at one token."""
+        from skipchain.models.chain.explain import explain
+
+        return explain(self, given, token, labels=labels, threads=threads)
+
+    @property
+    def explains_sentences(self) -> bool:
+        """Whether a sentence by itself is enough for `explain`: labels of others play no part."""
+        return True
+
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """Features of labels and of label pairs, and transitions.
+
+        ``<start>`` and ``<end>`` are the scores of first and last labels. Those of an HMM are
+        log-probabilities; what it weighs features against, log p(unknown | label), stands apart.
+        """
+        weights = self.weights
+        by_label = label_features(weights.state, self.labels, labels, self.features.names(), top)
+        # an HMM's positions pay for the unknown value by way of what leads to them
+        paid = np.zeros(len(self.labels))
+        if (unknown := self.summary.get("unknown")) is not None:
+            paid = np.array(unknown)
+            for label, entry in by_label.items():
+                entry["unknown"] = unknown[self.labels.index(label)]
+        summary = {
+            "labels": by_label,
+            "pairs": _pair_features(self, top),
+            "transitions": {
+                **label_table(self.labels, weights.transitions - paid),
+                "<start>": label_row(self.labels, weights.start - paid),
+                "<end>": label_row(self.labels, weights.end),
+            },
+        }
+        if self.history_weights is not None:
+            summary["history"] = label_table(self.labels, self.history_weights)
+        return summary
+
+
+def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:
+    """The strongest features that go with two labels."""
+    names = model.features.names(transition=True)
+    weights = model.weights.edges.ravel()
+    size = len(model.labels)
+    found = []
+    for k in np.argsort(-np.abs(weights), kind="stable")[:top].tolist():
+        feature, pair = divmod(k, (size + 1) * size)
+        before, after = divmod(pair, size)
+        if weights[k]:
+            found.append(
+                {
+                    "name": names[feature],
+                    "previous": model.labels[before] if before < size else "<start>",
+                    "label": model.labels[after],
+                    "weight": float(weights[k]),
+                }
+            )
+    return found

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
 from skipchain.chains.online import UPDATES, MarginUpdates
+from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
-from skipchain.models.chain.estimator import ChainEstimator, ChainTask, FittedWeights
-from skipchain.models.chain.fitting import training_size
+from skipchain.models.chain.estimator import ChainEstimator
+from skipchain.parallel import Workers
 
 
 class Perceptron(ChainEstimator):
     """Learns from mistakes: where the best path is wrong, weights move towards the gold one.
 
-    ``update`` chooses how far: ``perceptron`` by one, ``pa`` (passive-aggressive) as far as needed
-    for a margin but at most ``limit``, ``arow`` by the confidence in each weight, with ``limit`` as
-    its regulariser. The weights are averaged over all steps. It gives no honest probabilities: its
-    scores are not fitted to be any.
+    The weights are averaged over all steps. It gives no honest probabilities: its scores are not
+    fitted to be any.
 
-    ``epochs`` passes are made in an order that ``seed`` decides. The other parameters are those of
-    `CRF`.
+    Parameters
+    ----------
+    features, encoding, order, min_count, boundaries, constraints, dictionary, seed, scheme
+        As for `CRF`.
+    functions, threads
+        As for `CRF`.
+    update, limit
+        How far weights move: ``perceptron`` by one, ``pa`` (passive-aggressive) as far as needed
+        for a margin but at most ``limit``, ``arow`` by the confidence in each weight, with
+        ``limit`` as its regulariser.
+    epochs
+        Passes over the data, in an order that ``seed`` decides.
+    patience
+        With a development set: training ends after this many epochs without a better score on it,
+        and the best weights are kept. None: the score is only reported.
 
     Examples
     --------
@@ -36,6 +48,12 @@ class Perceptron(ChainEstimator):
     """
 
     kind = "perceptron"
+    partial = False
+    solvers = ()
+    update: str
+    limit: float
+    epochs: int
+    patience: int | None
 
     def __init__(
         self,
@@ -56,21 +74,7 @@ class Perceptron(ChainEstimator):
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
     ) -> None:
-        self.features = features
-        self.encoding = encoding
-        self.order = order
-        self.update = update
-        self.limit = limit
-        self.epochs = epochs
-        self.min_count = min_count
-        self.boundaries = boundaries
-        self.constraints = constraints
-        self.dictionary = dictionary
-        self.seed = seed
-        self.patience = patience
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
 
     def partial_fit(self, X: Any, y: Any = None, *, classes: Sequence[str] | None = None) -> Self:
         """One pass over more data, going on from the averaged weights.
@@ -78,35 +82,37 @@ class Perceptron(ChainEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
-        return self._partial_fit(X, y, classes)
+        return self._pass(self.replaced(epochs=1, patience=None), X, y, classes)
+
+    def for_warmup(self) -> Self:
+        """The same estimator, but it ends as soon as it can."""
+        return self.replaced(epochs=1, patience=None)
 
     def _check(self) -> None:
         super()._check()
-        self._check_numbers(whole=("epochs",), real=("limit",))
-        self._check_choices(update=tuple(UPDATES))
+        check_integer("epochs", self.epochs)
+        check_number("limit", self.limit)
+        check_choice("update", self.update, UPDATES)
+        if self.patience is not None:
+            check_integer("patience", self.patience)
 
-    def _learn(self, task: ChainTask) -> FittedWeights:
+    def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
         learner = MarginUpdates(
-            task.data,
-            len(task.untrained.labels),
+            problem.data,
+            problem.n_labels,
             update=self.update,
             limit=self.limit,
             boundaries=self.boundaries,
-            constraints=task.constraints,
+            constraints=problem.constraints,
             order=self.order,
             seed=self.seed,
-            initial_weights=task.initial_weights,
+            initial_weights=problem.initial_weights,
         )
-        if task.progress is not None:
-            task.progress.begin(
-                training_size(task.data, len(task.untrained.labels), learner.size, learner.nbytes)
-            )
-        early_stopping = task.early_stopping(learner.weights)
+        if monitor.begin is not None:
+            monitor.begin(learner.size, learner.nbytes)
+        stopping = monitor.early_stopping(learner.weights, self.patience)
         result = run_epochs(
-            lambda _: learner.epoch(), learner.vector, self.epochs, callback=early_stopping
+            lambda _: learner.epoch(), learner.vector, self.epochs, callback=stopping
         )
-        if early_stopping.best is not None:
-            result = replace(
-                result, vector=early_stopping.best.vector, loss=early_stopping.best.loss
-            )
+        result = stopping.best_of(result)
         return FittedWeights(learner.weights(result.vector), result, learner.size)

@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Ints
+from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import check_scheme, convert
 from skipchain.errors import CorpusError, ParameterError
+from skipchain.features.templates import Templates
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
+from skipchain.models.base.crossfit import Fold, cross_fit, deal
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
-from skipchain.models.base.inputs import as_input, known_labels
-from skipchain.models.chain.fitting import HeldOut, Progress, StageProgress
+from skipchain.models.base.inputs import known_labels
+from skipchain.models.base.progress import Progress, StageProgress
+from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.document.annealing import Annealing
 from skipchain.models.document.candidate_graph import LabelTypes
 from skipchain.models.document.candidates import CandidateLimits, Candidates
@@ -27,7 +31,7 @@ from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.models.document.factors.python import PythonFactor
 from skipchain.models.document.factors.text import parse_factors
-from skipchain.models.document.model import FactoredModel, not_a_chain_message
+from skipchain.models.document.model import DECODERS, FactoredModel, not_a_chain_message
 from skipchain.models.document.pseudolikelihood import PseudoLikelihood, TrainingInstance
 from skipchain.models.registry import make_estimator
 from skipchain.parallel import Workers
@@ -50,15 +54,19 @@ class Factored(BaseEstimator):
         without any, that names keep their type (`Consistency`).
     penalties
         ``learned``: what pairs of spans cost is learnt from documents that the chain model has not
-        been shown, ``folds`` parts of the training data in turn. ``counted``: by how rare such
-        pairs are in training data, for `Consistency`. ``given``: as the factors have it.
+        been shown, fold by fold. ``counted``: by how rare such pairs are in training data, for
+        `Consistency`. ``given``: as the factors have it.
     strength
         All of that is multiplied by this.
+    folds
+        The folds of documents by which penalties are learnt.
     tolerance, most
         Tokens whose label leaves less than ``tolerance`` to others keep it, unless a factor
-        objects; stretches of other tokens have so many labellings to choose from.
-    samples, chains, seed
+        objects; an uncertain segment of other tokens has ``most`` labellings to choose from.
+    samples, chains
         Sweeps of sampling when a document is decoded, from hot to cold, and how often anew.
+    seed, threads
+        As for `CRF`.
 
     Examples
     --------
@@ -73,6 +81,15 @@ class Factored(BaseEstimator):
     kind = "factored"
 
     model_: FactoredModel
+    base: str | BaseEstimator
+    factors: str | Sequence[SpanFactor | PythonFactor] | None
+    penalties: str
+    strength: float
+    folds: int
+    tolerance: float
+    most: int
+    samples: int
+    chains: int
 
     def __init__(
         self,
@@ -89,80 +106,66 @@ class Factored(BaseEstimator):
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.base = base
-        self.factors = factors
-        self.penalties = penalties
-        self.strength = strength
-        self.folds = folds
-        self.tolerance = tolerance
-        self.most = most
-        self.samples = samples
-        self.chains = chains
-        self.seed = seed
-        self.threads = threads
+        self._keep(locals())
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the fitted model will have, first the one that it has by default."""
+        return (*DECODERS, *self._base().decoders)
+
+    @property
+    def stopping(self) -> tuple[float, int]:
+        """When the training of the chain model ends."""
+        return self._base().stopping
 
     def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
-        short = {"base": self._base().for_warmup(), "folds": 2}
-        return type(self)(**{**self.get_params(), **short})
+        return self.replaced(base=self._base().for_warmup(), folds=2)
 
     def fit_annotators(self, given: Any, progress: Progress | None = None) -> tuple[Self, Any]:
-        """The estimator, and the corpus with all that the chain model's sources give."""
+        """The estimator, and the corpus with the columns of the chain model's annotators."""
         base, corpus = self._base().fit_annotators(given, progress)
-        return type(self)(**{**self.get_params(), "base": base}), corpus
+        return self.replaced(base=base), corpus
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        dev: Any = None,
-        dev_y: Any = None,
-        start: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from a labelled corpus with documents.
+    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+        """None: features belong to the chain model."""
+        return None
 
-        ``dev`` is scored as the chain model learns; ``start`` is a model for it to begin from.
-        """
-        self._check()
-        corpus = self._checked_corpus(as_input(X), y)
-        start = start.fitted if isinstance(start, Factored) else start
+    def _train(self, task: TrainingTask) -> Fitted:
+        start = task.start.fitted if isinstance(task.start, Factored) else task.start
         start = start.base if isinstance(start, FactoredModel) else start
-        own, corpus = self.fit_annotators(corpus, progress)
-        base = own._base().fit(corpus, dev=dev, dev_y=dev_y, start=start, progress=progress)
-        model = self._attach_factors(base)
-        result = base.result_
+        own, corpus = self.fit_annotators(task.given, task.progress)
+        base = own._base().fit(
+            corpus, dev=task.dev, dev_y=task.dev_labels, start=start, progress=task.progress
+        )
+        model, result = self._attach_factors(base), base.result_
         if self.penalties == COUNTED:
             model = replace(model, factors=_with_counted_penalties(model.factors, corpus))
         elif self.penalties == LEARNED:
             model = replace(model, factors=_with_initial_penalties(model.factors, corpus))
-            learnt = None
-            if result.reason != INTERRUPTED:
-                learnt = own._learn_factors(corpus, model, progress)
-            if learnt is None:
+            try:
+                if result.reason == INTERRUPTED:
+                    raise KeyboardInterrupt
+                factors = own._learn_factors(corpus, model, task.workers, task.progress)
+                model = replace(model, factors=factors)
+            except KeyboardInterrupt:
                 result = replace(result, reason=INTERRUPTED)
-            else:
-                model = replace(model, factors=learnt)
-        factors = model.factors
-        summary = {
-            **base.fitted.summary,
-            "longest_document": longest_document(corpus),
-            "settings": plain_settings(
-                {**self.get_params(), "base": repr(base), "factors": repr(factors)}
+        summary = base.fitted.summary
+        described = {"base": repr(base), "factors": repr(model.factors)}
+        return Fitted(
+            model=replace(
+                model, factors=tuple(factor.scaled(self.strength) for factor in model.factors)
             ),
-        }
-        self.model_ = replace(
-            model, factors=tuple(own.scaled(self.strength) for own in factors), summary=summary
+            result=result,
+            parameters=summary["parameters"],
+            tokens=summary["tokens"],
+            sequences=summary["sequences"],
+            facts={
+                **{k: v for k, v in summary.items() if k != "dev"},
+                "longest_document": longest_document(corpus),
+                "settings": plain_settings({**self.get_params(deep=False), **described}),
+            },
         )
-        self.result_ = result
-        with Workers(self.threads) as workers:
-            if dev is not None:
-                score = HeldOut(self.model_, dev, dev_y).score(self.model_, workers)
-                self.model_ = replace(self.model_, summary={**summary, "dev": score})
-        if progress is None:
-            self._raise_interrupt()
-        return self
 
     def _attach_factors(self, base: BaseEstimator) -> FactoredModel:
         """The factors, without what is learnt, beside a fitted chain model."""
@@ -178,41 +181,33 @@ class Factored(BaseEstimator):
         )
 
     def _learn_factors(
-        self, corpus: Corpus, model: FactoredModel, progress: Progress | None
-    ) -> tuple[SpanFactor, ...] | None:
-        """The factors with tables that do well on documents which their model has not seen.
-
-        None where learning was interrupted.
-        """
+        self, corpus: Corpus, model: FactoredModel, workers: Workers, progress: Progress | None
+    ) -> tuple[SpanFactor, ...]:
+        """The factors with tables that do well on documents which their model has not seen."""
         if not model.factors:
             return ()
-        deal = self._document_folds(corpus)
-        folds = int(deal.max()) + 1
         types = model.label_types.types
-        instances = []
-        with Workers(self.threads) as workers:
-            for number in range(folds):
-                held = corpus.take_documents(np.flatnonzero(deal == number))
-                rest = corpus.take_documents(np.flatnonzero(deal != number))
-                note = f"without part {number + 1} of {folds}, for the factors"
-                base = self._base().fit(
-                    rest, progress=None if progress is None else StageProgress(progress, note)
-                )
-                if base.result_.reason == INTERRUPTED:
-                    return None
-                # the documents held out may be the only ones with a type
-                own = FactoredModel.from_chain(
-                    base.fitted,
-                    model.factors,
-                    model.candidate_limits,
-                    model.annealing,
-                    extra_types=types,
-                )
-                instances.append(_training_instance(own, held, workers))
-            objective = PseudoLikelihood(instances, workers, l2=L2)
-            if not objective.size:
-                return model.factors
-            vector = minimize(objective, objective.start, tolerance=1e-6).vector
+
+        def instance(fold: Fold) -> TrainingInstance:
+            stage = StageProgress.of(progress, fold.stage("the factors"))
+            base = self._base().fit(fold.training()[0], progress=stage)
+            if base.result_.reason == INTERRUPTED:
+                raise KeyboardInterrupt
+            # the documents held out may be the only ones with a type
+            own = FactoredModel.from_chain(
+                base.fitted,
+                model.factors,
+                model.candidate_limits,
+                model.annealing,
+                extra_types=types,
+            )
+            return _training_instance(own, fold.held()[0], workers)
+
+        instances = cross_fit(self._folds(corpus), instance)
+        objective = PseudoLikelihood(instances, workers, l2=L2)
+        if not objective.size:
+            return model.factors
+        vector = minimize(objective, objective.start, tolerance=1e-6).vector
         tables = iter(objective.tables(vector))
         counts = instances[0].candidate_graph.potentials_per_factor
         return tuple(
@@ -220,20 +215,18 @@ class Factored(BaseEstimator):
             for factor, count in zip(model.factors, counts, strict=True)
         )
 
-    def _document_folds(self, corpus: Corpus) -> Ints:
-        """The part that each document belongs to; empty ones are in the first. [D]"""
-        filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
-        folds = min(self.folds, len(filled))
-        if folds < 2:
+    def _folds(self, corpus: Corpus) -> list[Fold]:
+        """The folds of documents by which penalties are learnt."""
+        try:
+            return deal(corpus, self.folds, self.seed, by_documents=True, most=True)
+        except ParameterError:
+            filled = int(np.count_nonzero(np.diff(corpus.sentences[corpus.documents])))
             raise ParameterError(
                 "penalties='learned' needs at least 2 folds and 2 documents, so that some can be "
-                f"held out; got folds={self.folds} and {len(filled)} documents"
-            )
-        deal = np.zeros(corpus.n_documents, np.int64)
-        deal[filled] = np.arange(len(filled)) % folds
-        return deal
+                f"held out; got folds={self.folds} and {filled} documents"
+            ) from None
 
-    def _checked_corpus(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
         """The corpus to learn from; refused where factors have nothing to go by."""
         if not isinstance(given, Corpus) or y is not None:
             raise ParameterError(
@@ -260,7 +253,7 @@ class Factored(BaseEstimator):
             if not isinstance(factor, PythonFactor):
                 factor.check(types)
         if self.penalties == LEARNED:
-            self._document_folds(corpus)
+            self._folds(corpus)
         return corpus
 
     def _factors(self) -> Sequence[SpanFactor | PythonFactor]:
@@ -275,12 +268,14 @@ class Factored(BaseEstimator):
     def _base(self) -> BaseEstimator:
         """The chain model's estimator, as it was given: fitting leaves that one alone."""
         if isinstance(self.base, BaseEstimator):
-            return type(self.base)(**self.base.get_params())
+            return self.base.replaced()
         return make_estimator(self.base, None, threads=self.threads)
 
     def _check(self) -> None:
-        self._check_numbers(whole=("folds", "most", "samples", "chains"), real=("strength",))
-        self._check_choices(penalties=PENALTIES)
+        for name in ("folds", "most", "samples", "chains"):
+            check_integer(name, getattr(self, name))
+        check_number("strength", self.strength)
+        check_choice("penalties", self.penalties, PENALTIES)
         if not isinstance(self.base, (str, BaseEstimator)):
             raise ParameterError(
                 f"base is an estimator or the kind of one, got {type(self.base).__name__}"

@@ -18,7 +18,7 @@ from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, AnyModel, Explained, Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
@@ -36,7 +36,7 @@ from skipchain.models.document.python_factors import anneal_with_python_factors
 from skipchain.models.document.twopass import two_pass
 from skipchain.parallel import Workers
 
-GIBBS, ICM, MEAN_FIELD, TWO_PASS = "gibbs", "icm", "mean-field", "two-pass"
+GIBBS, ICM, MEAN_FIELD, TWO_PASS = DECODERS = "gibbs", "icm", "mean-field", "two-pass"
 BURN_IN = 50  # sweeps before those that probabilities are taken from
 
 
@@ -74,7 +74,7 @@ class DocumentScores:
 
 
 @dataclass(frozen=True)
-class FactoredModel(Model):
+class FactoredModel(Model[DocumentDataset, DocumentScores]):
     """A chain model times factors: p(y | x) ∝ p_chain(y | x) Π exp(what factors add to y).
 
     Factors are about whole documents: names keep their type, times agree. Sentences are decoded
@@ -102,7 +102,7 @@ class FactoredModel(Model):
     @classmethod
     def from_chain(
         cls,
-        base: Model,
+        base: AnyModel,
         factors: Sequence[SpanFactor | PythonFactor],
         candidate_limits: CandidateLimits | None = None,
         annealing: Annealing | None = None,
@@ -162,14 +162,6 @@ class FactoredModel(Model):
     ) -> DocumentScores:
         """Encoded input, ready to be decoded; ``allowed`` [N, L] limits tokens' labels."""
         return DocumentScores(data.corpus, self.base.score_dataset(data.chain, workers, allowed))
-
-    def scores(
-        self, given: Any, workers: Workers, forced: Sequence[str | None] | None = None
-    ) -> DocumentScores:
-        """Input encoded and ready to be decoded; ``forced`` gives the labels of some tokens."""
-        data = self.dataset(given, workers)
-        allowed = None if forced is None else self.allowed_by(forced, given.sentences)
-        return self.score_dataset(data, workers, allowed)
 
     def candidate_graph(self, scores: DocumentScores, workers: Workers) -> CandidateGraph:
         """The candidates of a corpus and what factors add to them; made once."""
@@ -277,8 +269,8 @@ class FactoredModel(Model):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
-        return (GIBBS, ICM, MEAN_FIELD, TWO_PASS, *self.base.decoders)
+        """The decoders that the model supports, first the one that it has by default."""
+        return (*DECODERS, *self.base.decoders)
 
     @property
     def exact(self) -> bool:
@@ -304,6 +296,31 @@ class FactoredModel(Model):
         """Without features whose weights are all zero; predictions stay the same."""
         base = self.base.pruned()
         return replace(self, base=base, features=base.features)
+
+    # What it has learnt ------------------------------------------------------------------------
+
+    def explain(
+        self,
+        given: Corpus | Sequence[Any],
+        token: int | str,
+        *,
+        labels: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> Explained:
+        """The factors that speak for and against the labels with and without them."""
+        from skipchain.models.document.explain import explain_factors
+
+        if labels is not None:
+            raise SkipchainError(
+                "with factors the labels with and without them are compared; to compare others, "
+                "explain the chain model alone"
+            )
+        return explain_factors(self, given, token, threads=threads)
+
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """What the chain model has learnt, and what factors add to pairs of spans."""
+        chain = self.base._family_summary(top, labels)
+        return {**chain, "factors": [factor.describe() for factor in self.factors]}
 
 
 def not_a_chain_message(kind: str, order: int) -> str:

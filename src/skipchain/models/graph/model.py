@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.scorer import Weights
 from skipchain.corpus import Column, Corpus
@@ -20,11 +20,13 @@ from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_linked_documents
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, Explained, Model
+from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeModel, EdgeScores
+from skipchain.models.graph.gate import FEATURES as GATE_FEATURES
 from skipchain.models.graph.gate import Gate
 from skipchain.models.graph.pairwise import UndirectedGraph
 from skipchain.parallel import Workers
@@ -54,7 +56,7 @@ class GraphMarginals:
 
 
 @dataclass(frozen=True)
-class GraphModel(Model):
+class GraphModel(Model[GraphDataset, GraphMarginals]):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
     ``rules`` say which tokens are linked, and ``edge_models`` what each kind of edge has learnt.
@@ -93,7 +95,9 @@ class GraphModel(Model):
         rows = self.features.encode(given, workers)
         return GraphDataset.of(rows, EdgeSet.of(given, self.rules), ends)
 
-    def score_dataset(self, data: GraphDataset, workers: Workers) -> GraphMarginals:
+    def score_dataset(
+        self, data: GraphDataset, workers: Workers, allowed: Bools | None = None
+    ) -> GraphMarginals:
         """The marginals of encoded data."""
         return MARGINAL_INFERENCE[self.kind](self, self.edge_scores(data, workers), workers)
 
@@ -142,7 +146,7 @@ class GraphModel(Model):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
+        """The decoders that the model supports, first the one that it has by default."""
         return DECODERS
 
     @property
@@ -180,6 +184,62 @@ class GraphModel(Model):
             features=self.features.keep(used, none),
             edge_models={kind: own.renumbered(used) for kind, own in lean.items()},
         )
+
+    # What it has learnt ------------------------------------------------------------------------
+
+    def explain(
+        self,
+        given: Corpus | Sequence[Any],
+        token: int | str,
+        *,
+        labels: Sequence[str] | None = None,
+        threads: int | None = None,
+    ) -> Explained:
+        """The tokens that a label comes from, and what their edges say."""
+        from skipchain.models.graph.explain import explain_parents
+
+        return explain_parents(self, given, token, labels=labels, threads=threads)
+
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """The rules, the orderings, and what each edge type has learnt."""
+        counts = self.summary.get("pairs", {})
+        return {
+            "rules": [{"rule": str(rule), "pairs": counts.get(str(rule))} for rule in self.rules],
+            "orderings": [str(ordering) for ordering in self.orderings],
+            "kinds": {
+                edge_type: self._edge_summary(edge_type, top, labels)
+                for edge_type in self.edge_models
+            },
+        }
+
+    def _edge_summary(self, edge_type: str, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """What one edge type has learnt; <start> and <end> are those of the sentence."""
+        edge_model = self.edge_models[edge_type]
+        weights, ends = edge_model.weights, edge_model.edge_features
+        token = self.features.names()
+        names = token if ends is None else [token[k] for k in [*ends.child, *ends.parent]]
+        n_child = len(names) if ends is None else len(ends.child)
+        transitions = label_table(self.labels, weights.transitions)
+        for rule in self.rules:
+            if rule.has_boundaries and edge_type in rule.edge_types:
+                first, last = weights.start, weights.end
+                if edge_type != rule.edge_types[0]:  # a chain that begins where the sentence ends
+                    first, last = last, first
+                transitions["<start>"] = label_row(self.labels, first)
+                transitions["<end>"] = label_row(self.labels, last)
+        summary: dict[str, Any] = {"features": len(names), "weights": weights.n_nonzero}
+        if self.gate is not None:
+            gate = self.gate.weights[edge_type].tolist()
+            summary["gate"] = dict(zip(GATE_FEATURES, gate, strict=True))
+        summary["labels"] = {
+            label: {
+                "features": strongest_features(
+                    weights.state[:, self.labels.index(label)], names, top, n_child
+                )
+            }
+            for label in labels
+        }
+        return {**summary, "transitions": transitions}
 
 
 def _mixture_marginals(model: GraphModel, scores: EdgeScores, workers: Workers) -> GraphMarginals:

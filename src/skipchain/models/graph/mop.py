@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Ints
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.learn import MEMORY, FittedWeights
+from skipchain.checks import check_choice, check_integer
 from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
+from skipchain.learn.solvers import LBFGS, OBSERVED, SGD, Automatic, Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
-from skipchain.models.chain.estimator import FittedWeights
-from skipchain.models.chain.loglinear import LBFGS, MEMORY
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.memm import MEMM
+from skipchain.models.base.crossfit import Fold, cross_fit, deal
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
@@ -45,7 +44,7 @@ class MoPMEMM(GraphEstimator):
     """A MEMM whose labels may depend on any label visited before, however far away.
 
     p(y_k | parents) = Σ_u α_ku p(y_k | y_u, x), a mixture over the parents u that the ``edges``
-    give: the token before, earlier tokens with the same word, linked pages. Each kind of edge has a
+    give: the token before, earlier tokens with the same word, linked pages. Each edge type has a
     maximum-entropy model of its own, with the features of both ends and a table of label pairs.
     The marginals p(y_k | x) are exact, and take one pass over the edges.
 
@@ -61,17 +60,20 @@ class MoPMEMM(GraphEstimator):
         are gone through. Labels only depend on labels visited before; the marginals of several
         orderings are averaged.
     objective
-        ``conditional`` trains every kind of edge by itself, with the known labels of parents.
+        ``conditional`` trains every edge type by itself, with the known labels of parents.
         ``marginal`` goes on from there and trains all of them together, for the sum of
         log p(y_k | x), and ``mixture`` for that of log Σ_u α_ku p(y_k | y_u, x); both by lbfgs.
     mixing
-        ``uniform``: all parents of a token count alike. ``learned``: a gate weighs them by the kind
-        of edge, the number of parents, the distance, whether the words before are the same, and how
-        sure the parent is. It learns from ``folds`` parts of the training data, each labelled by
-        models that have not seen it.
-    l2, min_count, optimiser, dropout and others
-        As for `CRF`; they are those of every kind of edge. Without an ``optimiser`` chains learn as
-        a `MEMM` does and other edges, which are few, by lbfgs.
+        ``uniform``: all parents of a token count alike. ``learned``: a gate weighs them by edge
+        type, number of parents, distance, whether the words before are the same, and how sure the
+        parent is. It learns from documents that the edge models have not seen, fold by fold.
+    folds
+        The folds by which a gate is learnt.
+    solver
+        As for `CRF`; it is that of every edge type. By default chains learn as those of a `MEMM`
+        and other edges, which are few, by L-BFGS.
+    l2, min_count, encoding, constraints, seed, scheme, functions, threads
+        As for `CRF`; ``l2`` is that of every edge type.
 
     Examples
     --------
@@ -85,8 +87,11 @@ class MoPMEMM(GraphEstimator):
     """
 
     kind = "mop-memm"
-    chain_class = MEMM
     separate_objective = CONDITIONAL
+    local_chains = True
+    orderings: str | Sequence[str | Ordering]
+    mixing: str
+    folds: int
 
     def __init__(
         self,
@@ -98,164 +103,130 @@ class MoPMEMM(GraphEstimator):
         mixing: str = UNIFORM,
         folds: int = 3,
         objective: str = CONDITIONAL,
-        optimiser: str | None = None,
+        solver: str | Solver | None = None,
         l2: float = 0.2,
         min_count: int = 1,
-        pairs: str | None = None,
         constraints: str = "decoding",
-        epochs: int | None = None,
-        rate: float | None = None,
-        dropout: float = 0.5,
-        unit_dropout: float = 0.1,
-        prune: float | None = None,
         seed: int = 0,
-        tolerance: float | None = None,
-        period: int | None = None,
-        max_iterations: int | None = None,
-        patience: int | None = None,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
-        self.features = features
-        self.edges = edges
-        self.orderings = orderings
-        self.mixing = mixing
-        self.folds = folds
-        self.encoding = encoding
-        self.objective = objective
-        self.optimiser = optimiser
-        self.l2 = l2
-        self.min_count = min_count
-        self.pairs = pairs
-        self.constraints = constraints
-        self.epochs = epochs
-        self.rate = rate
-        self.dropout = dropout
-        self.unit_dropout = unit_dropout
-        self.prune = prune
-        self.seed = seed
-        self.tolerance = tolerance
-        self.period = period
-        self.max_iterations = max_iterations
-        self.patience = patience
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
 
     def _orderings(self) -> tuple[Ordering, ...]:
         return parse_orderings(self.orderings, self.seed)
 
     def _check(self) -> None:
         super()._check()
-        self._check_choices(objective=OBJECTIVES, mixing=(UNIFORM, LEARNED))
-        self._check_numbers(whole=("folds",))
+        check_choice("objective", self.objective, OBJECTIVES)
+        check_choice("mixing", self.mixing, (UNIFORM, LEARNED))
+        check_integer("folds", self.folds)
         self._orderings()
 
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: GraphTask) -> tuple[GraphModel, OptimisationResult, int]:
-        if self.mixing == LEARNED:
-            self._document_folds(task)
+        folds = self._folds(task) if self.mixing == LEARNED else []
         dataset = GraphDataset(task.rows, task.edge_set)
-        kinds = self._edge_types(task)
-        found: dict[str, EdgeModel] = {}
+        edge_types = self._edge_types(task)
+        edge_models: dict[str, EdgeModel] = {}
         result, parameters = OptimisationResult(np.zeros(0), 0.0, 0, 0, ""), 0
-        for kind in kinds:
-            found[kind], learnt = self._fit_edge_model(task, dataset, kind)
+        for edge_type in edge_types:
+            edge_models[edge_type], learnt = self._fit_edge_model(task, dataset, edge_type)
             parameters += learnt.parameters
             result = add_results(result, learnt.result)
             if result.reason == INTERRUPTED:
-                return _partial_model(task, found), result, parameters
-        model = replace(task.untrained, edge_models=found)
+                return _partial_model(task, edge_models), result, parameters
+        model = replace(task.untrained, edge_models=edge_models)
         if self.objective != CONDITIONAL:
             model, result, parameters = self._train_jointly(task, model)
         if self.mixing == LEARNED and result.reason != INTERRUPTED:
             if task.progress is not None and self.objective != CONDITIONAL:
                 task.progress.end(result)
-            gate = self._fit_gate(task, kinds)
-            if gate is None:
+            try:
+                gate = self._fit_gate(task, edge_types, folds)
+            except KeyboardInterrupt:
                 return model, replace(result, reason=INTERRUPTED), parameters
             model = replace(model, gate=gate)
             parameters += sum(map(len, gate.weights.values()))
         return model, result, parameters
 
     def _edge_types(self, task: GraphTask) -> list[str]:
-        """The kinds of edges that the orderings meet in the training data, chains first."""
+        """The edge types that the orderings meet in the training data, chains first."""
         met: set[int] = set()
         for ordering in self._orderings():
             met |= set(np.unique(task.edge_set.dag(ordering).edge_types).tolist())
         chains = [k for k in sorted(met) if task.edge_set.by_rule[k // 2].rule.is_chain]
-        return [task.edge_set.edge_types[kind] for kind in [*chains, *sorted(met - set(chains))]]
+        return [task.edge_set.edge_types[k] for k in [*chains, *sorted(met - set(chains))]]
 
     def _fit_edge_model(
-        self, task: GraphTask, dataset: GraphDataset, kind: str, note: str = ""
+        self, task: GraphTask, dataset: GraphDataset, edge_type: str, note: str = ""
     ) -> tuple[EdgeModel, FittedWeights]:
-        """One kind of edge, with the known labels of the parents as features of the edges."""
-        relation, first_is_parent = dataset.edges_of_type(kind)
-        size = len(task.untrained.labels)
-        ends, classifier = (
-            None,
-            self._classifier(self.chain_class if relation.rule.has_boundaries else MaxEnt),
-        )
-        if relation.rule.is_chain:
+        """One edge type, with the known labels of the parents as features of the edges."""
+        relation, first_is_parent = dataset.edges_of_type(edge_type)
+        rule, size, solver = relation.rule, len(task.untrained.labels), self._edge_solver
+        ends = None
+        if rule.is_chain:
             data = Dataset(task.rows, dataset.offsets, task.labels)
-            if not first_is_parent and relation.rule.has_boundaries:
+            if not first_is_parent and rule.has_boundaries:
                 data = data.reversed()
         else:
             child, parent = relation.endpoints(first_is_parent=first_is_parent)
             ends = EdgeFeatures.fit(task.rows, child, parent)
-            own = ends.encode(task.rows, child, parent)
-            rows = own.with_features(task.labels[parent][:, None], size)
+            rows = ends.encode(task.rows, child, parent)
+            rows = rows.with_features(task.labels[parent][:, None], size)
             data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
-            # a token's features are one unit: none of them is to be left out as a whole
-            classifier.set_params(unit_dropout=0.0)
-            if classifier._requested_optimiser is None:
-                classifier.set_params(optimiser=LBFGS)
-        learnt = self._fit_edge_type(task, kind, classifier, data, note)
+            # a token's features are one bundle: none of them is to be left out as a whole
+            if isinstance(solver, Automatic):
+                solver = solver.as_solver(LBFGS)
+            elif isinstance(solver, SGD):
+                solver = replace(solver, bundle_dropout=0.0)
+        learnt = self._fit_edge_type(
+            task, edge_type, data, solver, chain=rule.has_boundaries, note=note
+        )
         weights = learnt.weights
         if ends is not None:
             cut = ends.n_features
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return EdgeModel(weights, ends), learnt
 
-    def _document_folds(self, task: GraphTask) -> Ints:
-        """The part that each document belongs to for a gate; empty ones are in the first. [D]"""
-        filled = np.flatnonzero(np.diff(task.edge_set.documents))
-        folds = min(self.folds, len(filled))
-        if folds < 2:
+    def _folds(self, task: GraphTask) -> list[Fold]:
+        """The folds of documents by which a gate is learnt."""
+        corpus = task.edge_set.corpus
+        try:
+            return deal(corpus, self.folds, self.seed, by_documents=True, most=True)
+        except ParameterError:
+            filled = int(np.count_nonzero(np.diff(task.edge_set.documents)))
             raise ParameterError(
                 "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {len(filled)} documents"
-            )
-        fold = np.zeros(task.edge_set.corpus.n_documents, np.int64)
-        fold[filled] = np.arange(len(filled)) % folds
-        return fold
+                f"out; got folds={self.folds} and {filled} documents"
+            ) from None
 
-    def _fit_gate(self, task: GraphTask, kinds: Sequence[str]) -> Gate | None:
-        """Mixing weights that do well on documents which the edges' models have not seen.
+    def _fit_gate(self, task: GraphTask, edge_types: Sequence[str], folds: Sequence[Fold]) -> Gate:
+        """Mixing weights that do well on documents which the edge models have not seen."""
 
-        None where learning was interrupted.
-        """
-        fold = self._document_folds(task)
-        folds = int(fold.max()) + 1
-        sets = []
-        for number in range(folds):
-            rest, held = task.subset(fold != number), task.subset(fold == number)
-            rest = replace(rest, progress=task.progress)
-            note = f", without part {number + 1} of {folds}, for the mixing weights"
+        def scored(fold: Fold) -> tuple[Any, Any]:
+            rest, held = task.subset(fold.rest), task.subset(fold.held_out)
             dataset = GraphDataset(rest.rows, rest.edge_set)
-            found = {}
-            for kind in (kind for kind in kinds if dataset.n_rows(kind)):
-                found[kind], learnt = self._fit_edge_model(rest, dataset, kind, note)
+            note = f", {fold.stage('the mixing weights')}"
+            edge_models = {}
+            for edge_type in (name for name in edge_types if dataset.n_rows(name)):
+                edge_models[edge_type], learnt = self._fit_edge_model(
+                    rest, dataset, edge_type, note
+                )
                 if learnt.result.reason == INTERRUPTED:
-                    return None
-            model = replace(task.untrained, edge_models=found)
-            ends = {kind: own.edge_features for kind, own in found.items()}
+                    raise KeyboardInterrupt
+            model = replace(task.untrained, edge_models=edge_models)
+            ends = {name: own.edge_features for name, own in edge_models.items()}
             held_out = GraphDataset.of(held.rows, held.edge_set, ends)
-            sets.append((model.edge_scores(held_out, task.workers), held.labels))
+            return model.edge_scores(held_out, task.workers), held.labels
+
         orderings = _limit_random(self._orderings())
-        objective = GateLikelihood(sets, orderings, kinds, task.workers, l2=GATE_L2)
+        objective = GateLikelihood(
+            cross_fit(folds, scored), orderings, edge_types, task.workers, l2=GATE_L2
+        )
         result = minimize(
             objective,
             np.zeros(objective.size),
@@ -269,8 +240,8 @@ class MoPMEMM(GraphEstimator):
     def _train_jointly(
         self, task: GraphTask, model: GraphModel
     ) -> tuple[GraphModel, OptimisationResult, int]:
-        """All kinds of edges together, beginning with what each has learnt by itself."""
-        ends = {kind: own.edge_features for kind, own in model.edge_models.items()}
+        """All edge types together, beginning with what each has learnt by itself."""
+        ends = {name: own.edge_features for name, own in model.edge_models.items()}
         dataset = GraphDataset.of(task.rows, task.edge_set, ends)
         orderings = _limit_random(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
@@ -282,23 +253,23 @@ class MoPMEMM(GraphEstimator):
             task.workers,
             loss=self.objective,
             l2=self.l2,
-            observed=self.pairs != "all",
+            observed=self._joint_solver.pairs == OBSERVED,
             shares=shares,
-            single_precision=self.single_precision,
+            single_precision=self._single_precision,
         )
         return *self._fit_jointly(task, model, objective), objective.size
 
 
-def _partial_model(task: GraphTask, found: Mapping[str, EdgeModel]) -> GraphModel:
-    """A model of the kinds of edges learnt so far, with the orderings that can do with them."""
+def _partial_model(task: GraphTask, edge_models: Mapping[str, EdgeModel]) -> GraphModel:
+    """A model of the edge types learnt so far, with the orderings that can do with them."""
     orderings = [
         ordering
         for ordering in task.untrained.orderings
-        if (np.diff(task.edge_set.dag(ordering, found).indptr) > 0).all()
+        if (np.diff(task.edge_set.dag(ordering, edge_models).indptr) > 0).all()
     ]
     if not orderings:
         raise KeyboardInterrupt
-    return replace(task.untrained, edge_models=dict(found), orderings=tuple(orderings))
+    return replace(task.untrained, edge_models=dict(edge_models), orderings=tuple(orderings))
 
 
 def _limit_random(orderings: Sequence[Ordering]) -> list[Ordering]:

@@ -11,20 +11,25 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scorer import Weights
+from skipchain.chains.learn import FittedWeights
+from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.edges.relations import RuleEdges
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.learn.solvers import OBSERVED, Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.estimator import FittedWeights
-from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
-from skipchain.models.graph.estimator import DEFAULT_EDGES, GraphEstimator, GraphTask, add_results
+from skipchain.models.graph.estimator import (
+    DEFAULT_EDGES,
+    GraphEstimator,
+    GraphTask,
+    add_results,
+    empty_weights,
+)
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
 
@@ -56,15 +61,17 @@ class SkipChainCRF(GraphEstimator):
     agreement
         Whether the features of both tokens of a pair have weights that count where the two have the
         same label; else only the labels of a pair do.
-    damping, precision, max_sweeps
-        How messages are sent: the share of the old message in a new one, from 0 to below 1 (0.5
-        often helps where messages go round in circles), the relative change below which a message
-        is said to rest, and the most times that a document is gone through. They hold in training
-        and in tagging. The model's summary counts the ``unconverged`` documents of training, in
-        which messages did not come to rest.
-    l2, min_count, optimiser, dropout and others
-        As for `CRF`; they are those of every part. ``joint`` ends with lbfgs, whatever the pieces
-        were learnt by, and unless told takes lbfgs for them too.
+    propagation
+        How messages are sent, in training and in tagging: `PropagationSettings`, or its settings by
+        name: ``damping``, the share of the old message in a new one, from 0 to below 1 (0.5 often
+        helps where messages go round in circles), ``precision``, the relative change below which a
+        message has converged, and ``max_sweeps``, the most times that a document is gone through.
+        The model's summary counts the documents of training whose messages did not converge.
+    solver
+        As for `CRF`; it is that of chains and pairs. ``joint`` ends with L-BFGS, whatever the
+        pieces were learnt by, and by default takes it for them too.
+    l2, min_count, encoding, constraints, seed, scheme, functions, threads
+        As for `CRF`.
 
     Examples
     --------
@@ -78,8 +85,11 @@ class SkipChainCRF(GraphEstimator):
     """
 
     kind = "skip-chain-crf"
-    chain_class = CRF
     separate_objective = PIECEWISE
+    local_chains = False
+    groups_of_settings = {"propagation": (PropagationSettings, {"precision": "tolerance"})}  # noqa: RUF012
+    agreement: bool
+    propagation: PropagationSettings | None
 
     def __init__(
         self,
@@ -89,63 +99,28 @@ class SkipChainCRF(GraphEstimator):
         encoding: str | None = "bioes",
         objective: str = PIECEWISE,
         agreement: bool = False,
-        damping: float = 0.0,
-        precision: float = 1e-3,
-        max_sweeps: int = 100,
-        optimiser: str | None = None,
+        propagation: PropagationSettings | None = None,
+        solver: str | Solver | None = None,
         l2: float = 0.2,
         min_count: int = 1,
-        pairs: str | None = None,
         constraints: str = "decoding",
-        epochs: int | None = None,
-        rate: float | None = None,
-        dropout: float = 0.5,
-        unit_dropout: float = 0.1,
-        prune: float | None = None,
         seed: int = 0,
-        tolerance: float | None = None,
-        period: int | None = None,
-        max_iterations: int | None = None,
-        patience: int | None = None,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
-        self.features = features
-        self.edges = edges
-        self.encoding = encoding
-        self.objective = objective
-        self.agreement = agreement
-        self.damping = damping
-        self.precision = precision
-        self.max_sweeps = max_sweeps
-        self.optimiser = optimiser
-        self.l2 = l2
-        self.min_count = min_count
-        self.pairs = pairs
-        self.constraints = constraints
-        self.epochs = epochs
-        self.rate = rate
-        self.dropout = dropout
-        self.unit_dropout = unit_dropout
-        self.prune = prune
-        self.seed = seed
-        self.tolerance = tolerance
-        self.period = period
-        self.max_iterations = max_iterations
-        self.patience = patience
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
 
     def _check(self) -> None:
         super()._check()
-        self._check_choices(objective=OBJECTIVES)
-        self._check_numbers(whole=("max_sweeps",), real=("damping", "precision"))
-        if self.damping >= 1:
-            raise ParameterError(f"damping must be below 1, got {self.damping!r}")
-        if self.precision == 0:
-            raise ParameterError("precision must be above 0, or no message ever rests")
+        check_choice("objective", self.objective, OBJECTIVES)
+        propagation = self._propagation
+        check_number("damping", propagation.damping, below=1.0)
+        check_number("precision", propagation.tolerance)
+        check_integer("max_sweeps", propagation.max_sweeps)
+        if propagation.tolerance == 0:
+            raise ParameterError("precision must be above 0, or no message ever converges")
         chains = [str(rule) for rule in self._rules() if rule.is_chain]
         if len(chains) > 1:
             raise ParameterError(
@@ -153,11 +128,15 @@ class SkipChainCRF(GraphEstimator):
                 "label; give one of them"
             )
 
+    @property
+    def _propagation(self) -> PropagationSettings:
+        return self.propagation or PropagationSettings()
+
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: GraphTask) -> tuple[GraphModel, OptimisationResult, int]:
-        propagation = PropagationSettings(self.damping, self.precision, self.max_sweeps)
-        task = replace(task, untrained=replace(task.untrained, propagation=propagation))
+        untrained = replace(task.untrained, propagation=self._propagation)
+        task = replace(task, untrained=untrained)
         model, learnt = self._fit_chains(task)
         result, parameters = learnt.result, learnt.parameters
         dataset = GraphDataset.of(task.rows, task.edge_set, dict.fromkeys(model.edge_models))
@@ -175,45 +154,45 @@ class SkipChainCRF(GraphEstimator):
         if self.objective == JOINT and result.reason != INTERRUPTED:
             model, result = self._fit_jointly(task, model, objective)
             parameters = objective.size
-        objective(objective.pack({kind: own.weights for kind, own in model.edge_models.items()}))
+        objective(objective.pack({name: own.weights for name, own in model.edge_models.items()}))
         return replace(model, summary={"unsettled": objective.unconverged}), result, parameters
 
     def _fit_chains(self, task: GraphTask) -> tuple[GraphModel, FittedWeights]:
         """Chains or, without these, single tokens, learnt as if there were no other edges."""
         rule = next(own.rule for own in task.edge_set.by_rule if own.rule.is_chain)
-        classifier = self._classifier(self.chain_class if rule.has_boundaries else MaxEnt)
         data = Dataset(task.rows, task.edge_set.corpus.sentences, task.labels)
-        kind = rule.edge_types[0]
-        learnt = self._fit_edge_type(task, kind, classifier, data)
-        return replace(task.untrained, edge_models={kind: EdgeModel(learnt.weights)}), learnt
+        edge_type = rule.edge_types[0]
+        learnt = self._fit_edge_type(
+            task, edge_type, data, self._edge_solver, chain=rule.has_boundaries
+        )
+        return replace(task.untrained, edge_models={edge_type: EdgeModel(learnt.weights)}), learnt
 
     def _fit_rule_piecewise(
         self, task: GraphTask, relation: RuleEdges, beliefs: Floats
     ) -> tuple[GraphModel, OptimisationResult, int]:
         """The pairs of one rule, each by itself, given what is believed of their tokens [N, L]."""
-        kind, none = relation.rule.edge_types[0], np.zeros(0, np.int32)
+        edge_type, none = relation.rule.edge_types[0], np.zeros(0, np.int32)
         ends = EdgeFeatures(none, none)
         if self.agreement:
             ends = EdgeFeatures.fit(task.rows, *relation.endpoints(first_is_parent=True))
-        weights = Weights.zeros(ends.n_features, 0, len(task.untrained.labels))
-        untrained = replace(task.untrained, edge_models={kind: EdgeModel(weights, ends)})
+        edge_model = EdgeModel(empty_weights(task, ends.n_features), ends)
+        untrained = replace(task.untrained, edge_models={edge_type: edge_model})
         objective = self._likelihood(task, untrained, piecewise=beliefs)
-        return *self._fit_jointly(
-            task, untrained, objective, f"edges of kind {kind}"
-        ), objective.size
+        stage = f"edges of type {edge_type}"
+        return *self._fit_jointly(task, untrained, objective, stage), objective.size
 
     def _likelihood(
         self, task: GraphTask, model: GraphModel, *, piecewise: Floats | None = None
     ) -> PairwiseLikelihood:
-        ends = {kind: own.edge_features for kind, own in model.edge_models.items()}
+        ends = {name: own.edge_features for name, own in model.edge_models.items()}
         return PairwiseLikelihood(
             GraphDataset.of(task.rows, task.edge_set, ends),
             task.labels,
             len(model.labels),
             task.workers,
             l2=self.l2,
-            observed=self.pairs != "all",
-            single_precision=self.single_precision,
+            observed=self._joint_solver.pairs == OBSERVED,
+            single_precision=self._single_precision,
             propagation=model.propagation,
             piecewise=piecewise,
         )

@@ -4,32 +4,31 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.corpus import Corpus
+from skipchain.chains.from_marginals import DECODERS
+from skipchain.checks import check_choice, check_integer
 from skipchain.errors import CorpusError, FeatureError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.em import expectation_maximisation
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.restarts import Restarts, best_of_restarts
+from skipchain.learn.solvers import EM, Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.base.inputs import as_input, fit_features
-from skipchain.models.chain.fitting import (
-    EarlyStopping,
-    HeldOut,
-    Progress,
-    require_allowed,
-    training_size,
-)
+from skipchain.models.base.held_out import HeldOut
+from skipchain.models.base.progress import Progress, TrainingSize
+from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.latent.likelihood import (
     ExpectedLikelihood,
     StateLikelihood,
@@ -37,21 +36,25 @@ from skipchain.models.latent.likelihood import (
     StateObjective,
     expected_counts,
 )
-from skipchain.models.latent.model import StateModel
+from skipchain.models.latent.model import VITERBI, StateModel
 from skipchain.models.latent.scorer import StateScorer, StateWeights
 from skipchain.parallel import Workers
 
 CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
 TRIAL_STEPS = 50  # steps after which the worse half of the restarts is given up
 LBFGS_MEMORY = 10
-TOLERANCE, PERIOD, MAX_ITERATIONS = 1e-6, 10, 1000
 
 
 class LatentEstimator(BaseEstimator):
     """The parameters of all models of hidden states; see `IOHMM`."""
 
     partial = True
+    solvers = (EM,)
     local: ClassVar[bool]
+    """Whether states and labels are normalised at each position."""
+    states: int
+    bias: bool
+    objective: str
     model_: StateModel
 
     def __init__(
@@ -59,148 +62,76 @@ class LatentEstimator(BaseEstimator):
         features: str | Path | Templates = "ner",
         *,
         states: int = 4,
-        restarts: int = 5,
         bias: bool = False,
         encoding: str | None = "bioes",
         objective: str = CONDITIONAL,
-        em: int = 40,
-        m_steps: int = 10,
-        annealing: float | None = None,
+        solver: str | Solver | None = None,
         l2: float = 0.005,
         min_count: int = 1,
         constraints: str = "decoding",
         seed: int = 0,
-        tolerance: float | None = None,
-        period: int | None = None,
-        max_iterations: int | None = None,
-        patience: int | None = None,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
-        self.features = features
-        self.states = states
-        self.restarts = restarts
-        self.bias = bias
-        self.encoding = encoding
-        self.objective = objective
-        self.em = em
-        self.m_steps = m_steps
-        self.annealing = annealing
-        self.l2 = l2
-        self.min_count = min_count
-        self.constraints = constraints
-        self.seed = seed
-        self.tolerance = tolerance
-        self.period = period
-        self.max_iterations = max_iterations
-        self.patience = patience
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the fitted model will have, first the one that it has by default."""
+        return *DECODERS, VITERBI
 
     # Fitting -----------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        dev: Any = None,
-        dev_y: Any = None,
-        start: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from a labelled corpus, or from sequences X with labels y.
-
-        Labels may be missing, of single tokens or of whole sequences. ``start`` is a model of
-        hidden states to begin from, instead of random weights. ``dev`` (with ``dev_y``) is scored
-        at the end, and with ``patience`` while the last iterations go on. A keyboard interrupt ends
-        training and keeps the best that has been learnt.
-        """
-        self._check()
-        if self.patience is not None and dev is None:
-            raise ParameterError("patience needs dev, the data whose score it watches")
-        data, untrained = self._encode_training_data(as_input(X), y)
-        first = None if start is None else self._initial_weights(_start_model(start), untrained)
-        held_out = None if dev is None else HeldOut(untrained, dev, dev_y)
-        with Workers(self.threads) as workers:
-            task = StateTask(
-                data,
-                untrained,
-                StateScorer(data.rows, self.states, len(untrained.labels), bias=self.bias),
-                held_out,
-                first,
-                workers,
-                progress,
-            )
-            if progress is not None:
-                progress.begin(self._training_size(task))
-            restarts = self._learn(task)
-            result = restarts.best
-            if not np.isfinite(result.loss):
-                raise FeatureError("no step lowers the loss; scale the features' values down")
-            model = untrained.with_weights(task.scorer.weights(result.vector))
-            score = None if held_out is None else held_out.score(model, workers)
-            facts = self._state_counts(task, result.vector)
-        if progress is not None:
-            progress.end(result)
-        summary = self._summary(
-            result,
+    def _train(self, task: TrainingTask) -> Fitted:
+        data, untrained = self._encode(task)
+        start = None
+        if task.start is not None:
+            start = self._initial_weights(_start_model(task.start), untrained)
+        held_out = task.held_out(untrained)
+        scorer = StateScorer(data.rows, self.states, len(untrained.labels), bias=self.bias)
+        state_task = StateTask(
+            data, untrained, scorer, held_out, start, task.workers, task.progress
+        )
+        if task.progress is not None:
+            task.progress.begin(self._training_size(state_task))
+        restarts = self._learn(state_task)
+        result = restarts.best
+        if not np.isfinite(result.loss):
+            raise FeatureError("no step lowers the loss; scale the features' values down")
+        return Fitted(
+            model=untrained.with_weights(scorer.weights(result.vector)),
+            result=result,
+            parameters=scorer.size,
             tokens=data.n_tokens,
             sequences=len(data.offsets) - 1,
-            parameters=task.scorer.size,
-            dev=score,
-            restarts=[
-                {"loss": loss, "finished": finished}
-                for loss, finished in zip(restarts.losses, restarts.finished, strict=True)
-            ],
-            **facts,
-        )
-        self.model_ = replace(model, summary=summary).pruned()
-        self.result_ = result
-        if progress is None:
-            self._raise_interrupt()
-        return self
-
-    def for_warmup(self) -> Self:
-        """The same estimator, but it ends as soon as it can."""
-        short = {"restarts": 1, "em": 1, "m_steps": 1, "max_iterations": 1, "patience": None}
-        return type(self)(**{**self.get_params(), **short})
-
-    @property
-    def stopping(self) -> tuple[float, int, int]:
-        """When direct maximisation ends: tolerance, period and the most iterations."""
-        return (
-            TOLERANCE if self.tolerance is None else self.tolerance,
-            PERIOD if self.period is None else self.period,
-            MAX_ITERATIONS if self.max_iterations is None else self.max_iterations,
+            held_out=held_out,
+            facts={
+                "restarts": [
+                    {"loss": loss, "finished": finished}
+                    for loss, finished in zip(restarts.losses, restarts.finished, strict=True)
+                ],
+                **self._state_counts(state_task, result.vector),
+            },
         )
 
-    def _encode_training_data(
-        self, given: Corpus | Sequence[Any], y: Any
-    ) -> tuple[Dataset, StateModel]:
+    def _encode(self, task: TrainingTask) -> tuple[Dataset, StateModel]:
         """The data to learn from, and a model of its features and labels without weights."""
-        known, scheme, encoding = self._labels(given, y)
-        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
-        if rows.tokens.n_rows == 0:
-            raise CorpusError("there is no token to learn from")
+        known, scheme, encoding = self._labels(task.given, task.labels)
+        features, rows, offsets = task.features(self.min_count)
         if not known.names:
             raise CorpusError("no token has a label to learn from")
-        if rows.n_edge_features:
-            raise ParameterError(
-                f"{type(self).__name__} has no features of label pairs; leave out templates that "
-                "begin with 'label[-1] &'"
-            )
+        self._no_pair_features(rows.n_edge_features)
         untrained = StateModel(
-            self.kind,
-            known.names,
-            features,
-            StateWeights.zeros(rows.n_features, self.states, len(known.names)),
-            self.local,
-            scheme,
-            encoding,
-            self.constraints != "none",
+            kind=self.kind,
+            labels=known.names,
+            features=features,
+            weights=StateWeights.zeros(rows.n_features, self.states, len(known.names)),
+            local=self.local,
+            scheme=scheme,
+            encoding=encoding,
+            constrained=self.constraints != "none",
         )
         data = Dataset(rows, offsets, *known.to_codes(known.names))
         if untrained.constraints is not None:
@@ -209,36 +140,24 @@ class LatentEstimator(BaseEstimator):
 
     def _check(self) -> None:
         super()._check()
-        self._check_numbers(
-            whole=("states", "restarts", "m_steps"),
-            optional=("period", "max_iterations"),
-            real=("l2",),
-        )
-        self._check_choices(objective=OBJECTIVES)
-        if not isinstance(self.em, (int, np.integer)) or self.em < 0:
-            raise ParameterError(f"em must be a whole number of at least 0, got {self.em!r}")
-        if self.tolerance is not None:
-            self._check_numbers(real=("tolerance",))
-        if self.annealing is not None and not (
-            isinstance(self.annealing, (int, float)) and 0 < self.annealing <= 1
-        ):
-            raise ParameterError(
-                f"annealing must be a power above 0, and 1 at most, got {self.annealing!r}"
-            )
-        if self.constraints == "training":
-            raise ParameterError(
-                f"{type(self).__name__} uses constraints when it decodes; give 'decoding' or 'none'"
-            )
+        check_integer("states", self.states)
+        check_choice("objective", self.objective, OBJECTIVES)
+        self._only_decoding()
 
-    def _training_size(self, task: StateTask) -> Any:
+    def _training_size(self, task: StateTask) -> TrainingSize:
         """The size of the problem, as a display is told."""
         scorer = task.scorer
         per_token = scorer.n_states * (scorer.n_states + 1 + scorer.n_labels)
-        side_by_side = min(self.restarts, task.workers.threads)
-        held = side_by_side * (
-            4 * per_token * task.data.n_tokens + (2 * LBFGS_MEMORY + 8) * scorer.size
-        )
-        return training_size(task.data, scorer.n_labels, scorer.size, scorer.nbytes + 8 * held)
+        side_by_side = min(self._solver.restarts, task.workers.threads)
+        vectors = (2 * LBFGS_MEMORY + 8) * scorer.size
+        held = side_by_side * (4 * per_token * task.data.n_tokens + vectors)
+        return TrainingSize.of(task.data, scorer.n_labels, scorer.size, scorer.nbytes + 8 * held)
+
+    @property
+    def _solver(self) -> EM:
+        solver = super()._solver
+        assert isinstance(solver, EM)
+        return solver
 
     # Learning ----------------------------------------------------------------------------------
 
@@ -263,64 +182,57 @@ class LatentEstimator(BaseEstimator):
 
     def _from_restarts(self, task: StateTask, *, local: bool) -> Restarts:
         """Random starts side by side: EM, some direct steps, and the better half to the end."""
-        follower = RestartMonitor(task.progress)
-        one = self.restarts == 1
+        solver = self._solver
+        monitor = RestartMonitor(task.progress)
+        one = solver.restarts == 1
         workers = task.workers if one else Workers(1)  # then the threads are for the restarts
-        tolerance, period, max_iterations = self.stopping
-        trial = min(TRIAL_STEPS, max_iterations)
+        trial = min(TRIAL_STEPS, solver.max_iterations)
 
-        def likelihood() -> StateLikelihood:
-            return StateLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local)
-
-        def begin(number: int) -> OptimisationResult:
-            vector, evaluations = self._em(task, number, follower, workers, local=local)
-            found = minimize(
-                likelihood(),
+        def go_on(number: int, vector: Floats, iterations: int) -> OptimisationResult:
+            result = minimize(
+                StateLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local),
                 vector,
                 memory=LBFGS_MEMORY,
-                max_iterations=trial,
-                tolerance=tolerance,
-                period=period,
-                callback=follower.of(number),
+                max_iterations=iterations,
+                tolerance=solver.tolerance,
+                period=solver.period,
+                callback=monitor.of(number),
             )
-            follower.check(found)
-            return replace(found, evaluations=found.evaluations + evaluations)
+            monitor.check(result)
+            return result
+
+        def begin(number: int) -> OptimisationResult:
+            vector, evaluations = self._em(task, number, monitor, workers, local=local)
+            result = go_on(number, vector, trial)
+            return replace(result, evaluations=result.evaluations + evaluations)
 
         def finish(number: int, so_far: OptimisationResult) -> OptimisationResult:
-            if follower.stopped or max_iterations <= trial:
+            if monitor.stopped or solver.max_iterations <= trial:
                 return so_far
-            last = minimize(
-                likelihood(),
-                so_far.vector,
-                memory=LBFGS_MEMORY,
-                max_iterations=max_iterations - trial,
-                tolerance=tolerance,
-                period=period,
-                callback=follower.of(number),
-            )
-            follower.check(last)
+            last = go_on(number, so_far.vector, solver.max_iterations - trial)
             return combine_stages(so_far, last)
 
-        keep = (self.restarts + 1) // 2
+        keep = (solver.restarts + 1) // 2
         try:
             mapped = Workers(1).map if one else task.workers.map
-            return best_of_restarts(begin, finish, self.restarts, keep, mapped)
+            return best_of_restarts(begin, finish, solver.restarts, keep, mapped)
         except KeyboardInterrupt:
-            return follower.interrupted(self.restarts)
+            return monitor.interrupted(solver.restarts)
 
     def _em(
         self,
         task: StateTask,
         number: int,
-        follower: RestartMonitor,
+        monitor: RestartMonitor,
         workers: Workers,
         *,
         local: bool,
     ) -> tuple[Floats, int]:
         """EM from the random start of a number: the vector, and how often a function was called."""
+        solver = self._solver
         random = np.random.default_rng([self.seed, number])
         vector = random.uniform(-1.0, 1.0, task.scorer.size)
-        if not self.em:
+        if not solver.em:
             return vector, 0
         bound = ExpectedLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local)
 
@@ -331,36 +243,38 @@ class LatentEstimator(BaseEstimator):
         return expectation_maximisation(
             e_step,
             vector,
-            iterations=self.em,
-            steps=self.m_steps,
-            initial_inverse_temperature=1.0 if self.annealing is None else self.annealing,
-            stop=lambda: follower.stopped,
+            iterations=solver.em,
+            steps=solver.m_steps,
+            initial_inverse_temperature=1.0 if solver.annealing is None else solver.annealing,
+            stop=lambda: monitor.stopped,
         )
 
     def _maximise_directly(
         self, task: StateTask, vector: Floats, objective: type[StateObjective]
     ) -> OptimisationResult:
         """One minimisation with all threads."""
-        tolerance, period, max_iterations = self.stopping
-        early_stopping = EarlyStopping(
-            lambda own: task.untrained.with_weights(task.scorer.weights(own)),
-            task.held_out,
-            self.patience,
-            task.workers,
-            task.progress,
+        solver, held_out = self._solver, task.held_out
+
+        def model_of(vector: Floats) -> StateModel:
+            return task.untrained.with_weights(task.scorer.weights(vector))
+
+        stopping = EarlyStopping(
+            None
+            if held_out is None
+            else lambda vector: held_out.score(model_of(vector), task.workers),
+            solver.patience,
+            None if task.progress is None else task.progress.step,
         )
-        found = minimize(
+        result = minimize(
             objective(task.data, task.scorer, task.workers, l2=self.l2, local=self.local),
             vector,
             memory=LBFGS_MEMORY,
-            max_iterations=max_iterations,
-            tolerance=tolerance,
-            period=period,
-            callback=early_stopping,
+            max_iterations=solver.max_iterations,
+            tolerance=solver.tolerance,
+            period=solver.period,
+            callback=stopping,
         )
-        if early_stopping.best is None:
-            return found
-        return replace(found, vector=early_stopping.best.vector, loss=early_stopping.best.loss)
+        return stopping.best_of(result)
 
     def _refine(self, task: StateTask, found: Restarts) -> Restarts:
         """Go on by the marginal likelihood, or with patience, where that is asked for."""
@@ -368,7 +282,7 @@ class LatentEstimator(BaseEstimator):
             return found
         if self.objective == MARGINAL:
             last = self._maximise_directly(task, found.best.vector, StateMarginalLikelihood)
-        elif self.patience is not None and task.initial_weights is None:
+        elif self._solver.patience is not None and task.initial_weights is None:
             last = self._maximise_directly(task, found.best.vector, StateLikelihood)
         else:
             return found

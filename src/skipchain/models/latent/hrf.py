@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from skipchain.checks import check_choice
 from skipchain.features.templates import Templates
-from skipchain.features.views import UserView
 from skipchain.learn.restarts import Restarts
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.latent.estimator import (
-    CONDITIONAL,
-    LatentEstimator,
-    StateTask,
-    combine_stages,
-)
+from skipchain.models.latent.estimator import LatentEstimator, StateTask, combine_stages
 from skipchain.models.latent.likelihood import StateLikelihood
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights
@@ -36,8 +31,9 @@ class HRF(LatentEstimator):
     init
         ``iohmm`` trains an IOHMM first and begins with its log-probabilities; ``random`` begins
         ``restarts`` times from random weights, each with EM whose M-steps fit a CRF of the states.
-    states, restarts, em, l2 and others
-        As for `IOHMM`; with init ``iohmm`` the restarts and EM are those of the IOHMM.
+    parameters
+        As for `IOHMM`; with init ``iohmm`` the restarts and EM of the solver are those of the
+        IOHMM.
 
     Examples
     --------
@@ -54,57 +50,14 @@ class HRF(LatentEstimator):
     local = False
 
     def __init__(
-        self,
-        features: str | Path | Templates = "ner",
-        *,
-        states: int = 4,
-        init: str = FROM_IOHMM,
-        restarts: int = 5,
-        bias: bool = False,
-        encoding: str | None = "bioes",
-        objective: str = CONDITIONAL,
-        em: int = 40,
-        m_steps: int = 10,
-        annealing: float | None = None,
-        l2: float = 0.005,
-        min_count: int = 1,
-        constraints: str = "decoding",
-        seed: int = 0,
-        tolerance: float | None = None,
-        period: int | None = None,
-        max_iterations: int | None = None,
-        patience: int | None = None,
-        scheme: str | None = None,
-        functions: Mapping[str, UserView] | None = None,
-        threads: int | None = None,
+        self, features: str | Path | Templates = "ner", *, init: str = FROM_IOHMM, **parameters: Any
     ) -> None:
-        super().__init__(
-            features,
-            states=states,
-            restarts=restarts,
-            bias=bias,
-            encoding=encoding,
-            objective=objective,
-            em=em,
-            m_steps=m_steps,
-            annealing=annealing,
-            l2=l2,
-            min_count=min_count,
-            constraints=constraints,
-            seed=seed,
-            tolerance=tolerance,
-            period=period,
-            max_iterations=max_iterations,
-            patience=patience,
-            scheme=scheme,
-            functions=functions,
-            threads=threads,
-        )
+        super().__init__(features, **parameters)
         self.init = init
 
     def _check(self) -> None:
         super()._check()
-        self._check_choices(init=INITS)
+        check_choice("init", self.init, INITS)
 
     def _initial_weights(self, start: StateModel, untrained: StateModel) -> StateWeights:
         weights = super()._initial_weights(start, untrained)

@@ -20,26 +20,18 @@ class IOHMM(LatentEstimator):
         are not for this model.
     states
         How many hidden states there are; `skipchain states` chooses by cross-validation.
-    restarts
-        Random starts. After EM and 50 direct steps the worse half of them is given up.
     bias
         Give every token one feature more that is always there.
     objective
         ``conditional`` (whole sequences), or ``marginal``, which goes on from there with the sum of
         log p(y_t | x).
-    em, m_steps
-        Iterations of EM before the likelihood is maximised directly, and the most L-BFGS steps of
-        each of its M-steps.
-    annealing
-        The power, below 1, that the states' distribution is raised to at first in EM; it rises to
-        1. None leaves it as it is.
+    solver
+        `EM` of `skipchain.learn.solvers`: EM from several random starts, then L-BFGS. Its settings
+        may be given by name, as in ``IOHMM(restarts=3, em=10)``.
     l2
         Penalty on Σw²; 1 / (2σ²) for a Gaussian prior of width σ.
-    min_count, encoding, constraints, scheme, functions, patience, seed, threads
+    min_count, encoding, constraints, seed, scheme, functions, threads
         As for `CRF`; constraints are used in decoding only.
-    tolerance, period, max_iterations
-        Direct maximisation ends when the loss falls by less than ``tolerance`` (1e-6) in ``period``
-        iterations (10), or after ``max_iterations`` (1000).
 
     Examples
     --------

@@ -28,7 +28,7 @@ VITERBI = "viterbi"
 
 
 @dataclass(frozen=True)
-class StateModel(Model):
+class StateModel(Model[Dataset, StateScores]):
     """What fitting a model of hidden states leaves, and what a model file holds.
 
     A ``local`` model draws every state given the one before it, and every label given its state
@@ -55,17 +55,6 @@ class StateModel(Model):
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
         return Dataset(*encode(self.features, given, workers))
-
-    def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
-    ) -> StateScores:
-        """The input encoded and ready to be decoded."""
-        data = self.dataset(given, workers)
-        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.score_dataset(data, workers, allowed)
 
     def score_dataset(
         self, data: Dataset, workers: Workers, allowed: Bools | None = None
@@ -111,7 +100,7 @@ class StateModel(Model):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
+        """The decoders that the model supports, first the one that it has by default."""
         return *DECODERS, VITERBI
 
     @property
@@ -144,3 +133,47 @@ class StateModel(Model):
         return replace(
             self, features=self.features.keep(used, edge), weights=weights.keep_features(used)
         )
+
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """Each hidden state, by what it does in the training data; states count from 1."""
+        followed, emitted = (np.array(self.summary[name]) for name in ("followed", "emitted"))
+        names = [*self.features.names(), "(every token)"]
+        chosen = [self.labels.index(label) for label in labels]
+        states = []
+        for state in range(self.n_states):
+            emissions, moves = self.weights.emissions[:, state], self.weights.transitions[:, state]
+            states.append(
+                {
+                    "state": state + 1,
+                    "share": 100.0 * float(emitted[state].sum() / max(emitted.sum(), 1.0)),
+                    "emits": dict(zip(self.labels, _percent(emitted[state]), strict=True)),
+                    "first": _percent(followed[-1])[state],
+                    "next": dict(enumerate(_percent(followed[state]), start=1)),
+                    "features": [
+                        {"name": names[f], "label": labels[k], "weight": weight}
+                        for f, k, weight in _strongest(_centred(emissions)[:, chosen], top)
+                    ],
+                    "moves": [
+                        {"name": names[f], "to": k + 1, "weight": weight}
+                        for f, k, weight in _strongest(_centred(moves), top)
+                    ],
+                }
+            )
+        return {"restarts": self.summary.get("restarts", []), "states": states}
+
+
+def _percent(counts: Floats) -> list[float]:
+    """Counts as shares of their sum."""
+    return [float(100.0 * count / max(counts.sum(), 1e-12)) for count in counts]
+
+
+def _centred(weights: Floats) -> Floats:
+    """Rows minus their means: what all labels of a state share says nothing. [F, K]"""
+    return np.asarray(weights - weights.mean(axis=1, keepdims=True))
+
+
+def _strongest(weights: Floats, top: int) -> list[tuple[int, int, float]]:
+    """The rows, the columns and the values of the largest numbers of a table, by size."""
+    entries = weights.ravel()
+    order = np.argsort(-np.abs(entries), kind="stable")[:top].tolist()
+    return [(*divmod(k, weights.shape[1]), float(entries[k])) for k in order if entries[k]]

@@ -13,8 +13,9 @@ import numpy as np
 from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.step import OptimisationResult, Step
-from skipchain.models.base.inputs import as_input, label_column, take_sequences
-from skipchain.models.chain.fitting import TrainingSize
+from skipchain.models.base.crossfit import Fold, deal
+from skipchain.models.base.inputs import as_input, label_column
+from skipchain.models.base.progress import TrainingSize
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.parallel import Workers
 
@@ -54,8 +55,8 @@ def choose_states(
 ) -> list[StateCountScore]:
     """Measure an estimator with several numbers of states by cross-validation, the best first.
 
-    Sequences are dealt to ``folds`` parts at random (by the estimator's seed); each part is
-    labelled by models that have learnt from the others. All of them are trained side by side, one
+    Sequences are dealt to ``folds`` at random (by the estimator's seed); each fold is labelled by
+    models that have learnt from the others. All of them are trained side by side, one
     thread each. Of equally good numbers the smaller comes first.
 
     >>> from skipchain import IOHMM
@@ -72,36 +73,34 @@ def choose_states(
     if not 2 <= folds <= size:
         raise ParameterError(f"{size} sequences can be cut into 2 to {size} folds, got {folds}")
     label_column(given, y)  # held-out labels have to be known
-    fold = np.random.default_rng(estimator.seed).permutation(size) % folds
+    dealt = deal(given, folds, estimator.seed, labels=y, by_documents=False)
     stop = _StopSignal()
 
-    def run(task: tuple[int, int]) -> tuple[float, float, float, float]:
-        number, held = task
+    def run(task: tuple[int, Fold]) -> tuple[float, float, float, float]:
+        number, fold = task
         began = time.perf_counter()
-        own = type(estimator)(**{**estimator.get_params(), "states": number, "threads": 1})
-        learnt, rest = (
-            take_sequences(given, y, np.flatnonzero(own)) for own in (fold != held, fold == held)
-        )
-        own.fit(*learnt, progress=stop)
+        model = estimator.replaced(states=number, threads=1)
+        training, held = fold.training(), fold.held()
+        model.fit(*training, progress=stop)
         stop.check()
-        found = own.predict(rest[0])
-        gold = _sequences(*rest)
-        whole = np.mean([a == b for a, b in zip(found, gold, strict=True)])
+        whole = np.mean(
+            [a == b for a, b in zip(model.predict(held[0]), _sequences(*held), strict=True)]
+        )
         return (
-            100.0 * own.score(*rest),
+            100.0 * model.score(*held),
             100.0 * float(whole),
-            100.0 * own.score(*learnt),
+            100.0 * model.score(*training),
             time.perf_counter() - began,
         )
 
     numbers = sorted(set(states))
-    tasks = [(number, held) for number in numbers for held in range(folds)]
     with Workers(threads) as workers:
         try:
-            found = np.array(workers.map(run, tasks)).reshape(len(numbers), folds, 4)
+            results = workers.map(run, [(number, fold) for number in numbers for fold in dealt])
         except KeyboardInterrupt:
             stop.set()
             raise
+    found = np.array(results).reshape(len(numbers), folds, 4)
     choices = []
     for number, own in zip(numbers, found, strict=True):
         scores, sequence_accuracies, training, seconds = (

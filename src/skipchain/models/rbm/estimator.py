@@ -12,21 +12,20 @@ import numpy as np
 
 from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scorer import Weights
-from skipchain.corpus import Corpus
-from skipchain.errors import CorpusError, ParameterError, SkipchainWarning
+from skipchain.chains.from_marginals import DECODERS
+from skipchain.chains.learn import ChainProblem, learn_chain
+from skipchain.checks import check_choice, check_integer, check_number
+from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.momentum import Momentum
+from skipchain.learn.solvers import ALL, LBFGS, ContrastiveDivergence, Solver, parse_steps
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
-from skipchain.models.base.inputs import as_input, fit_features
-from skipchain.models.base.model import Model
-from skipchain.models.chain.estimator import ChainTask
-from skipchain.models.chain.fitting import HeldOut, Progress, training_size
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.model import ChainModel
+from skipchain.models.base.model import AnyModel, Model
+from skipchain.models.base.progress import Progress, TrainingSize
+from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
@@ -94,32 +93,18 @@ class RBMCRF(BaseEstimator):
         label features; ``none``; or another model that gives marginals, whose power ``gamma`` is
         taken. A model that is fitted is taken as it is. Another estimator, or a kind of one such as
         ``crf``, is fitted first; label features then learn beside what it says of parts of the data
-        that it was not shown (``folds`` of them), since it is too sure of what it was.
+        that it was not shown (the solver's ``folds``), since it is too sure of what it was.
     experts
         Models of hidden states that are learnt together with the label features: HRFs and IOHMMs,
         or text: ``"hrf:4; iohmm:2"``. They begin with what they have learnt if they are fitted,
         else they are fitted first. A logistic regression beside them begins with nothing;
         ``observation="none"`` leaves it out.
-    warm, spread
-        Weights begin at random between −``spread`` and ``spread``; ``warm`` begins with those of
-        the logistic regression where they would end if there were no label features.
-    epochs, batch
-        Passes over the data, and the sequences that a step is taken from; None takes all.
-    steps
-        Steps of sampling for each gradient: a number, or a schedule such as ``"1, 500:3"``: first
-        1, and 3 from epoch 500 on.
-    rate, momentum, momentum_from, decay
-        The size of steps (per sequence), how much of its speed a step keeps, and from which epoch
-        on; what is taken off all weights, 1 / σ².
-    average_from
-        From this share of the epochs on, weights are averaged: steps are noisy.
-    persistent
-        Let sampling go on from where the last epoch left it, not from the data.
-    restarts
-        How often training begins from other weights; the weights that find the training data most
-        probable, label by label, are kept.
-    burn_in, samples, annealed
-        Steps of sampling for marginals: those that do not count and those that do, and whether
+    solver
+        `ContrastiveDivergence` of `skipchain.learn.solvers`; its settings may be given by name, as
+        in ``RBMCRF(epochs=50, rate=0.05)``.
+    sampling
+        How labels are sampled for marginals: `GibbsSettings`, or its settings by name: ``burn_in``
+        and ``samples``, the steps that do not count and those that do, and ``annealed``, whether
         scores rise to their full size in the first.
 
     Examples
@@ -132,7 +117,15 @@ class RBMCRF(BaseEstimator):
     """
 
     kind = "rbm-crf"
-    patience = None
+    solvers = (ContrastiveDivergence,)
+    groups_of_settings = {"sampling": (GibbsSettings, {})}  # noqa: RUF012
+    groups: str | Sequence[Any]
+    borders: str
+    observation: str | AnyModel | BaseEstimator
+    gamma: float
+    experts: str | LatentEstimator | StateModel | Sequence[Any]
+    sampling: GibbsSettings | None
+    model_: RBMModel
 
     def __init__(
         self,
@@ -140,162 +133,94 @@ class RBMCRF(BaseEstimator):
         *,
         groups: str | Sequence[Any] = "6:0..1; 6:0..4",
         borders: str = PARTIAL,
-        observation: str | Model | BaseEstimator = LR,
+        observation: str | AnyModel | BaseEstimator = LR,
         gamma: float = 1.0,
-        folds: int = 5,
         experts: str | LatentEstimator | StateModel | Sequence[Any] = (),
-        warm: bool = True,
-        spread: float = 1.0,
         encoding: str | None = "bioes",
         min_count: int = 1,
         constraints: str = "decoding",
-        epochs: int = 100,
-        batch: int | None = None,
-        steps: int | str | Mapping[int, int] = 3,
-        rate: float = 0.1,
-        momentum: float = 0.9,
-        momentum_from: int = 25,
-        decay: float = 0.01,
-        average_from: float = 0.5,
-        persistent: bool = False,
-        restarts: int = 1,
-        burn_in: int = 50,
-        samples: int = 100,
-        annealed: bool = False,
+        solver: str | Solver | None = None,
+        sampling: GibbsSettings | None = None,
         seed: int = 0,
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
-        self.features = features
-        self.groups = groups
-        self.borders = borders
-        self.observation = observation
-        self.gamma = gamma
-        self.folds = folds
-        self.experts = experts
-        self.warm = warm
-        self.spread = spread
-        self.encoding = encoding
-        self.min_count = min_count
-        self.constraints = constraints
-        self.epochs = epochs
-        self.batch = batch
-        self.steps = steps
-        self.rate = rate
-        self.momentum = momentum
-        self.momentum_from = momentum_from
-        self.decay = decay
-        self.average_from = average_from
-        self.persistent = persistent
-        self.restarts = restarts
-        self.burn_in = burn_in
-        self.samples = samples
-        self.annealed = annealed
-        self.seed = seed
-        self.scheme = scheme
-        self.functions = functions
-        self.threads = threads
+        self._keep(locals())
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the fitted model will have, first the one that it has by default."""
+        return DECODERS
 
     def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
-        short: dict[str, Any] = {"epochs": 1, "restarts": 1, "folds": 2}
+        short = super().for_warmup()
         if isinstance(self.observation, BaseEstimator):
-            short["observation"] = self.observation.for_warmup()
-        short["experts"] = tuple(
+            short.observation = self.observation.for_warmup()
+        short.experts = tuple(
             own.for_warmup() if isinstance(own, BaseEstimator) else own for own in self._experts()
         )
-        return type(self)(**{**self.get_params(), **short})
+        return short
 
     # Fitting -----------------------------------------------------------------------------------
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        dev: Any = None,
-        dev_y: Any = None,
-        start: Any = None,
-        progress: Progress | None = None,
-    ) -> Self:
-        """Learn from a labelled corpus, or from sequences X with labels y.
-
-        ``dev`` (with ``dev_y``) is scored when training is done. A keyboard interrupt ends training
-        and keeps what has been learnt.
-        """
-        self._check()
+    def _check_fit(self, dev: Any, start: Any) -> None:
+        super()._check_fit(dev, start)
         if start is not None:
             raise ParameterError(
-                "RBMCRF cannot start from another model; observation=… puts label features beside "
-                "one"
+                "RBMCRF cannot start from another model; observation=… takes one as base model"
             )
-        given = as_input(X)
-        with Workers(self.threads) as workers:
-            task = self._encode_training_data(given, y, workers)
-            model, result = self._learn(task, workers, progress)
-            score = None if dev is None else HeldOut(model, dev, dev_y).score(model, workers)
-        if progress is not None:
-            progress.end(result)
-        settings = {
-            **self.get_params(),
+
+    def _train(self, task: TrainingTask) -> Fitted:
+        rbm_task = self._encode(task)
+        model, result = self._learn(rbm_task, task.workers, task.progress)
+        described = {
             "observation": describe_base_model(self.observation),
             "experts": format_experts(self._experts()),
         }
-        summary = self._summary(
-            result,
-            tokens=task.data.n_tokens,
-            sequences=len(task.data.offsets) - 1,
-            parameters=task.parameters,
-            dev=score,
-            settings=plain_settings(settings),
+        return Fitted(
+            model=model,
+            result=result,
+            parameters=rbm_task.parameters,
+            tokens=rbm_task.data.n_tokens,
+            sequences=len(rbm_task.data.offsets) - 1,
+            facts={"settings": plain_settings({**self.get_params(deep=False), **described})},
         )
-        self.model_ = replace(model, summary=summary).pruned()
-        self.result_ = result
-        if progress is None:
-            self._raise_interrupt()
-        return self
 
-    def _encode_training_data(
-        self, given: Corpus | Sequence[Any], y: Any, workers: Workers
-    ) -> RBMTask:
+    def _encode(self, task: TrainingTask) -> RBMTask:
         """The data to learn from, and a model of its features and labels without weights."""
-        base, fixed = self._base(given, y, workers)
-        experts = fit_experts(self._experts(), given, y)
-        beside = (*experts, *(() if base is None else (base,)))
-        check_same_labels(beside)
-        if beside:
+        given, y, workers = task.given, task.labels, task.workers
+        base, fixed = self._base(task)
+        experts = fit_experts(self._experts(task.templates), given, y)
+        others = (*experts, *(() if base is None else (base,)))
+        check_same_labels(others)
+        if others:
             known, scheme = self._known_labels(given, y)
-            encoding, names = beside[0].encoding, beside[0].labels
-            known = encode_for_model(beside[0], known, scheme)
+            encoding, names = others[0].encoding, others[0].labels
+            known = encode_for_model(others[0], known, scheme)
         else:
             known, scheme, encoding = self._labels(given, y)
             names = known.names
-        features, rows, offsets = fit_features(given, self._templates(given), self.min_count)
-        if rows.tokens.n_rows == 0:
-            raise CorpusError("there is no token to learn from")
-        if features.n_edge_features:
-            raise ParameterError(
-                "RBMCRF has no features of label pairs; leave out templates that begin with "
-                "'label[-1] &'"
-            )
+        features, rows, offsets = task.features(self.min_count)
+        self._no_pair_features(features.n_edge_features)
         groups = parse_unit_groups(self.groups)
         self._check_lengths(groups, offsets)
         size = len(names)
         count = features.n_features if self.observation == LR else 0
-        units = LabelFilters.zeros(groups, size, features.n_features, self.borders)
         untrained = RBMModel(
-            self.kind,
-            names,
-            features,
-            np.zeros((count, size)),
-            units,
-            GibbsSettings(self.burn_in, self.samples, self.annealed, self.seed),
-            base,
-            self.gamma,
-            scheme,
-            encoding,
-            self.constraints != "none",
+            kind=self.kind,
+            labels=names,
+            features=features,
+            weights=np.zeros((count, size)),
+            units=LabelFilters.zeros(groups, size, features.n_features, self.borders),
+            sampling=self._sampling,
+            base=base,
+            gamma=self.gamma,
+            scheme=scheme,
+            encoding=encoding,
+            constrained=self.constraints != "none",
             experts=experts,
         )
         labels, _ = known.to_codes(names)
@@ -304,33 +229,42 @@ class RBMCRF(BaseEstimator):
         seen = tuple(expert_dataset(own, given, labels, workers) for own in experts)
         return RBMTask(Dataset(rows, offsets, labels), fixed, untrained, seen)
 
+    @property
+    def _sampling(self) -> GibbsSettings:
+        return replace(self.sampling or GibbsSettings(), seed=self.seed)
+
+    @property
+    def _solver(self) -> ContrastiveDivergence:
+        solver = super()._solver
+        assert isinstance(solver, ContrastiveDivergence)
+        return solver
+
     def _learn(
         self, task: RBMTask, workers: Workers, progress: Progress | None
     ) -> tuple[RBMModel, OptimisationResult]:
-        untrained, data = task.untrained, task.data
-        batches = task.batches(self.batch, self.seed)
-        ascent = Momentum(self.rate, self.decay, self.momentum, self.momentum_from)
+        untrained, data, solver = task.untrained, task.data, self._solver
+        batches = task.batches(solver.batch, self.seed)
+        ascent = Momentum(solver.rate, solver.decay, solver.momentum, solver.momentum_from)
         table = self._initial_table(task, workers)
         runs = [
             RBMTraining(
                 untrained,
                 batches,
                 table,
-                self.spread,
+                solver.spread,
                 ascent,
-                self.average_from * self.epochs,
-                self.persistent,
+                solver.average_from * solver.epochs,
+                solver.persistent,
                 self.seed,
                 number,
             )
-            for number in range(self.restarts)
+            for number in range(solver.restarts)
         ]
         if progress is not None:
             size = len(runs[0].vector)
-            progress.begin(
-                training_size(data, len(untrained.labels), size, 4 * 8 * size * len(runs))
-            )
-        schedule = parse_steps(self.steps)
+            held = 4 * 8 * size * len(runs)
+            progress.begin(TrainingSize.of(data, len(untrained.labels), size, held))
+        schedule = parse_steps(solver.steps)
         alone = Workers(1)  # restarts side by side, or the sequences of one
         inner = workers if len(runs) == 1 else alone
         outer = alone if len(runs) == 1 else workers
@@ -346,33 +280,28 @@ class RBMCRF(BaseEstimator):
             if progress is not None:
                 progress.step(step, None)
 
-        result = run_epochs(once, lambda: runs[0].vector, self.epochs, callback=tell)
+        result = run_epochs(once, lambda: runs[0].vector, solver.epochs, callback=tell)
         models = [run.model(run.average) for run in runs]
         losses = outer.map(lambda model: self._loss(model, task, inner), models)
         best = int(np.argmin(losses))
         experts = zip(models[best].experts, task.experts, strict=True)
-        found = replace(
+        model = replace(
             models[best],
             experts=tuple(with_state_counts(own, seen, workers) for own, seen in experts),
         )
-        return found, replace(result, vector=runs[best].average, loss=losses[best])
+        return model, replace(result, vector=runs[best].average, loss=losses[best])
 
     def _initial_table(self, task: RBMTask, workers: Workers) -> Floats | None:
         """The weights of the input as they are learnt alone; None where they begin at random."""
-        if self.observation != LR or not self.warm:
+        solver = self._solver
+        if self.observation != LR or not solver.warm:
             return None
-        untrained, data = task.untrained, task.data
-        if untrained.experts:  # they have learnt it
-            return np.zeros_like(untrained.weights)
-        size = len(untrained.labels)
-        chain = ChainModel(
-            MaxEnt.kind, untrained.labels, untrained.features, Weights.zeros(0, 0, size), local=True
-        )
-        l2 = self.decay * (len(data.offsets) - 1) / 2.0  # the same decay, of all sequences
-        alone = MaxEnt(optimiser="lbfgs", l2=l2, pairs="all", threads=self.threads)
-        return alone._learn(
-            ChainTask(data, chain, None, None, None, workers, None, None)
-        ).weights.state
+        data, size = task.data, len(task.untrained.labels)
+        if task.untrained.experts:  # they have learnt it
+            return np.zeros_like(task.untrained.weights)
+        l2 = solver.decay * (len(data.offsets) - 1) / 2.0  # the same decay, of all sequences
+        problem = ChainProblem(data, size, l2=l2).of_positions()
+        return learn_chain(problem, LBFGS(pairs=ALL), workers).weights.state
 
     def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
@@ -389,57 +318,48 @@ class RBMCRF(BaseEstimator):
         gold = found[np.arange(len(found)), whole.labels]
         return float(-np.log(np.maximum(gold, np.finfo(np.float64).tiny)).sum())
 
-    # The model beside --------------------------------------------------------------------------
+    # The base model ----------------------------------------------------------------------------
 
-    def _base(
-        self, given: Corpus | Sequence[Any], y: Any, workers: Workers
-    ) -> tuple[Model | None, Floats | None]:
-        """The pre-trained model, and the scores it gives the labels of the training data."""
-        found = self.observation
-        if isinstance(found, str):
-            if found in BUILT_IN_OBSERVATIONS:
+    def _base(self, task: TrainingTask) -> tuple[AnyModel | None, Floats | None]:
+        """The base model, and the scores it gives the labels of the training data."""
+        base = self.observation
+        if isinstance(base, str):
+            if base in BUILT_IN_OBSERVATIONS:
                 return None, None
-            found = self._make_estimator(found)
-        base, marginals = base_model_marginals(found, given, y, self.folds, self.seed, workers)
-        return base, tempered_log_marginals(marginals, self.gamma)
+            base = self._make_estimator(base, task.templates)
+        model, marginals = base_model_marginals(
+            base, task.given, task.labels, self._solver.folds, self.seed, task.workers
+        )
+        return model, tempered_log_marginals(marginals, self.gamma)
 
-    def _make_estimator(self, kind: str, **settings: Any) -> BaseEstimator:
-        """An estimator of a kind with the settings of this one, and some of its own."""
-        known = estimator_class(kind)._parameters()
+    def _make_estimator(
+        self, kind: str, templates: Templates | None, **settings: Any
+    ) -> BaseEstimator:
+        """An estimator of a kind with the parameters of this one, and some of its own."""
+        known = estimator_class(kind).parameters()
         shared = {name: getattr(self, name) for name in SHARED_PARAMETERS if name in known}
-        return make_estimator(kind, self.features, **shared, **settings)
+        return make_estimator(kind, templates or self.features, **shared, **settings)
 
-    def _experts(self) -> tuple[LatentEstimator | StateModel, ...]:
+    def _experts(
+        self, templates: Templates | None = None
+    ) -> tuple[LatentEstimator | StateModel, ...]:
         return parse_experts(
-            self.experts, lambda kind, states: self._make_estimator(kind, states=states)
+            self.experts, lambda kind, states: self._make_estimator(kind, templates, states=states)
         )
 
     # Settings ----------------------------------------------------------------------------------
 
     def _check(self) -> None:
         super()._check()
-        self._check_numbers(
-            whole=("epochs", "restarts", "samples"),
-            optional=("batch",),
-            real=("rate", "momentum", "decay", "average_from", "gamma", "spread"),
-        )
-        for name in ("burn_in", "momentum_from"):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < 0:
-                raise ParameterError(f"{name} must be a whole number of at least 0, got {value!r}")
-        self._check_choices(borders=BORDERS)
-        if self.constraints == "training":
-            raise ParameterError(
-                "RBMCRF uses constraints when it decodes; give 'decoding' or 'none'"
-            )
-        if self.momentum >= 1.0:
-            raise ParameterError(f"momentum must be below 1, got {self.momentum}")
-        if not isinstance(self.folds, (int, np.integer)) or self.folds < 2:
-            raise ParameterError(f"folds must be a whole number of at least 2, got {self.folds!r}")
-        parse_steps(self.steps)
+        check_number("gamma", self.gamma)
+        check_integer("samples", self._sampling.samples)
+        check_integer("burn_in", self._sampling.burn_in, least=0)
+        check_choice("borders", self.borders, BORDERS)
+        self._only_decoding()
         groups = parse_unit_groups(self.groups)
         if isinstance(self.observation, str):
-            self._check_choices(observation=(*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS))
+            known = (*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS)
+            check_choice("observation", self.observation, known)
         elif not isinstance(self.observation, (Model, BaseEstimator)):
             raise ParameterError(
                 f"observation is {', '.join((*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS))}, an "
@@ -470,29 +390,3 @@ class RBMCRF(BaseEstimator):
             warnings.warn(
                 f"{describe_base_model}; no window is ever whole", SkipchainWarning, stacklevel=3
             )
-
-
-def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
-    """The steps of sampling from each epoch on.
-
-    >>> parse_steps("1, 500:3") == parse_steps({0: 1, 500: 3})
-    True
-    >>> parse_steps(2)
-    {0: 2}
-    """
-    try:
-        if isinstance(given, str):
-            pairs = [part.rpartition(":")[::2] for part in given.split(",")]
-            found = {int(since or 0): int(steps) for since, steps in pairs}
-        elif isinstance(given, Mapping):
-            found = {int(since): int(steps) for since, steps in given.items()}
-        else:
-            found = {0: int(given)}
-    except (TypeError, ValueError):
-        found = {}
-    if 0 not in found or min(found) < 0 or min(found.values()) < 1:
-        raise ParameterError(
-            f"steps must be a whole number of at least 1, or a schedule that begins with one, such "
-            f"as '1, 500:3' (3 from epoch 500 on), got {given!r}"
-        )
-    return found

@@ -1,4 +1,4 @@
-"""Experts: models of hidden states that are learnt together with label features."""
+"""Experts: models of hidden states that are learnt together with the hidden units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from skipchain.chains.dataset import Dataset
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel, Model
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.likelihood import expected_counts
 from skipchain.models.latent.model import StateModel
@@ -61,7 +61,7 @@ def fit_experts(
     return tuple(_fitted_expert(own, given, y) for own in experts)
 
 
-def check_same_labels(models: Sequence[Model]) -> None:
+def check_same_labels(models: Sequence[AnyModel]) -> None:
     """Refuse models whose labels are not the same."""
     for own in models[1:]:
         first = models[0]
@@ -125,4 +125,4 @@ def _fitted_expert(own: ExpertSpec, given: Corpus | Sequence[Any], y: Any) -> St
         return own
     if hasattr(own, "model_"):
         return own.model_
-    return type(own)(**own.get_params()).fit(given, y).model_
+    return own.replaced().fit(given, y).model_

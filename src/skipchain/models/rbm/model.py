@@ -16,7 +16,8 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, as_input, encode
-from skipchain.models.base.model import BEAM, Model
+from skipchain.models.base.model import BEAM, AnyModel, Model
+from skipchain.models.base.summary import label_features, strongest_features
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
@@ -47,7 +48,7 @@ class SampledMarginals:
 
 
 @dataclass(frozen=True)
-class RBMModel(Model):
+class RBMModel(Model[RBMDataset, SampledMarginals]):
     """What fitting a model with label features leaves, and what a model file holds.
 
     Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
@@ -63,7 +64,7 @@ class RBMModel(Model):
     weights: Floats  # [F, L] or [0, L]
     units: LabelFilters
     sampling: GibbsSettings = field(default_factory=GibbsSettings)
-    base: Model | None = None
+    base: AnyModel | None = None
     gamma: float = 1.0
     scheme: str | None = None
     encoding: str | None = None
@@ -95,17 +96,6 @@ class RBMModel(Model):
             self.states(data.experts, workers),
         )
         return SampledMarginals(data.offsets, found, data.rows.unknown)
-
-    def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
-    ) -> SampledMarginals:
-        """The input encoded, and the marginals of its tokens."""
-        data = self.dataset(given, workers)
-        allowed = None if forced is None else self.allowed_by(forced, data.offsets)
-        return self.score_dataset(data, workers, allowed)
 
     def potentials(self, data: RBMDataset, workers: Workers) -> tuple[Floats, Floats]:
         """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""
@@ -158,7 +148,7 @@ class RBMModel(Model):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has unless told."""
+        """The decoders that the model supports, first the one that it has by default."""
         return DECODERS
 
     @property
@@ -170,7 +160,7 @@ class RBMModel(Model):
     def n_nonzero(self) -> int:
         """How many weights are not zero."""
         own = int(np.count_nonzero(self.weights)) + int(np.count_nonzero(self.units.vector))
-        inside: list[Model] = [*self.experts, *([] if self.base is None else [self.base])]
+        inside: list[AnyModel] = [*self.experts, *([] if self.base is None else [self.base])]
         return own + sum(model.n_nonzero for model in inside)
 
     def pruned(self) -> RBMModel:
@@ -188,6 +178,44 @@ class RBMModel(Model):
             base=None if self.base is None else self.base.pruned(),
             experts=tuple(own.pruned() for own in self.experts),
         )
+
+    def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
+        """What the input says to labels, the hidden units group by group, base model, experts."""
+        base, names = self.base, self.features.names()
+        summary: dict[str, Any] = {
+            "labels": {},
+            "borders": self.units.borders,
+            "beside": None if base is None else base.summarise(top=top, labels=labels),
+            "experts": [expert.summarise(top=top, labels=labels) for expert in self.experts],
+            "groups": [self._group_summary(k, top) for k in range(len(self.units.groups))],
+        }
+        if len(self.weights):
+            summary["labels"] = label_features(self.weights, self.labels, labels, names, top)
+        if base is not None:
+            summary["gamma"] = self.gamma
+        return summary
+
+    def _group_summary(self, number: int, top: int) -> dict[str, Any]:
+        """The hidden units of one group, by what they look for."""
+        group, table = self.units.groups[number], self.units.table(number)
+        first = int(self.units.layout.units[number])
+        places = [*self.labels, "<outside>"]
+        rows = len(places) if table[:, -1].any() else len(places) - 1
+        offsets = list(map(str, group.offsets))
+        units = []
+        for unit in range(group.units):
+            entry: dict[str, Any] = {
+                "bias": float(self.units.bias[first + unit]),
+                "weights": {
+                    places[j]: dict(zip(offsets, table[:, j, unit].tolist(), strict=True))
+                    for j in range(rows)
+                },
+            }
+            if group.conditioned:
+                column = self.units.inputs[:, first + unit]
+                entry["features"] = strongest_features(column, self.features.names(), top)
+            units.append(entry)
+        return {"group": str(group), "units": units}
 
 
 def tempered_log_marginals(marginals: Floats, gamma: float) -> Floats:

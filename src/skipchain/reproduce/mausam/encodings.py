@@ -17,8 +17,8 @@ from skipchain.corpus.schemes import convert
 from skipchain.corpus.schemes.codec import count_merged
 from skipchain.datasets.registry import data_set
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.models.base.progress import TrainingSize
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.fitting import TrainingSize
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run, mean_and_range
 from skipchain.reproduce.table import FAILS, HOLDS, Row, Table

@@ -21,7 +21,7 @@ from skipchain.io import read
 from skipchain.metrics import entity_scores
 from skipchain.metrics.bootstrap import f1_interval, significance_of_counts
 from skipchain.metrics.evaluate import unit_counts
-from skipchain.models.base.model import Model
+from skipchain.models.base.model import AnyModel
 from skipchain.models.chain.crf import CRF
 from skipchain.models.chain.memm import MEMM
 from skipchain.models.document.estimator import Factored
@@ -312,7 +312,7 @@ class _Measurement:
             self._score(WITH_DEV, TEST, parts[TEST], self._with_penalties(both, learnt))
         self._add(WITH_DEV)
 
-    def _with_penalties(self, base: Model, learnt: FactoredModel) -> Callable[[Corpus], Corpus]:
+    def _with_penalties(self, base: AnyModel, learnt: FactoredModel) -> Callable[[Corpus], Corpus]:
         """The penalties that were learnt, beside another CRF with the same features."""
         model = FactoredModel.from_chain(
             base, learnt.factors, learnt.candidate_limits, learnt.annealing

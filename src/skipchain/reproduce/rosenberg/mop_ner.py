@@ -104,7 +104,7 @@ def measure(run: Run) -> Table:
 
 def _systems(run: Run, train: Corpus, clock: Timer) -> dict[str, DecodedModel]:
     settings: dict[str, Any] = {
-        "encoding": ENCODING, "optimiser": "lbfgs", "l2": L2, "threads": run.threads,
+        "encoding": ENCODING, "solver": "lbfgs", "l2": L2, "threads": run.threads,
     }  # fmt: skip
     if run.quick:
         settings["max_iterations"] = 25

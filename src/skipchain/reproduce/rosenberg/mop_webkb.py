@@ -55,12 +55,7 @@ class WebKBSystem:
             number = FEW_ORDERINGS if run.quick else ORDERINGS
             own |= {"orderings": f"random({number})", "seed": SEED}
         return self.estimator(
-            features,
-            optimiser="lbfgs",
-            min_count=MIN_COUNT[name],
-            l2=l2,
-            threads=run.threads,
-            **own,
+            features, solver="lbfgs", min_count=MIN_COUNT[name], l2=l2, threads=run.threads, **own
         ).fit(train)
 
 

@@ -92,7 +92,7 @@ class CoraSystem:
         return self.estimator(self.features, functions=functions, threads=run.threads, **own)
 
 
-_CHAIN_SETTINGS = {"optimiser": "lbfgs", "l2": l2_of(SIGMA), "pairs": "all"}
+_CHAIN_SETTINGS = {"solver": "lbfgs", "l2": l2_of(SIGMA), "pairs": "all"}
 _SAMPLED = {
     "batch": 35, "rate": 0.1, "decay": 1 / SIGMA**2, "momentum_from": 3, "burn_in": 100,
     "samples": 200,
@@ -118,7 +118,7 @@ SYSTEMS = {
         RBMCRF, {"groups": _ONE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"
     ),
     RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"),
-    OURS: CoraSystem(CRF, {"optimiser": "sgd", "l2": 0.02}, references.OURS),
+    OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02}, references.OURS),
     OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_WITH_BASE}, base_model=OURS),
 }
 QUICK = {LR: {}, "ICRF": {}, "RBM-LR(1)": {"epochs": 20}, OURS: {"epochs": 15}}

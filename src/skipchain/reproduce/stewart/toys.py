@@ -70,7 +70,7 @@ class ToySystem:
 
 _CHAIN_SETTINGS = {
     "features": "words",
-    "optimiser": "lbfgs",
+    "solver": "lbfgs",
     "l2": l2_of(SIGMA),
     "tolerance": 1e-6,
     "period": 1,

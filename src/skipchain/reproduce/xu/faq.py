@@ -121,12 +121,7 @@ def systems(threads: int | None) -> dict[str, Callable[[], ChainEstimator]]:
     """The methods by name: the four of the published table, and two to compare them with."""
     from skipchain import HMM
 
-    linear: dict[str, Any] = {
-        "functions": VIEWS,
-        "optimiser": "lbfgs",
-        "l2": L2,
-        "threads": threads,
-    }
+    linear: dict[str, Any] = {"functions": VIEWS, "solver": "lbfgs", "l2": L2, "threads": threads}
     return {
         "ME-stateless": lambda: MaxEnt(TEMPLATES, **linear),
         "TokenHMM": lambda: HMM(

@@ -18,7 +18,7 @@ from skipchain.arrays import Floats
 from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
 from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.loglinear import LogLinearChain
+from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.models.chain.memm import MEMM
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
@@ -50,7 +50,7 @@ def measure(run: Run) -> Table:
         random = np.random.default_rng(seed)
         train, test = (sample(size, random) for size in sizes)
         gold = np.array([sentence.labels for sentence in test])  # [C, 3]
-        fitted: dict[str, LogLinearChain] = {}
+        fitted: dict[str, ChainEstimator] = {}
         for system in SYSTEMS:
             with clock(system):
                 fitted[system] = model(system, run.threads).fit(train)
@@ -107,12 +107,12 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     )
 
 
-def model(system: str, threads: int | None) -> LogLinearChain:
+def model(system: str, threads: int | None) -> ChainEstimator:
     """One of the three models, not fitted yet."""
     kind = CRF if system == "CRF" else MEMM
     return kind(
         "word",
-        optimiser="lbfgs",
+        solver="lbfgs",
         l2=SMALL_L2,
         dependent=system == "MEMM",
         boundaries=False,

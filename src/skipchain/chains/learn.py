@@ -1,0 +1,269 @@
+"""Learning chains as a function: a problem and a solver give weights.
+
+Estimators of chains, of linked labels and of label windows all learn their chains here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from skipchain.arrays import Floats
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.likelihood import ChainObjective, ConditionalLikelihood, MarginalLikelihood
+from skipchain.chains.online import StochasticLikelihood, decaying_rate
+from skipchain.chains.potentials import Constraints
+from skipchain.chains.scorer import LinearScorer, Weights
+from skipchain.errors import FeatureError, ParameterError
+from skipchain.learn.early_stopping import EarlyStopping
+from skipchain.learn.epochs import run_epochs
+from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
+from skipchain.learn.solvers import LBFGS, OBSERVED, SGD, AdaGrad, Automatic, Newton, Solver
+from skipchain.learn.step import OptimisationResult, Step
+from skipchain.parallel import Workers
+
+CONDITIONAL, MARGINAL = "conditional", "marginal"
+OBJECTIVES = {CONDITIONAL: ConditionalLikelihood, MARGINAL: MarginalLikelihood}
+DECAY = 2.0  # the last epoch's rate is a third of the first's
+AVERAGE_FROM = 0.5
+MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
+MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
+MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
+SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
+
+
+@dataclass(frozen=True)
+class ChainProblem:
+    """What is to be learnt: encoded chains with their labels, and the form of the model.
+
+    A ``local`` model is normalised at each position. ``constraints`` limit the label sequences that
+    training looks at, ``initial_weights`` is where learning begins. ``numeric`` features were given
+    as matrices.
+    """
+
+    data: Dataset
+    n_labels: int
+    order: int = 1
+    local: bool = False
+    objective: str = CONDITIONAL
+    l2: float = 0.2
+    boundaries: bool = True
+    constraints: Constraints | None = None
+    initial_weights: Weights | None = None
+    seed: int = 0
+    numeric: bool = False
+
+    def of_positions(self) -> ChainProblem:
+        """The classifier of single positions: chains of one token each, without boundaries."""
+        single = np.arange(self.data.n_tokens + 1, dtype=np.int64)
+        data = replace(self.data, offsets=single)
+        return replace(self, data=data, boundaries=False, local=True)
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """Who follows the learning; whatever is None is not asked.
+
+    ``begin`` hears the number of weights and the bytes that learning takes beside the features,
+    ``score`` gives the held-out score of weights, ``tell`` hears of each iteration.
+    """
+
+    begin: Callable[[int, int], None] | None = None
+    score: Callable[[Weights], float] | None = None
+    tell: Callable[[Step, float | None], None] | None = None
+
+    def early_stopping(
+        self, unpack: Callable[[Floats], Weights], patience: int | None
+    ) -> EarlyStopping:
+        """The callback of an optimiser whose vectors ``unpack`` turns into weights."""
+        score = self.score
+        if score is None:
+            return EarlyStopping(None, patience, self.tell)
+        return EarlyStopping(lambda vector: score(unpack(vector)), patience, self.tell)
+
+
+@dataclass(frozen=True)
+class FittedWeights:
+    """What learning gives back; ``facts`` is what else the model's summary is to say."""
+
+    weights: Weights
+    result: OptimisationResult
+    parameters: int
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def learn_chain(
+    problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor | None = None
+) -> FittedWeights:
+    """The weights of a chain, learnt by a solver."""
+    chosen = resolve(problem, solver)
+    check_solver(chosen, local=problem.local, objective=problem.objective)
+    if problem.data.allowed is not None:
+        _check_partial(problem, chosen)
+    monitor = monitor or Monitor()
+    if isinstance(chosen, SGD):
+        return _by_steps(problem, chosen, monitor)
+    return _by_batch(problem, chosen, workers, monitor)
+
+
+def resolve(problem: ChainProblem, solver: Solver) -> Solver:
+    """The solver itself, or the one that the data ask for."""
+    if not isinstance(solver, Automatic):
+        return solver
+    partly_labelled = problem.local and problem.data.allowed is not None
+    batch = problem.objective != CONDITIONAL or problem.numeric or partly_labelled
+    resolved: Solver = solver.as_solver(LBFGS if batch else SGD)
+    return resolved
+
+
+def check_solver(solver: Solver, *, local: bool, objective: str, name: str = "this model") -> None:
+    """Refuse a solver that cannot learn a form of chain."""
+    if isinstance(solver, Newton) and not local:
+        raise ParameterError(f"solver='newton' is for MaxEnt and MEMM; use 'lbfgs' for {name}")
+    if objective != CONDITIONAL and not isinstance(solver, (LBFGS, Automatic)):
+        raise ParameterError(f"objective={objective!r} needs solver='lbfgs', not {solver.name!r}")
+
+
+def default_epochs(sequences: int) -> int:
+    """Passes over the data: 30, and more where few sequences mean few steps.
+
+    >>> default_epochs(14_000), default_epochs(400), default_epochs(5)
+    (30, 100, 400)
+    """
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
+
+
+def _check_partial(problem: ChainProblem, solver: Solver) -> None:
+    """Refuse what cannot learn from labels that are partly known."""
+    if problem.order >= 2 and problem.local:
+        raise ParameterError("partial labels need order=1, or a CRF")
+    if isinstance(solver, Newton):
+        raise ParameterError("partial labels need solver='lbfgs', not 'newton'")
+    if problem.local and isinstance(solver, SGD):
+        raise ParameterError("partial labels of a local model need solver='lbfgs'")
+
+
+def _by_batch(
+    problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor
+) -> FittedWeights:
+    """By L-BFGS or Newton's method: functions of the vector of all weights."""
+    assert isinstance(solver, (LBFGS, Newton))
+    newton = isinstance(solver, Newton)
+    scorer = LinearScorer(
+        problem.data,
+        problem.n_labels,
+        observed=solver.pairs == OBSERVED,
+        boundaries=problem.boundaries,
+        workers=workers,
+        order=problem.order,
+        single_precision=isinstance(solver, LBFGS) and solver.tolerance >= SINGLE_TOLERANCE,
+    )
+    if newton and scorer.size > MAX_DENSE:
+        raise ParameterError(
+            f"solver='newton' is for up to {MAX_DENSE:,} weights, and there would be "
+            f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
+        )
+    objective = OBJECTIVES[problem.objective](
+        problem.data,
+        scorer,
+        workers,
+        l2=problem.l2,
+        constraints=problem.constraints,
+        local=problem.local,
+    )
+    if monitor.begin is not None:
+        # the history of L-BFGS is in single precision
+        vectors = 3 * scorer.size if newton else MEMORY + 8
+        monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
+    stopping = monitor.early_stopping(scorer.unpack, solver.patience)
+    initial = problem.initial_weights
+    start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
+    if isinstance(solver, LBFGS):
+        result = minimize(
+            objective,
+            start,
+            l1=solver.l1,
+            memory=MEMORY,
+            max_iterations=solver.max_iterations,
+            tolerance=solver.tolerance,
+            period=solver.period,
+            curvature=None if solver.l1 else objective.curvature,
+            callback=stopping,
+        )
+    else:
+        result = _by_newton(problem, solver, scorer, objective, start, stopping, workers)
+    stuck = result.reason == LINE_SEARCH_FAILED and not result.iterations
+    # an earlier model may be the minimum already
+    if not np.isfinite(result.loss) or (stuck and initial is None):
+        raise FeatureError("no step lowers the loss; scale the features' values down")
+    result = stopping.best_of(result)
+    weights = _without_small(scorer.weights(result.vector), solver.prune)
+    return FittedWeights(weights, result, scorer.size)
+
+
+def _by_newton(
+    problem: ChainProblem,
+    solver: Newton,
+    scorer: LinearScorer,
+    objective: ChainObjective,
+    start: Floats,
+    stopping: EarlyStopping,
+    workers: Workers,
+) -> OptimisationResult:
+    from skipchain.chains.curvature import LocalHessian
+    from skipchain.learn import newton
+
+    hessian = LocalHessian(problem.data, scorer, workers, l2=problem.l2)
+    return newton.minimize(
+        objective, hessian, start, max_iterations=solver.max_iterations, callback=stopping
+    )
+
+
+def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWeights:
+    """By steps after each chain, and the average of the late epochs."""
+    learner = StochasticLikelihood(
+        problem.data,
+        problem.n_labels,
+        observed=solver.pairs == OBSERVED,
+        boundaries=problem.boundaries,
+        constraints=problem.constraints,
+        order=problem.order,
+        local=problem.local,
+        l2=problem.l2,
+        dropout=solver.dropout,
+        bundle_dropout=solver.bundle_dropout,
+        adaptive=isinstance(solver, AdaGrad),
+        seed=problem.seed,
+        initial_weights=problem.initial_weights,
+    )
+    if monitor.begin is not None:
+        monitor.begin(learner.size, learner.nbytes)
+    rate_at = decaying_rate(solver.rate, DECAY)
+
+    def epoch(done: float) -> float:
+        loss = learner.epoch(rate_at(done))
+        if not np.isfinite(loss):
+            raise FeatureError(
+                f"the steps grew without bound; use a rate below {solver.rate:g}, scale the "
+                "features' values down, or use solver='lbfgs'"
+            )
+        return loss
+
+    stopping = monitor.early_stopping(learner.weights, solver.patience)
+    epochs = solver.epochs or default_epochs(len(problem.data.offsets) - 1)
+    result = run_epochs(epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping)
+    result = stopping.best_of(result)
+    weights = _without_small(learner.weights(result.vector), solver.prune)
+    return FittedWeights(weights, result, learner.size)
+
+
+def _without_small(weights: Weights, limit: float) -> Weights:
+    """Features' weights below the limit become zero."""
+    if not limit:
+        return weights
+    state, edges = (np.where(np.abs(w) >= limit, w, 0.0) for w in (weights.state, weights.edges))
+    return replace(weights, state=state, edges=edges)

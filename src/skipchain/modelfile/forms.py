@@ -1,0 +1,118 @@
+"""The forms of models in model files: how the part that is a family's own is written and read.
+
+Families have a module each, which is imported when a model of that form is met: whoever tags with a
+chain does not wait for all the others. Models of other packages bring a `ModelForm` along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Protocol
+
+from skipchain.arrays import Arrays
+from skipchain.errors import ModelFileError
+from skipchain.models.base.inputs import Features
+from skipchain.models.base.model import AnyModel
+from skipchain.models.registry import load_object, model_kind
+
+BUILT_IN = ("chain", "graph", "rbm", "latent", "document")
+KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
+"""Entries of headers by which files are known that do not say their form; others are chains."""
+
+
+class Reader(Protocol):
+    """Makes a model of the header and the arrays of a file."""
+
+    def __call__(
+        self,
+        header: Mapping[str, Any],
+        arrays: Arrays,
+        features: Features,
+        functions: Mapping[str, Any],
+        path: object,
+    ) -> AnyModel:
+        """The model; anything that is wrong is an error."""
+
+
+class Form(Protocol):
+    """A form of models in files."""
+
+    def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
+        """What the file of a model holds beside labels and features."""
+
+    def read(
+        self,
+        header: Mapping[str, Any],
+        arrays: Arrays,
+        features: Features,
+        functions: Mapping[str, Any],
+        path: object,
+    ) -> AnyModel:
+        """The inverse, checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySchema:
+    """The type (such as ``float64``) and the number of dimensions that an array must have."""
+
+    dtype: str
+    ndim: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelForm:
+    """The form of a model of another package: the schema of its arrays, a writer and a reader.
+
+    The reader gets arrays that are there, have the type and the dimensions of the schema, and hold
+    finite numbers; sizes that depend on each other are its own to check.
+    """
+
+    arrays: Mapping[str, ArraySchema]
+    writer: Callable[[Any], tuple[dict[str, Any], Arrays]]
+    reader: Reader
+
+    def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
+        """What the file of a model holds beside labels and features."""
+        header, arrays = self.writer(model)
+        _check_schema(self.arrays, arrays)
+        return header, arrays
+
+    def read(
+        self,
+        header: Mapping[str, Any],
+        arrays: Arrays,
+        features: Features,
+        functions: Mapping[str, Any],
+        path: object,
+    ) -> AnyModel:
+        """The model, from arrays that keep to the schema."""
+        _check_schema(self.arrays, arrays)
+        return self.reader(header, arrays, features, functions, path)
+
+
+def form_of(name: str, kind: str) -> Form:
+    """The form of a name; one that is not built in is that of the kind of model."""
+    if name in BUILT_IN:
+        found: Form = import_module(f"skipchain.modelfile.{name}")
+        return found
+    place = model_kind(kind).form
+    if place is None:
+        raise ModelFileError(f"model files have no form {name!r}, and the model {kind} brings none")
+    found = load_object(place)
+    return found
+
+
+def _check_schema(schema: Mapping[str, ArraySchema], arrays: Arrays) -> None:
+    import numpy as np
+
+    for name, wanted in schema.items():
+        array = arrays[name]
+        if array.dtype != np.dtype(wanted.dtype) or array.ndim != wanted.ndim:
+            raise ValueError(
+                f"{name} is {array.dtype} with {array.ndim} dimensions, wanted {wanted.dtype} with "
+                f"{wanted.ndim}"
+            )
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise ValueError(f"{name} is not all finite")

@@ -1,0 +1,173 @@
+"""Cross-fitting: every document is seen by a model that has not learnt from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from skipchain.arrays import Floats, Ints, members
+from skipchain.corpus import Corpus
+from skipchain.corpus.folds import document_folds
+from skipchain.errors import ParameterError
+from skipchain.models.base.inputs import chain_offsets, take_sequences
+from skipchain.models.base.model import AnyModel
+from skipchain.parallel import Workers
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One of ``count`` parts of the data, held out while a model learns from the others.
+
+    ``held_out`` and ``rest`` are numbers of documents, or of sequences where the data have no
+    documents; ``sequences`` are those of the part held out.
+    """
+
+    number: int
+    count: int
+    held_out: Ints
+    rest: Ints
+    given: Corpus | Sequence[Any]
+    labels: Any
+    by_documents: bool
+
+    def stage(self, purpose: str) -> str:
+        """What a display is told of the training without this fold."""
+        return f"without fold {self.number + 1} of {self.count}, for {purpose}"
+
+    @property
+    def sequences(self) -> Ints:
+        """The sequences that are held out."""
+        return self._sequences(self.held_out)
+
+    @property
+    def tokens(self) -> Ints:
+        """The tokens that are held out, in the order in which `held` has them."""
+        return members(chain_offsets(self.given), self.sequences)
+
+    def training(self) -> tuple[Any, Any]:
+        """The data to learn from, and their labels where these are given apart."""
+        return self._take(self.rest)
+
+    def held(self) -> tuple[Any, Any]:
+        """The data held out, and their labels where these are given apart."""
+        return self._take(self.held_out)
+
+    def _sequences(self, parts: Ints) -> Ints:
+        if not self.by_documents:
+            return parts
+        assert isinstance(self.given, Corpus)
+        return members(self.given.documents, parts)
+
+    def _take(self, parts: Ints) -> tuple[Any, Any]:
+        if self.by_documents and self.labels is None:
+            assert isinstance(self.given, Corpus)
+            return self.given.take_documents(parts), None
+        return take_sequences(self.given, self.labels, self._sequences(parts))
+
+
+def deal(
+    given: Corpus | Sequence[Any],
+    folds: int,
+    seed: int,
+    *,
+    labels: Any = None,
+    by_documents: bool | None = None,
+    most: bool = False,
+) -> list[Fold]:
+    """The data in folds, dealt at random; copies of a document stay in one fold.
+
+    Documents stay whole where there are enough of them (or where ``by_documents`` says so), else
+    sequences are dealt. With ``most`` there may be fewer folds, where the data do not suffice for
+    so many. Documents without tokens are in the first fold.
+    """
+    if by_documents is None:
+        by_documents = isinstance(given, Corpus) and given.n_documents >= 2 * folds
+    if by_documents:
+        assert isinstance(given, Corpus)
+        fold = _deal_documents(given, folds, seed, most=most)
+    else:
+        count = min(folds, len(given)) if most else folds
+        if not 2 <= count <= len(given):
+            raise ParameterError(
+                f"{folds} folds need as many sequences, and at least 2; there are {len(given)}"
+            )
+        fold = np.empty(len(given), np.int64)
+        fold[np.random.default_rng(seed).permutation(len(given))] = np.arange(len(given)) % count
+    count = int(fold.max()) + 1
+    return [
+        Fold(
+            number=number,
+            count=count,
+            held_out=np.flatnonzero(fold == number),
+            rest=np.flatnonzero(fold != number),
+            given=given,
+            labels=labels,
+            by_documents=by_documents,
+        )
+        for number in range(count)
+    ]
+
+
+def cross_fit(
+    folds: Sequence[Fold], fit: Callable[[Fold], Result], workers: Workers | None = None
+) -> list[Result]:
+    """What ``fit`` makes of each fold: it learns from the rest and looks at what is held out."""
+    return (workers or Workers(1)).map(fit, folds)
+
+
+def _deal_documents(corpus: Corpus, folds: int, seed: int, *, most: bool) -> Ints:
+    """The fold of each document. [D]"""
+    filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
+    if most:
+        folds = min(folds, len(filled))
+    fold = np.zeros(corpus.n_documents, np.int64)
+    some = corpus if len(filled) == corpus.n_documents else corpus.take_documents(filled)
+    fold[filled] = document_folds(some, folds, seed=seed)
+    return fold
+
+
+def cross_predict(
+    folds: Sequence[Fold],
+    fit: Callable[[Fold], AnyModel],
+    names: Sequence[str],
+    workers: Workers | None = None,
+) -> tuple[Floats, Ints]:
+    """What is said of every token by a model that was not shown its fold.
+
+    Marginals [N, L] and decoded labels [N], both by the numbers of ``names``.
+    """
+    models = cross_fit(folds, fit, workers)
+    n_tokens = int(chain_offsets(folds[0].given)[-1])
+    marginals = np.zeros((n_tokens, len(names)))
+    labels = np.zeros(n_tokens, np.int64)
+    for fold, model in zip(folds, models, strict=True):
+        given = fold.held()[0]
+        if isinstance(given, Corpus):
+            given = given.without_labels()
+        tokens = fold.tokens
+        marginals[tokens], labels[tokens] = predictions(model, given, names)
+    return marginals, labels
+
+
+def predictions(
+    model: AnyModel,
+    given: Corpus | Sequence[Any],
+    names: Sequence[str],
+    workers: Workers | None = None,
+) -> tuple[Floats, Ints]:
+    """Marginals [N, L] and decoded labels [N] of the input, by the numbers of ``names``."""
+    workers = workers or Workers(1)
+    number = {name: k for k, name in enumerate(names)}
+    scores = model.scores(given, workers)
+    column = model.decode(scores, workers)
+    known = [(k, number[name]) for k, name in enumerate(model.labels) if name in number]
+    source, target = (np.array(side) for side in zip(*known, strict=True))
+    marginals = np.zeros((int(scores.offsets[-1]), len(names)))
+    marginals[:, target] = model.marginals(scores, workers)[:, source]
+    codes = np.array([number.get(name, -1) for name in column.values], np.int64)
+    return marginals, codes[column.codes]

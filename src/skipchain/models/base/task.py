@@ -1,0 +1,83 @@
+"""What `fit` hands to a family of models, and what it gets back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from skipchain.arrays import Ints
+from skipchain.chains.dataset import Dataset
+from skipchain.chains.learn import Monitor
+from skipchain.corpus import Corpus
+from skipchain.errors import CorpusError
+from skipchain.features.matrix import FeatureMatrix
+from skipchain.features.templates import Templates
+from skipchain.learn.step import OptimisationResult
+from skipchain.models.base.held_out import HeldOut
+from skipchain.models.base.inputs import Features, fit_features
+from skipchain.models.base.model import AnyModel
+from skipchain.models.base.progress import Progress, TrainingSize
+from skipchain.parallel import Workers
+
+
+@dataclass(frozen=True)
+class TrainingTask:
+    """Data to learn from, their templates with fitted annotators, and who follows the learning.
+
+    ``labels`` are those given apart from the data (None: the corpus has them), ``dev`` the held-out
+    data with theirs, ``start`` a model to begin from.
+    """
+
+    given: Corpus | Sequence[Any]
+    labels: Any
+    templates: Templates | None
+    workers: Workers
+    dev: Any = None
+    dev_labels: Any = None
+    start: Any = None
+    progress: Progress | None = None
+
+    def features(self, min_count: int) -> tuple[Features, FeatureMatrix, Ints]:
+        """The features of the data, the data encoded by them, and where sequences begin."""
+        features, rows, offsets = fit_features(self.given, self.templates, min_count)
+        if rows.tokens.n_rows == 0:
+            raise CorpusError("there is no token to learn from")
+        return features, rows, offsets
+
+    def held_out(self, model: AnyModel) -> HeldOut | None:
+        """The held-out data as a model sees them, where there are any."""
+        return None if self.dev is None else HeldOut(model, self.dev, self.dev_labels)
+
+    def monitor(
+        self,
+        data: Dataset,
+        n_labels: int,
+        held_out: HeldOut | None,
+        model: Callable[[Any], AnyModel],
+    ) -> Monitor:
+        """Who follows the learning of a chain; ``model`` makes a model of its weights."""
+        progress = self.progress
+        return Monitor(
+            begin=None
+            if progress is None
+            else lambda size, held: progress.begin(TrainingSize.of(data, n_labels, size, held)),
+            score=None
+            if held_out is None
+            else lambda weights: held_out.score(model(weights), self.workers),
+            tell=None if progress is None else progress.step,
+        )
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a family gives back: a model, how learning ended, and what the summary tells of it."""
+
+    model: AnyModel
+    result: OptimisationResult
+    parameters: int
+    tokens: int
+    sequences: int
+    held_out: HeldOut | None = None
+    """The held-out data as the model sees them, where they are encoded already."""
+    facts: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,59 @@
+"""Weights of an earlier model for the features and labels that it shares with a new one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skipchain.chains.scorer import Weights
+from skipchain.errors import SkipchainError
+from skipchain.models.base.estimator import BaseEstimator
+from skipchain.models.chain.model import ChainModel
+
+
+def as_chain(start: object) -> ChainModel:
+    """The chain model of what training is to begin from."""
+    model = start.fitted if isinstance(start, BaseEstimator) else start
+    if isinstance(model, ChainModel):
+        return model
+    raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")
+
+
+def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1) -> Weights:
+    """An earlier model's weights for the features and labels that it shares with the new one.
+
+    Those of histories, and of what is recalled, begin at zero.
+    """
+    features, names = untrained.features, untrained.labels
+    labels = len(names)
+    size = features.n_features
+    if untrained.label_ngrams is not None:
+        size += len(untrained.label_ngrams.ngrams)
+    if untrained.history_weights is not None:
+        size += labels
+    weights = Weights.zeros(size, features.n_edge_features, labels, order)
+    old = {name: k for k, name in enumerate(start.labels)}
+    shared = [(old[name], k) for k, name in enumerate(names) if name in old]
+    if not shared:
+        raise SkipchainError("the model to start from shares no label with the training data")
+    source, target = (np.array(side) for side in zip(*shared, strict=True))
+    known = {name: k for k, name in enumerate(start.features.names())}
+    rows = [(known[n], k) for k, n in enumerate(features.names()) if n in known]
+    if rows:
+        a, b = (np.array(side) for side in zip(*rows, strict=True))
+        weights.state[np.ix_(b, target)] = start.weights.state[np.ix_(a, source)]
+    weights.transitions[np.ix_(target, target)] = start.weights.transitions[np.ix_(source, source)]
+    weights.start[target] = start.weights.start[source]
+    weights.end[target] = start.weights.end[source]
+    size = len(start.labels)
+    before, now = np.append(source, size), np.append(target, labels)
+    if weights.order == start.weights.order == 2:
+        second = start.weights.triples[np.ix_(before, source, source)]
+        weights.triples[np.ix_(now, target, target)] = second
+    known = {name: k for k, name in enumerate(start.features.names(transition=True))}
+    rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
+    if rows:
+        a, b = (np.array(side) for side in zip(*rows, strict=True))
+        pairs = start.weights.edges.reshape(-1, size + 1, size)
+        fresh = weights.edges.reshape(-1, labels + 1, labels)
+        fresh[np.ix_(b, now, target)] = pairs[np.ix_(a, before, source)]
+    return weights
