@@ -66,12 +66,13 @@ def test_every_object_is_shown_once():
 def test_every_estimator_solver_and_annotator_is_shown():
     from skipchain.learn.solvers import Solver
     from skipchain.modelfile.annotators import ANNOTATOR_CLASSES
-    from skipchain.models.registry import ESTIMATORS, estimator_class
+    from skipchain.models.registry import model_kinds
 
     shown = list(shown_objects().values())
     annotators = [getattr(import_module(path), name) for path, name in ANNOTATOR_CLASSES.values()]
     solvers = [own for kind in Solver.__subclasses__() for own in (kind, *kind.__subclasses__())]
-    wanted = [*map(estimator_class, ESTIMATORS), skipchain.Factored, *solvers, *annotators]
+    estimators = [kind.load() for kind in model_kinds().values()]
+    wanted = [*estimators, skipchain.Factored, *solvers, *annotators]
     assert [found for found in wanted if found not in shown] == []
 
 

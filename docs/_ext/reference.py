@@ -44,7 +44,13 @@ AREAS = (
         "Every kind of model, with scikit-learn's methods. What each is for: "
         "[](../which-model.md); its equations: [](../models/index.md). Methods that all estimators "
         "have are listed with `CRF`.",
-        names=("skipchain.models.latent.selection.choose_states",),
+        modules=("skipchain.models.registry",),
+        names=(
+            "skipchain.models.registry.register",
+            "skipchain.models.registry.model_kinds",
+            "skipchain.models.registry.make_estimator",
+            "skipchain.models.latent.selection.choose_states",
+        ),
     ),
     Area(
         "solvers",
@@ -192,6 +198,7 @@ AREAS = (
         "What is written and read, and the model that comes with the package; see "
         "[](../guide/model-files.md).",
         packages=("skipchain.modelfile",),
+        modules=("skipchain.modelfile.forms",),
         names=("skipchain.pretrained.path",),
     ),
     Area(
