@@ -21,7 +21,7 @@ from skipchain.datasets.harbour import harbour
 from skipchain.report.pictures import Picture, png
 
 TARGET = Path(__file__).parent.parent / "docs" / "images" / "gallery"
-WIDTH, COLOURS, LARGEST = 900, 64, 80_000  # pixels, colours, bytes
+WIDTH, COLOURS, LARGEST = 900, 200, 80_000  # pixels, colours, bytes
 
 TABLES = {
     "labelbias-branches": "label-bias",
@@ -87,7 +87,7 @@ def write(name: str, picture: bytes) -> None:
     if image.width > WIDTH:
         image = image.resize((WIDTH, image.height * WIDTH // image.width), Image.Resampling.LANCZOS)
     target = TARGET / f"{name}.png"
-    image.quantize(COLOURS).save(target, optimize=True)
+    image.quantize(COLOURS, kmeans=1).save(target, optimize=True)
     if target.stat().st_size > LARGEST:
         raise SystemExit(f"{target} has {target.stat().st_size:,} bytes; at most {LARGEST:,}")
 
