@@ -1,1 +1,1 @@
-"""Measurements of skipchain beside its peers, in one run, on the same data and features."""
+"""Measurements of skipchain and of its peers, in one run, on the same data and features."""

@@ -15,33 +15,37 @@ from rich.console import Console
 from benchmarks.report import Report
 from benchmarks.setting import Setting
 from skipchain.errors import SkipchainError
-from skipchain.io.files import write_text
+from skipchain.io.files import make_folder, write_text
 
 # One module each; imported when they are run.
 GROUPS = (
     "start", "memory", "passes", "pipelines", "perceptron", "decoders", "family", "longrange",
-    "documents", "labelfeatures", "brown", "knowledge", "accuracy",
+    "documents", "hidden_units", "brown", "knowledge", "accuracy",
 )  # fmt: skip
-LATEST = Path(__file__).with_name("latest.json")
+LATEST = Path(__file__).with_name("latest.json")  # which git ignores
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
-        "groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; all unless told"
+        "groups", nargs="*", metavar="GROUP", help=f"of {', '.join(GROUPS)}; by default all"
     )
     parser.add_argument("--repeat", type=int, default=7, help="runs of each short measurement")
+    parser.add_argument("-o", "--output", type=Path, default=LATEST, help="JSON file of figures")
+    parser.add_argument("--pictures", type=Path, help="folder for pictures; by default none drawn")
     arguments = parser.parse_args()
-    strange = [name for name in arguments.groups if name not in GROUPS]
-    if strange:
-        parser.error(f"there is no group {strange[0]!r}; there are {', '.join(GROUPS)}")
+    unknown = [name for name in arguments.groups if name not in GROUPS]
+    if unknown:
+        parser.error(f"there is no group {unknown[0]!r}; there are {', '.join(GROUPS)}")
+    if arguments.pictures is not None:
+        make_folder(arguments.pictures)
     report = Report()
     with tempfile.TemporaryDirectory() as folder:
-        setting = Setting(Path(folder), arguments.repeat)
+        setting = Setting(Path(folder), arguments.repeat, arguments.pictures)
         for name in arguments.groups or GROUPS:
             import_module(f"benchmarks.{name}").measure(report, setting)
     figures = json.dumps([asdict(figure) for figure in report.figures], indent=2)
-    write_text(LATEST, figures + "\n", overwrite=True)
+    write_text(arguments.output, figures + "\n", overwrite=True)
     Console(highlight=False).print(report.table())
 
 

@@ -21,8 +21,8 @@ def names(report, setting):
         "--model", "crf", "--features", "ner", "-o", model, "--quiet",
     )  # fmt: skip
     for part, bar in (("testa", 91.0), ("testb", 85.5)):
-        found = score(model, path("conll2003", part))
-        report.add(f"F1 on {part}, --features ner", found["f1"], bar)
+        scores = evaluate(model, path("conll2003", part))
+        report.add(f"F1 on {part}, --features ner", scores["f1"], bar)
 
 
 def chunks(report, setting):
@@ -32,8 +32,8 @@ def chunks(report, setting):
         "train", path("conll2000", "train"), "--model", "crf", "--features", "chunk",
         "--dropout", 0.2, "-o", model, "--quiet",
     )  # fmt: skip
-    found = score(model, path("conll2000", "test"))
-    report.add("F1 on CoNLL-2000's test, --features chunk", found["f1"], 94.0)
+    scores = evaluate(model, path("conll2000", "test"))
+    report.add("F1 on CoNLL-2000's test, --features chunk", scores["f1"], 94.0)
 
 
 def parts_of_speech(report, setting):
@@ -43,9 +43,9 @@ def parts_of_speech(report, setting):
         "train", path("ud-ewt", "train"), "--model", "crf", "--features", "pos", "--order", 2,
         "-o", model, "--quiet",
     )  # fmt: skip
-    found = score(model, path("ud-ewt", "test"))
-    report.add("accuracy on UD-EWT's test, --features pos", found["token_accuracy"], 94.0)
+    scores = evaluate(model, path("ud-ewt", "test"))
+    report.add("accuracy on UD-EWT's test, --features pos", scores["token_accuracy"], 94.0)
 
 
-def score(model, file):
+def evaluate(model, file):
     return json.loads(command("eval", model, file, "--json"))

@@ -1,7 +1,7 @@
-"""Beam search beside greedy search with a MEMM: tagging, from words to labels.
+"""Beam search against greedy search with a MEMM: tagging, from words to labels.
 
-The search alone is printed too: a greedy search is next to nothing beside reading the features, so
-it says little about what a user waits for.
+The search alone is printed too, but says little about what a user waits for: greedy search takes
+almost no time compared with feature extraction.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ def measure(report, setting):
     train, test = data.read("train"), data.read("testb").without_labels()
     for order in (1, 2):
         model = MEMM(TEMPLATES, order=order, epochs=3).fit(train).fitted
-        name = f"MEMM, order {order}: beam 10 beside greedy"
+        name = f"MEMM, order {order}: beam 10 against greedy"
         tagger = Tagger(model, threads=1)
-        greedy, beam = compared(partial(tagger.predict, test), setting.repeat)
+        greedy, beam = compare(partial(tagger.predict, test), setting.repeat)
         report.within(f"{name}, tagging (s)", beam, greedy, 2.0)
         with Workers(1) as workers:
             scores = model.scores(test, workers)
-            greedy, beam = compared(partial(model.decode, scores, workers), setting.repeat)
+            greedy, beam = compare(partial(model.decode, scores, workers), setting.repeat)
         report.console.print(f"{name}, search alone: {beam:.4f} s, {greedy:.4f} s")
 
 
-def compared(decode, repeat):
+def compare(decode, repeat):
     """The times of both searches."""
     both = partial(decode, decoder="greedy"), partial(decode, decoder="beam", beam=10)
     for each in both:

@@ -29,7 +29,7 @@ def measure(report, setting):
 
 
 def compare_tagging(report, setting, model):
-    """A file of news, tagged by Viterbi and with 200 samples, each in a process of its own."""
+    """A file of news, tagged by Viterbi and with 200 samples, each in a new process."""
     file = setting.folder / "documents.skip"
     save(model, file, overwrite=True)
 
@@ -40,33 +40,33 @@ def compare_tagging(report, setting, model):
             "-o", out, "--overwrite",
         )  # fmt: skip
 
-    base, own = in_turn((partial(tag, "viterbi"), partial(tag, "gibbs")), setting.repeat)
-    report.within("testb tagged with 200 samples beside Viterbi (s)", own, base, 4.0)
+    viterbi, gibbs = in_turn((partial(tag, "viterbi"), partial(tag, "gibbs")), setting.repeat)
+    report.within("testb tagged with 200 samples against Viterbi (s)", gibbs, viterbi, 4.0)
 
 
 def compare_lengths(report, model, test):
     """The time of a sweep per token, in documents made of many."""
-    spent, held = {}, {}
+    spent = {}
     for length in LENGTHS:
         corpus = one_document(test, length)
         with Workers(1) as workers:
             graph = model.candidate_graph(model.scores(corpus, workers), workers)
             sweeps = partial(anneal_chain, graph, Annealing(SWEEPS), workers)
-            sweeps()  # what is kept from call to call
+            sweeps()  # the first call fills caches
             spent[length] = seconds(sweeps, 3) / SWEEPS
-        held[length] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         report.console.print(
-            f"{length:,} tokens: {1e3 * spent[length]:.2f} ms a sweep, {held[length]:.0f} MB so far"
+            f"{length:,} tokens: {1e3 * spent[length]:.2f} ms a sweep, {peak:.0f} MB so far"
         )
     few, many = LENGTHS[1], LENGTHS[-1]
     report.within(
-        f"ns a sweep and token, {many:,} tokens beside {few:,}", 1e9 * spent[many] / many,
+        f"ns a sweep and token, {many:,} tokens against {few:,}", 1e9 * spent[many] / many,
         1e9 * spent[few] / few, 1.5,
     )  # fmt: skip
 
 
 def one_document(test, length):
-    """The sentences of a corpus, again and again, as one document of about so many tokens."""
+    """The sentences of a corpus, repeated, as one document of about ``length`` tokens."""
     sentences = np.arange(len(test))
     repeated = np.concatenate([sentences] * (length // test.n_tokens + 1))
     cut = int(np.searchsorted(np.cumsum(np.diff(test.sentences)[repeated]), length)) + 1

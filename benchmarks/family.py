@@ -1,6 +1,6 @@
-"""Models normalised as a whole beside models normalised at each position, on CoNLL-2003's testa.
+"""Globally normalised models against locally normalised ones, on CoNLL-2003's testa.
 
-CRF and MEMM have features that go with pairs of labels, ICRF and IMEMM features of single labels.
+CRF and MEMM have features of pairs of labels, ICRF and IMEMM features of single labels.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def measure(report, setting):
     }  # fmt: skip
     for whole in ("CRF", "ICRF"):
         for local in ("MEMM", "IMEMM"):
-            name = f"F1 on testa, {whole} beside {local}"
+            name = f"F1 on testa, {whole} against {local}"
             report.add(name, f1[whole], 1.0, against=f1[local], ratio=f1[whole] / f1[local])

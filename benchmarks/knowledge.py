@@ -41,10 +41,10 @@ def measure(report, setting):
     text = Corpus.concatenate([test] * COPIES)
     text.write(many, overwrite=True)
     tagger, out = load(file), setting.folder / "out.conll"
-    ours.tag(tagger, many, out)  # compiled kernels, tables that are made once
+    ours.tag(tagger, many, out)  # the first call compiles kernels and fills caches
     spent = seconds(partial(ours.tag, tagger, many, out), 3)
     report.add("tokens a second by the full recipe, file to file", text.n_tokens / spent, 100_000)
     whole = seconds(
         partial(command, "tag", file, many, "-o", out, "--overwrite"), 3
     )  # fmt: skip
-    report.console.print(f"{text.n_tokens:,} tokens in a process of its own: {whole:.2f} s")
+    report.console.print(f"{text.n_tokens:,} tokens in a new process: {whole:.2f} s")

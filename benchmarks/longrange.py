@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
@@ -29,7 +28,6 @@ from skipchain.report.pictures import Picture, matplotlib_available, png
 
 EDGES = "previous, same_word"
 SIZES = (10**4, 10**5, 10**6, 10**7)
-IMAGE = Path(__file__).parent.parent / "docs" / "images" / "growth.png"
 
 
 def measure(report, setting):
@@ -41,38 +39,38 @@ def measure(report, setting):
 
 
 def compare_marginals(report, setting, train, test):
-    """Posterior decoding of a MEMM beside the marginals of a mixture, from the same features."""
+    """Posterior decoding of a MEMM against the marginals of a mixture, from the same features."""
     few = {"encoding": "bioes", "epochs": 2}
     chain = MEMM(TEMPLATES, **few).fit(train).model_
     mixture = MoPMEMM(TEMPLATES, edges=EDGES, orderings="forward", **few).fit(train).model_
     with Workers() as workers:
-        encoded, linked = chain.dataset(test, workers), mixture.dataset(test, workers)
+        sequences, graph = chain.dataset(test, workers), mixture.dataset(test, workers)
 
         def posterior():
-            return chain.decode(chain.score_dataset(encoded, workers), workers, "posterior")
+            return chain.decode(chain.score_dataset(sequences, workers), workers, "posterior")
 
         def exact():
-            return mixture.decode(mixture.score_dataset(linked, workers), workers, "posterior")
+            return mixture.decode(mixture.score_dataset(graph, workers), workers, "posterior")
 
         def whole(model):
             return model.decode(model.scores(test, workers), workers, "posterior")
 
-        base, own = in_turn((posterior, exact), 3 * setting.repeat)
-        report.within("marginals of testb from features, mixture beside MEMM (s)", own, base, 1.5)
-        base, own = in_turn((partial(whole, chain), partial(whole, mixture)), setting.repeat)
-        report.within("words of testb to labels, mixture beside MEMM (s)", own, base, 1.5)
+        memm, mop = in_turn((posterior, exact), 3 * setting.repeat)
+        report.within("marginals of testb from features, mixture against MEMM (s)", mop, memm, 1.5)
+        memm, mop = in_turn((partial(whole, chain), partial(whole, mixture)), setting.repeat)
+        report.within("words of testb to labels, mixture against MEMM (s)", mop, memm, 1.5)
 
 
 def compare_objectives(report, setting, train):
-    """One value and gradient: the mixture's marginal likelihood beside a MEMM's conditional one."""
+    """Value and gradient: a mixture's marginal likelihood against a MEMM's conditional one."""
     _, rows = Vocabulary.fit(train, Templates.parse(TEMPLATES))
     labels = convert(train.labels, train.sentences, train.scheme, "bioes")
     size, codes = len(labels.values), labels.codes
-    relations = EdgeSet.of(train, [rule.fit(train) for rule in parse_rules(EDGES)])
-    linked = GraphDataset(rows, relations)
-    child, parent = linked.edges_of_type("same_word")[0].endpoints(first_is_parent=True)
-    ends = {"previous": None, "same_word": EdgeFeatures.fit(rows, child, parent)}
-    linked = GraphDataset.of(rows, relations, ends)
+    edge_set = EdgeSet.of(train, [rule.fit(train) for rule in parse_rules(EDGES)])
+    graph = GraphDataset(rows, edge_set)
+    child, parent = graph.edges_of_type("same_word")[0].endpoints(first_is_parent=True)
+    edge_features = {"previous": None, "same_word": EdgeFeatures.fit(rows, child, parent)}
+    graph = GraphDataset.of(rows, edge_set, edge_features)
     data = Dataset(rows, train.sentences, codes)
     with Workers() as workers:
         scorer = LinearScorer(
@@ -80,34 +78,36 @@ def compare_objectives(report, setting, train):
         )
         chain = ConditionalLikelihood(data, scorer, workers, local=True)
         joint = MixtureLikelihood(
-            linked, codes, size, linked.dags([Ordering()]), workers, single_precision=True
+            graph, codes, size, graph.dags([Ordering()]), workers, single_precision=True
         )
         rng = np.random.default_rng(0)
-        vectors = [rng.normal(0.0, 0.1, own.size) for own in (scorer, joint)]
-        base, own = in_turn(
-            (partial(chain, vectors[0]), partial(joint, vectors[1])), setting.repeat
+        passes = (
+            partial(chain, rng.normal(0.0, 0.1, scorer.size)),
+            partial(joint, rng.normal(0.0, 0.1, joint.size)),
         )
-    report.within("joint likelihood and gradient beside a MEMM's (s)", own, base, 3.0)
+        memm, mop = in_turn(passes, setting.repeat)
+    report.within("joint likelihood and gradient against a MEMM's (s)", mop, memm, 3.0)
 
 
 def compare_sizes(report, setting):
-    """Marginals of made-up documents with four edges a token, from 10⁴ to 10⁷ edges."""
-    found = {}
+    """Marginals of synthetic documents with four edges a token, from 10⁴ to 10⁷ edges."""
+    spent = {}
     for size in SIZES:
-        model, corpus = made_up(size // 4)
+        model, corpus = synthetic(size // 4)
         with Workers() as workers:
-            linked = model.dataset(corpus, workers)
-            edges = linked.dags(model.orderings)[0].n_edges
-            found[edges] = seconds(partial(model.score_dataset, linked, workers), 3)
-        report.console.print(f"{edges:,} edges: {found[edges]:.4f} s")
-    (few, short), (many, long) = list(found.items())[1], list(found.items())[-1]
-    report.within("ns an edge, 10⁷ edges beside 10⁵", 1e9 * long / many, 1e9 * short / few, 1.5)
-    if matplotlib_available():
-        IMAGE.write_bytes(png(growth_picture(found)))
+            graph = model.dataset(corpus, workers)
+            edges = graph.dags(model.orderings)[0].n_edges
+            spent[edges] = seconds(partial(model.score_dataset, graph, workers), 3)
+        report.console.print(f"{edges:,} edges: {spent[edges]:.4f} s")
+    (few, short), (many, long) = list(spent.items())[1], list(spent.items())[-1]
+    report.within("ns an edge, 10⁷ edges against 10⁵", 1e9 * long / many, 1e9 * short / few, 1.5)
+    if setting.pictures is not None and matplotlib_available():
+        picture = growth_picture(spent)
+        (setting.pictures / f"{picture.name}.png").write_bytes(png(picture))
 
 
-def made_up(tokens, labels=9, size=2000):
-    """A model with random weights, and documents in which words come again and again."""
+def synthetic(tokens, labels=9, size=2000):
+    """A model with random weights, and documents in which words recur."""
     rng = np.random.default_rng(0)
     words = tuple(f"Word{k}" for k in range(100))
     codes = rng.integers(0, len(words), tokens).astype(np.int32)
@@ -130,14 +130,14 @@ def made_up(tokens, labels=9, size=2000):
     return GraphModel("mop-memm", names, features, rules, edge_models), corpus
 
 
-def growth_picture(found):
-    """Seconds over edges, both as logarithms."""
+def growth_picture(spent):
+    """Seconds over edges, on logarithmic axes; ``spent`` has the seconds by number of edges."""
 
     def draw(figure):
         panel = figure.subplots()
-        edges, spent = np.array(list(found)), np.array(list(found.values()))
-        panel.loglog(edges, spent, "o-", label="measured")
-        panel.loglog(edges, spent[-1] * edges / edges[-1], ":", color="0.5", label="linear")
+        edges, measured = np.array(list(spent)), np.array(list(spent.values()))
+        panel.loglog(edges, measured, "o-", label="measured")
+        panel.loglog(edges, measured[-1] * edges / edges[-1], ":", color="0.5", label="linear")
         panel.set_xlabel("edges")
         panel.set_ylabel("seconds for exact marginals")
         panel.grid(alpha=0.3)

@@ -1,4 +1,4 @@
-"""Peak memory of training, each in a process of its own."""
+"""Peak memory of training, each in a new process."""
 
 from __future__ import annotations
 

@@ -11,15 +11,9 @@ from skipchain.modelfile import save
 def train(source, target, tolerance, *, threads=None, progress=None):
     """File to model file; returns the fitted estimator."""
     crf = CRF(
-        TEMPLATES,
-        solver="lbfgs",
-        l2=L2,
-        encoding=None,
-        boundaries=False,
-        constraints="none",
-        tolerance=tolerance,
-        threads=threads,
-    )
+        TEMPLATES, solver="lbfgs", l2=L2, tolerance=tolerance, threads=threads,
+        encoding=None, boundaries=False, constraints="none",
+    )  # fmt: skip
     crf.fit(read(source), progress=progress)
     save(crf.model_, target, overwrite=True)
     return crf
@@ -28,6 +22,5 @@ def train(source, target, tolerance, *, threads=None, progress=None):
 def tag(tagger, source, target):
     """File to tagged file; returns the number of tokens."""
     corpus = read(source)
-    found = tagger.predict(corpus)
-    found.corpus.write(target, "conll", overwrite=True)
+    tagger.predict(corpus).corpus.write(target, "conll", overwrite=True)
     return corpus.n_tokens

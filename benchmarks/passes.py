@@ -34,27 +34,22 @@ def measure(report, setting):
 
 
 def compare_with_peer(report, setting, data, vocabulary, names):
-    """The conditional likelihood, beside python-crfsuite."""
+    """The conditional likelihood, compared with python-crfsuite."""
     model = setting.folder / "peer-short.model"
     log = peer.train(path("conll2003", "train"), model, max_iterations=30).logparser.iterations
-    theirs = sum(entry["time"] for entry in log) / sum(e["linesearch_trials"] for e in log)
+    theirs = sum(step["time"] for step in log) / sum(step["linesearch_trials"] for step in log)
     for threads, bar in ((1, 3.0), (2, 5.0)):
         with Workers(threads) as workers:
-            scorer = (
-                LinearScorer(  # single, as training has it unless a tight tolerance is asked for
-                    data,
-                    len(names),
-                    observed=True,
-                    boundaries=False,
-                    workers=workers,
-                    single_precision=True,
-                )
-            )
+            # single precision, as in training without a tight tolerance
+            scorer = LinearScorer(
+                data, len(names), observed=True, boundaries=False, workers=workers,
+                single_precision=True,
+            )  # fmt: skip
             objective = ConditionalLikelihood(data, scorer, workers, l2=peer.L2)
             vector = peer_weights(model, scorer, vocabulary, names)
             loss, _ = objective(vector)
-            mine = seconds(partial(objective, vector), setting.repeat)
-        report.faster(f"one pass, {threads} thread{'s' * (threads > 1)} (s)", mine, theirs, bar)
+            spent = seconds(partial(objective, vector), setting.repeat)
+        report.faster(f"one pass, {threads} thread{'s' * (threads > 1)} (s)", spent, theirs, bar)
     difference = abs(loss - log[-1]["loss"]) / log[-1]["loss"]
     report.add("loss at CRFsuite's weights, relative difference", difference, 1e-5, at_most=True)
 
@@ -64,7 +59,7 @@ def peer_weights(model, scorer, vocabulary, names):
     dump = peer.load(model).info()
     weights = scorer.unpack(np.zeros(scorer.size))
     number = {name: k for k, name in enumerate(names)}
-    # our names mark a sign that belongs to a value, such as the | of the tag NN|SYM
+    # our names escape a sign that belongs to a value, such as the | of the tag NN|SYM
     feature = {name.replace("\\", ""): k for k, name in enumerate(vocabulary.names())}
     for (attribute, label), weight in dump.state_features.items():
         weights.state[feature[attribute], number[label]] = weight
@@ -74,7 +69,7 @@ def peer_weights(model, scorer, vocabulary, names):
 
 
 def compare_objectives(report, setting, data, labels):
-    """The marginal likelihood beside the conditional one, on one thread."""
+    """The marginal likelihood against the conditional one, on one thread."""
     with Workers(1) as workers:
         scorer = LinearScorer(data, labels, observed=True, boundaries=True, workers=workers)
         vector = np.random.default_rng(0).normal(0.0, 0.1, scorer.size)
@@ -86,12 +81,12 @@ def compare_objectives(report, setting, data, labels):
                 passes.append(partial(objective, vector))
             conditional, marginal = in_turn(passes, setting.repeat)
             report.within(
-                f"{model}, {labels} labels: L_M pass beside L_C (s)", marginal, conditional, 2.0
+                f"{model}, {labels} labels: L_M pass against L_C (s)", marginal, conditional, 2.0
             )
 
 
 def compare_orders(report, setting, data, labels):
-    """Order 2 of a MEMM beside order 1: a pass for L-BFGS, and an epoch of stochastic steps."""
+    """Order 2 of a MEMM against order 1: a pass for L-BFGS, and an epoch of SGD."""
     passes, epochs = [], []
     with Workers(1) as workers:
         for order in (1, 2):
@@ -107,5 +102,5 @@ def compare_orders(report, setting, data, labels):
                 run()
             first, second = in_turn(both, setting.repeat)
             report.within(
-                f"MEMM, {labels} labels: order 2 beside order 1, {name} (s)", second, first, 2.0
+                f"MEMM, {labels} labels: order 2 against order 1, {name} (s)", second, first, 2.0
             )

@@ -1,7 +1,7 @@
-"""The averaged perceptron, ten epochs over CoNLL-2003, beside python-crfsuite's.
+"""The averaged perceptron, ten epochs over CoNLL-2003, against python-crfsuite's.
 
-Learning starts from features in memory and ends with averaged weights, in seconds of the processor,
-which is how CRFsuite's log counts. File to saved model has reading, features and writing too.
+Learning starts from features in memory and ends with averaged weights, in processor time, which is
+how CRFsuite's log counts. File to saved model includes reading, feature extraction and writing.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def measure(report, setting):
     began = time.perf_counter()
     trainer = peer.train(source, setting.folder / "ap.model", algorithm="ap", max_iterations=EPOCHS)
     theirs = time.perf_counter() - began
-    their_learning = sum(entry["time"] for entry in trainer.logparser.iterations)
+    their_learning = sum(step["time"] for step in trainer.logparser.iterations)
     report.faster("averaged perceptron, learning (s)", learning(source), their_learning, 3.0)
     began = time.perf_counter()
     train(source, setting.folder / "perceptron.skip")
-    mine = time.perf_counter() - began
-    report.faster("averaged perceptron, file to saved model (s)", mine, theirs, 3.0)
+    spent = time.perf_counter() - began
+    report.faster("averaged perceptron, file to saved model (s)", spent, theirs, 3.0)
 
 
 def learning(source):
@@ -43,7 +43,7 @@ def learning(source):
     for epochs in (1, EPOCHS):  # the first run may compile
         began = time.process_time()
         learner = MarginUpdates(data, len(corpus.labels.values), boundaries=False)
-        run_epochs(lambda _, own=learner: own.epoch(), learner.vector, epochs)
+        run_epochs(lambda _, learner=learner: learner.epoch(), learner.vector, epochs)
     return time.process_time() - began
 
 

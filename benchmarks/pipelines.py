@@ -18,31 +18,31 @@ def measure(report, setting):
     theirs = time.perf_counter() - began
     began = time.perf_counter()
     crf = ours.train(train, our_model, peer.TOLERANCE)
-    mine = time.perf_counter() - began
+    spent = time.perf_counter() - began
     report.console.print(
         f"CRFsuite: {len(trainer.logparser.iterations)} iterations, loss "
         f"{trainer.logparser.last_iteration['loss']:,.1f}; skipchain: {crf.result_.iterations} "
         f"iterations, loss {crf.result_.loss:,.1f}"
     )
-    report.faster("file to saved model (s)", mine, theirs, 8.0)
+    report.faster("file to saved model (s)", spent, theirs, 8.0)
     compare_tagging(report, setting, their_model, our_model, test)
     report.add(
         "read 203,621 tokens (s)", seconds(lambda: read(train), setting.repeat), 0.5, at_most=True
     )
-    took = seconds(lambda: load(our_model), setting.repeat)
-    report.add("load a CoNLL-size model (s)", took, 0.3, at_most=True)
+    spent = seconds(lambda: load(our_model), setting.repeat)
+    report.add("load a CoNLL-size model (s)", spent, 0.3, at_most=True)
 
 
 def compare_tagging(report, setting, their_model, our_model, test):
-    """Tokens a second, and whether both say the same."""
-    theirs, mine = setting.folder / "peer.out", setting.folder / "ours.out"
+    """Tokens a second, and the share of equal labels."""
+    their_file, our_file = setting.folder / "peer.out", setting.folder / "ours.out"
     their_tagger, our_tagger = peer.load(their_model), load(our_model)
-    tokens = peer.tag(their_tagger, test, theirs)
-    slow = tokens / seconds(lambda: peer.tag(their_tagger, test, theirs), 3)
-    fast = tokens / seconds(lambda: ours.tag(our_tagger, test, mine), setting.repeat)
-    report.add("file to tagged file (tokens/s)", fast, 10.0, against=slow, ratio=fast / slow)
-    report.add("file to tagged file (tokens/s), absolute", fast, 300_000)
-    report.add("share of tokens with CRFsuite's label (%)", agreement(theirs, mine), 99.0)
+    tokens = peer.tag(their_tagger, test, their_file)
+    theirs = tokens / seconds(lambda: peer.tag(their_tagger, test, their_file), 3)
+    speed = tokens / seconds(lambda: ours.tag(our_tagger, test, our_file), setting.repeat)
+    report.add("file to tagged file (tokens/s)", speed, 10.0, against=theirs, ratio=speed / theirs)
+    report.add("file to tagged file (tokens/s), absolute", speed, 300_000)
+    report.add("share of tokens with CRFsuite's label (%)", agreement(their_file, our_file), 99.0)
 
 
 def agreement(first, second):

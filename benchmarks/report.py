@@ -1,4 +1,4 @@
-"""Figures with their bars, said as soon as they are known."""
+"""Figures with the bars that they must reach, printed as soon as they are measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Figure:
 
 
 class Report:
-    """Collects figures."""
+    """Collects figures, and prints each."""
 
     def __init__(self):
         self.figures = []
@@ -41,13 +41,13 @@ class Report:
             + f"  (bar {figure.bar}: {'holds' if holds else 'MISSED'})"
         )
 
-    def faster(self, name, mine, theirs, bar):
+    def faster(self, name, ours, peer, bar):
         """A time, at least so many times shorter than the peer's."""
-        self.add(name, mine, bar, against=theirs, ratio=theirs / mine)
+        self.add(name, ours, bar, against=peer, ratio=peer / ours)
 
-    def within(self, name, mine, base, bar):
+    def within(self, name, cost, base, bar):
         """A cost, at most so many times the one it is compared with."""
-        self.add(name, mine, bar, against=base, ratio=mine / base, at_most=True)
+        self.add(name, cost, bar, against=base, ratio=cost / base, at_most=True)
 
     def table(self):
         table = Table(box=None, pad_edge=False)

@@ -14,10 +14,14 @@ from skipchain.datasets.registry import data_folder, data_set
 
 @dataclass(frozen=True)
 class Setting:
-    """A folder for what is written, and the number of runs of each short measurement."""
+    """A folder for temporary files, the number of runs of each short measurement, and pictures.
+
+    Pictures are drawn only if there is a folder for them.
+    """
 
     folder: Path
     repeat: int = 7
+    pictures: Path | None = None
 
 
 def path(name, part):
@@ -36,16 +40,13 @@ def seconds(function, repeat):
 
 
 def in_turn(functions, repeat):
-    """The medians of several functions that are run in turn, so that all meet the same weather."""
-    times = [[] for _ in functions]
-    for _ in range(repeat):
-        for function, own in zip(functions, times, strict=True):
-            own.append(seconds(function, 1))
-    return [statistics.median(own) for own in times]
+    """The medians of functions that are run in turn, so that a busy machine slows all alike."""
+    rounds = [[seconds(function, 1) for function in functions] for _ in range(repeat)]
+    return [statistics.median(times) for times in zip(*rounds, strict=True)]
 
 
 def command(*arguments):
-    """Run ``skipchain`` in a process of its own; returns what it prints."""
+    """Run ``skipchain`` in a new process; returns what it prints."""
     done = subprocess.run(
         [sys.executable, "-m", "skipchain", *map(str, arguments)],
         check=True, stdout=subprocess.PIPE, text=True,

@@ -4,7 +4,7 @@
     SKIPCHAIN_DATA=… python scripts/build_english.py --folds 5    # cross-validation, writes nothing
 
 Needs the extra ``box`` (``pip install -e '.[box]'``) for the lists of names and places. Only data
-whose licences allow a trained model to be given away are used for training; see the model's card,
+whose licences allow a trained model to be distributed are used for training; see the model's card,
 src/skipchain/pretrained/README.md.
 """
 
@@ -53,74 +53,75 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("--folds", type=int, help="cross-validate by articles, write nothing")
     parser.add_argument("-o", "--output", type=Path, default=pretrained.path())
-    told = parser.parse_args()
+    arguments = parser.parse_args()
     lexicon = names_and_places()
-    first = messages_model(lexicon)
-    if told.folds:
-        show("Wikigold, trained without the fold", cross_validated(first, lexicon, told.folds))
+    messages = messages_model(lexicon)
+    if arguments.folds:
+        scores = cross_validated(messages, lexicon, arguments.folds)
+        show("Wikigold, trained without the fold", scores)
         return
-    model = articles_model(wikigold(), first, lexicon)
-    save(model, told.output, overwrite=True)
-    print(f"wrote {told.output}: {told.output.stat().st_size:,} bytes")
-    for name, corpus in elsewhere():
-        found = Tagger(model).predict(corpus.without_labels()).corpus
-        show(name, evaluate(corpus, found))
+    model = articles_model(wikigold(), messages, lexicon)
+    save(model, arguments.output, overwrite=True)
+    print(f"wrote {arguments.output}: {arguments.output.stat().st_size:,} bytes")
+    for name, corpus in other_data():
+        predicted = Tagger(model).predict(corpus.without_labels()).corpus
+        show(name, evaluate(corpus, predicted))
 
 
 # Models ------------------------------------------------------------------------------------------
 
 
-def articles_model(corpus: Corpus, first: ChainModel, lexicon: Lexicon) -> FactoredModel:
-    """The model of names in articles, which is told what the model of messages thinks."""
-    features = recipe("ner-full", lexicons=lexicon, first=first, features=FEATURES)
-    found = Factored(CRF(features, **ARTICLES)).fit(corpus).model_
-    base = rounded(found.base)
-    return replace(found, base=base, features=base.features)
+def articles_model(corpus: Corpus, messages: ChainModel, lexicon: Lexicon) -> FactoredModel:
+    """The model of names in articles, stacked on the predictions of the model of messages."""
+    features = recipe("ner-full", lexicons=lexicon, first=messages, features=FEATURES)
+    model = Factored(CRF(features, **ARTICLES)).fit(corpus).model_
+    base = rounded(model.base)
+    return replace(model, base=base, features=base.features)
 
 
 def messages_model(lexicon: Lexicon) -> ChainModel:
     """The model of names in short messages.
 
-    It has no sources of its own: it reads the columns that the model of articles has.
+    It has no annotators: it reads the columns that those of the model of articles provide.
     """
     messages = Corpus.concatenate([emerging("train"), emerging("dev"), *tweets()])
     _, corpus = CRF(recipe("ner-knowledge", lexicons=lexicon)).fit_annotators(messages)
-    found = CRF(FEATURES, **MESSAGES).fit(corpus).model_
-    assert isinstance(found, ChainModel)
-    return rounded(found)
+    model = CRF(FEATURES, **MESSAGES).fit(corpus).model_
+    assert isinstance(model, ChainModel)
+    return rounded(model)
 
 
 def rounded(model: ChainModel) -> ChainModel:
-    """The model with coarser weights, and without the features that have none left."""
-    own = model.weights
+    """The model with rounded weights, and without the features whose weights became zero."""
+    weights = model.weights
     names = ("state", "transitions", "start", "end", "edges", "second")
-    coarse = {name: np.round(getattr(own, name) / GRAIN) * GRAIN for name in names}
-    return replace(model, weights=replace(own, **coarse)).pruned()
+    coarse = {name: np.round(getattr(weights, name) / GRAIN) * GRAIN for name in names}
+    return replace(model, weights=replace(weights, **coarse)).pruned()
 
 
-def cross_validated(first: ChainModel, lexicon: Lexicon, folds: int) -> Evaluation:
+def cross_validated(messages: ChainModel, lexicon: Lexicon, folds: int) -> Evaluation:
     """The scores of articles, each tagged by a model that has been trained on the others."""
     corpus = wikigold()
-    deal = document_folds(corpus, folds, seed=FOLD_SEED)
-    gold, found = [], []
+    fold_of = document_folds(corpus, folds, seed=FOLD_SEED)
+    gold, predicted = [], []
     for fold in range(folds):
-        held = corpus.take_documents(np.flatnonzero(deal == fold))
-        rest = corpus.take_documents(np.flatnonzero(deal != fold))
-        model = articles_model(rest, first, lexicon)
-        gold.append(held)
-        found.append(Tagger(model).predict(held.without_labels()).corpus)
-        print(f"fold {fold + 1} of {folds}: F1 {evaluate(held, found[-1]).f1:.2f}", flush=True)
-    return evaluate(Corpus.concatenate(gold), Corpus.concatenate(found), intervals=True)
+        test = corpus.take_documents(np.flatnonzero(fold_of == fold))
+        train = corpus.take_documents(np.flatnonzero(fold_of != fold))
+        model = articles_model(train, messages, lexicon)
+        gold.append(test)
+        predicted.append(Tagger(model).predict(test.without_labels()).corpus)
+        print(f"fold {fold + 1} of {folds}: F1 {evaluate(test, predicted[-1]).f1:.2f}", flush=True)
+    return evaluate(Corpus.concatenate(gold), Corpus.concatenate(predicted), intervals=True)
 
 
-def show(title: str, found: Evaluation) -> None:
+def show(title: str, scores: Evaluation) -> None:
     """Scores as rows of a table."""
     print(f"\n{title}\n\n| | precision | recall | F1 | names |\n|---|---|---|---|---|")
-    for name, score in (*found.by_type.items(), ("all", found.micro)):
+    for name, score in (*scores.by_type.items(), ("all", scores.micro)):
         figures = (score.precision, score.recall, score.f1)
         print(f"| {name} | {' | '.join(f'{figure:.1f}' for figure in figures)} | {score.gold:,} |")
-    if found.interval is not None:
-        print("95 % interval of F1: {:.1f} to {:.1f}".format(*found.interval))
+    if scores.interval is not None:
+        print("95 % interval of F1: {:.1f} to {:.1f}".format(*scores.interval))
 
 
 # Lists -------------------------------------------------------------------------------------------
@@ -160,17 +161,17 @@ def wikigold() -> Corpus:
 
 def emerging(part: str) -> Corpus:
     """Messages of WNUT-2017, a document each."""
-    return plain(apart(read("wnut17", part)), WNUT_TYPES, users=part == "test")
+    return plain(split_sentences(read("wnut17", part)), WNUT_TYPES, users=part == "test")
 
 
 def tweets() -> Iterator[Corpus]:
     """Tweets of the Broad Twitter Corpus, a document each; it has no MISC."""
     for part in data_set("btc").files:
-        yield plain(apart(read("btc", part)))
+        yield plain(split_sentences(read("btc", part)))
 
 
-def elsewhere() -> Iterator[tuple[str, Corpus]]:
-    """Data that no part of the model has been trained on, where they are at hand."""
+def other_data() -> Iterator[tuple[str, Corpus]]:
+    """Data that no part of the model has been trained on, as far as they are available."""
     yield "WNUT-2017 test", emerging("test")
     if (data_folder() / data_set("conll2003").files["testb"].path).exists():
         yield "CoNLL-2003 testb", plain(read("conll2003", "testb"))
@@ -181,7 +182,7 @@ def read(name: str, part: str) -> Corpus:
     return data_set(name).files[part].read(data_folder())
 
 
-def apart(corpus: Corpus) -> Corpus:
+def split_sentences(corpus: Corpus) -> Corpus:
     """The corpus with a document for each sentence."""
     return replace(corpus, documents=np.arange(len(corpus) + 1))
 

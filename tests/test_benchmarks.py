@@ -1,15 +1,16 @@
-"""The benchmark compares the same work: both ways of writing its features agree."""
+"""The benchmarks compare the same computations, and write only where they are asked to."""
 
 from __future__ import annotations
 
 import gzip
+import json
 from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
 
-from benchmarks import labelfeatures, ours, peer, perceptron
-from benchmarks.__main__ import GROUPS
+from benchmarks import hidden_units, longrange, ours, peer, perceptron
+from benchmarks.__main__ import GROUPS, LATEST, main
 from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
 from benchmarks.report import Report
@@ -35,8 +36,8 @@ def test_templates_and_python_give_the_same_features():
     ours = [{names[k] for k in flat.indices[a:b]} for a, b in pairwise(flat.indptr.tolist())]
     theirs = [
         set(token)
-        for sentence, own in zip(story, tags, strict=True)
-        for token in sentence_features(sentence.words, own)
+        for sentence, pos in zip(story, tags, strict=True)
+        for token in sentence_features(sentence.words, pos)
     ]
     assert ours == theirs
 
@@ -58,30 +59,47 @@ def test_bars_are_on_the_ratio_or_on_our_value():
     ]
 
 
-def test_label_features_in_plain_arrays_are_the_same():
+def test_hidden_units_in_plain_arrays_are_the_same():
     problem = toy2(0, train=1, test=6)
-    work = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2")
-    plain = labelfeatures.Plain(work.node, work.offsets, work.features)
-    features, labels = work.features, work.labels
-    exact = LabelFilters.zeros(features.groups, 3, 0)
-    nothing, chains = np.zeros((0, features.n_units)), len(work.offsets) - 1
+    task = hidden_units.SamplingTask(problem.test_x, problem.test_y, "2:0..1; 1:-1,2")
+    plain = hidden_units.NumpyUnits(task.node, task.offsets, task.filters)
+    filters, labels = task.filters, task.labels
+    exact = LabelFilters.zeros(filters.groups, 3, 0)
+    nothing, chains = np.zeros((0, filters.n_units)), len(task.offsets) - 1
     rbm.contrastive_divergence(
-        work.node, features.inputs, work.offsets, (0, chains), features.layout, features.tables,
+        task.node, filters.inputs, task.offsets, (0, chains), filters.layout, filters.tables,
         expert_tables([]), labels, 0, seeded(0, 1, chains), np.zeros_like(labels),
         exact.label_to_unit,
-        exact.bias, np.empty_like(work.node), nothing, np.zeros(0), np.zeros(0),
+        exact.bias, np.empty_like(task.node), nothing, np.zeros(0), np.zeros(0),
     )  # fmt: skip
-    found = plain.statistics(labels) - plain.statistics(np.zeros_like(labels))
-    np.testing.assert_allclose(found, exact.vector * features.learnable, atol=1e-9)
+    gradient = plain.statistics(labels) - plain.statistics(np.zeros_like(labels))
+    np.testing.assert_allclose(gradient, exact.vector * filters.learnable, atol=1e-9)
     rng = np.random.default_rng(0)
     many = GibbsSettings(burn_in=50, samples=4000)
     theirs = plain.marginals(many, rng)
     with Workers(1) as workers:
-        ours = gibbs.marginals(work.node, features.inputs, work.offsets, features, many, workers)
+        ours = gibbs.marginals(task.node, filters.inputs, task.offsets, filters, many, workers)
     np.testing.assert_allclose(theirs, ours, atol=0.05)
-    other = labelfeatures.Work(problem.test_x, problem.test_y, "2:0..1; 1:-1,2", states=(2,))
-    assert other.contrastive_divergence(workers).shape == (features.size + other.experts[0].size,)
-    assert plain.contrastive_divergence(labels, 2, rng).shape == (features.size,)
+    groups = "2:0..1; 1:-1,2"
+    other = hidden_units.SamplingTask(problem.test_x, problem.test_y, groups, states=(2,))
+    assert other.contrastive_divergence(workers).shape == (filters.size + other.experts[0].size,)
+    assert plain.contrastive_divergence(labels, 2, rng).shape == (filters.size,)
+
+
+def test_figures_and_pictures_go_where_they_are_asked_to(tmp_path, monkeypatch):
+    before = LATEST.read_bytes() if LATEST.exists() else None
+    monkeypatch.setattr(longrange, "SIZES", (100, 200, 400))
+    monkeypatch.setattr(
+        longrange, "measure", lambda report, setting: longrange.compare_sizes(report, setting)
+    )
+    out, pictures = tmp_path / "figures.json", tmp_path / "pictures"
+    arguments = ["benchmarks", "longrange", "--output", str(out), "--pictures", str(pictures)]
+    monkeypatch.setattr("sys.argv", arguments)
+    main()
+    (figure,) = json.loads(out.read_text())
+    assert figure["name"].startswith("ns an edge")
+    assert (pictures / "growth.png").read_bytes().startswith(b"\x89PNG")
+    assert (LATEST.read_bytes() if LATEST.exists() else None) == before
 
 
 def test_both_perceptrons_learn_the_same_words(tmp_path):

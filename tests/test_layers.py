@@ -24,7 +24,6 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"models.summary"},
     {"modelfile", "recipes", "tagger"},
     {"comparison"},
     {"reproduce"},

@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from skipchain.arrays import Ints
-from skipchain.errors import ParameterError
+from skipchain.checks import check_integer
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -28,8 +28,8 @@ class Workers:
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise ParameterError(f"threads must be at least 1, got {threads}")
+        if threads is not None:
+            check_integer("threads", threads)
         self.threads = threads or available_cores()
         self._pool: ThreadPoolExecutor | None = None
 
@@ -40,7 +40,7 @@ class Workers:
 
     def __exit__(
         self,
-        kind: type[BaseException] | None,
+        error_type: type[BaseException] | None,
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:

@@ -140,7 +140,7 @@ def test_a_first_model_is_cross_fitted(tmp_path):
 
 
 def test_a_first_model_needs_labels_and_documents():
-    with pytest.raises(ParameterError, match="folds for a first model need as many documents"):
+    with pytest.raises(ParameterError, match="folds for stacking need as many documents"):
         CRF(staged(folds=99)).fit(TRAIN)
     with pytest.raises(CorpusError, match="labels in the corpus itself"):
         staged().fit_annotators(TRAIN.without_labels())

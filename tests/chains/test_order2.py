@@ -236,7 +236,9 @@ def alternating(size=60, seed=0):
 @pytest.mark.parametrize("kind", [CRF, MEMM])
 def test_order_2_learns_what_order_1_cannot(kind, solver):
     train, test = alternating(), alternating(20, 1)
-    settings = {"solver": solver, "l2": 0.01, "dropout": 0.0, "bundle_dropout": 0.0}
+    settings = {"solver": solver, "l2": 0.01}
+    if solver != "lbfgs":
+        settings |= {"dropout": 0.0, "bundle_dropout": 0.0}
     assert kind("word", order=2, **settings).fit(train).score(test) == 1.0
     assert kind("word", **settings).fit(train).score(test) < 0.9
 

@@ -7,12 +7,12 @@ import re
 import sys
 
 import pytest
-from skipchain.models.chain.fitting import TrainingSize
 
 from skipchain import cli, read
 from skipchain.cli.progress import TrainingDisplay
 from skipchain.datasets.harbour import harbour
 from skipchain.learn.step import OptimisationResult, Step
+from skipchain.models.base.progress import TrainingSize
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def model(run, folder):
 
 def test_each_part_of_the_training_is_told(model, folder):
     log = (folder / "train.log").read_text()
-    told = re.findall(r"^(training|trained) edges of kind ([\w ]+):", log, re.MULTILINE)
+    told = re.findall(r"^(training|trained) edges of type ([\w ]+):", log, re.MULTILINE)
     kinds = ["previous", "next", "same_word", "same_word later"]
     assert told == [(verb, kind) for kind in kinds for verb in ("training", "trained")]
     assert log.count("trained: loss ") == 1
@@ -86,7 +86,7 @@ def test_training_together_is_told(run):
 
 
 def test_a_display_begins_each_part_afresh(capfd):
-    problem = TrainingSize(1, 1, 1, 1, 1, 1, 1, stage="edges of kind previous")
+    problem = TrainingSize(1, 1, 1, 1, 1, 1, 1, stage="edges of type previous")
     vector = harbour().sentences[:1].astype(float)
     with TrainingDisplay(1e-4, 10) as shown:
         shown.begin(problem)
@@ -98,8 +98,8 @@ def test_a_display_begins_each_part_afresh(capfd):
         shown.end(OptimisationResult(vector, 7.0, 9, 9, "interrupted"))
     lines = [line for line in capfd.readouterr().err.splitlines() if line.startswith("trained")]
     assert lines == [
-        "trained edges of kind previous: 2 epochs, loss 4.0",
-        "trained edges of kind previous: 7 iterations (interrupted), loss 3.0",
+        "trained edges of type previous: 2 epochs, loss 4.0",
+        "trained edges of type previous: 7 iterations (interrupted), loss 3.0",
         "trained: loss 7.0 in all",
     ]
 
@@ -110,7 +110,7 @@ def test_a_display_begins_each_part_afresh(capfd):
         (("--edges", "sideways"), "there is no edge rule 'sideways'"),
         (("--edges", "links"), "the corpus has none"),
         (("--orderings", "sideways"), "there is no ordering 'sideways'"),
-        (("--order", "2"), "'order' is no setting of model mop-memm"),
+        (("--order", "2"), "model mop-memm has no setting 'order'"),
         (("--objective", "joint"), "objective must be one of"),
         (("--mixing", "guessed"), "mixing must be one of"),
     ],
@@ -126,7 +126,7 @@ def test_a_mistake_is_one_line(run, settings, message):
 
 def test_edges_are_no_setting_of_a_chain(run):
     _, _, err = run("train", "train.conll", "--edges", "previous", "-o", "no.skip", "-q")
-    assert "'edges' is no setting of model crf" in err
+    assert "model crf has no setting 'edges'" in err
 
 
 # Documents ---------------------------------------------------------------------------------------

@@ -293,7 +293,7 @@ def test_the_table_has_every_system_and_field(monkeypatch, seminars):
     monkeypatch.setattr(nonlocal_seminars, "messages", lambda run: few)
     monkeypatch.setattr(nonlocal_seminars, "FOLDS", 2)
     monkeypatch.setattr(nonlocal_seminars, "FEW_EPOCHS", 3)
-    monkeypatch.setattr(nonlocal_seminars, "SAMPLES", 5)
+    monkeypatch.setattr(nonlocal_seminars, "SWEEPS", 5)
     said = []
     table = nonlocal_seminars.measure(Run(quick=True, threads=1, say=said.append))
     rows = {(row.system, row.metric): row for row in table.rows}

@@ -123,7 +123,7 @@ def test_siblings_are_linked_both_ways_round():
     assert {pair[::-1] for pair in found} == set(found)
     few = parse_rules("siblings(most=2)")[0].pairs(corpus).tolist()
     assert sorted(few) == [[0, 2], [2, 0], [5, 6], [6, 5]]
-    # one kind of edge, whichever of the two is visited first
+    # one edge type, whichever of the two is visited first
     relations = EdgeSet.of(corpus, parse_rules("siblings"))
     assert relations.dag(Ordering()).of(2) == [(1, "siblings"), (0, "siblings")]
     assert relations.dag(Ordering("backward")).of(2) == [(3, "siblings")]
@@ -346,12 +346,12 @@ def test_orderings_from_text():
         (([[], [0], [3], [2]],), "cycle: 2 → 3 → 2"),
         (([[5]],), "node 0 has the parent 5, which is not there: there are 1 nodes"),
         (([[], [-2]],), "node 1 has the parent -2"),
-        (([[], [0]], [[]]), "2 nodes, but kinds of edges for 1"),
-        (([[], [0]], [["edge"], []]), "node 1 has 1 parents, but 0 kinds"),
-        (([[], [0]], [["edge"], ["skip"]]), "node 1: there is no kind of edge 'skip'"),
+        (([[], [0]], [[]]), "2 nodes, but edge types for 1"),
+        (([[], [0]], [["edge"], []]), "node 1 has 1 parents, but 0 edge types"),
+        (([[], [0]], [["edge"], ["skip"]]), "node 1: there is no edge type 'skip'"),
         (([[], [0]], None, ("edge",), [0, 1]), "node 1 has the parent 0, which is in another doc"),
         (([[], [0]], None, ("edge",), [0]), "2 nodes, but documents of 1"),
-        (([[], [0]], None, ()), "there is no kind of edge; give names"),
+        (([[], [0]], None, ()), "there is no edge type; give names"),
         (([[], [0.5]],), "node 1 has the parent 0.5; wanted the number of a node"),
         (([[], ["a"]],), "node 1 has the parent 'a'; wanted the number of a node"),
     ],
@@ -482,11 +482,9 @@ def test_a_confident_parent_outvotes_the_local_model():
         edges = mixture.MixtureEdges(
             dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, np.array(weights)
         )
-        psi, norms, out = np.empty((3, 2)), np.empty((3, 2)), np.empty((2, 2))
-        mixture.exponentials(scores, psi)
-        mixture.sweep(
-            0, 2, edges, np.array([0, -2]), scores, psi, mixture.pair_tables(tables), norms, out
-        )
+        block = mixture.block_scores((0, 2), np.array([0, -2]), scores, mixture.pair_tables(tables))
+        out = np.empty((2, 2))
+        mixture.sweep(block, edges, out)
         return out[1]
 
     uniform = second(dag.uniform_weights())

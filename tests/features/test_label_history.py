@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from skipchain.models.chain.crossfit_history import FOLDS
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt, Tagger, load, save
 from skipchain.chains import decode as chains
@@ -26,6 +25,7 @@ from skipchain.features.label_history import WINDOW, LabelHistory
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.chain.hmm import HMM
+from skipchain.models.chain.label_history import FOLDS
 from skipchain.models.chain.perceptron import Perceptron
 from skipchain.models.graph.mop import MoPMEMM
 from skipchain.parallel import Workers
@@ -376,7 +376,7 @@ def test_what_a_search_cannot_tell(fitted):
 
 def test_settings_that_do_not_go_with_it():
     corpus = mentions(0, 3)
-    with pytest.raises(ParameterError, match="folds are for a history, and CRF cannot use one"):
+    with pytest.raises(ParameterError, match="CRF has no parameter 'folds'"):
         CRF("word", folds=2).fit(corpus)
     with pytest.raises(ParameterError, match="folds must be a whole number of at least 1"):
         MEMM("word\nhistory(lower)", folds=0).fit(corpus)

@@ -197,7 +197,9 @@ def parity(size=80, seed=0):
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd", "adagrad"])
 def test_order_3_learns_what_order_2_cannot(solver):
-    settings = {"solver": solver, "l2": 0.01, "dropout": 0.0, "bundle_dropout": 0.0}
+    settings = {"solver": solver, "l2": 0.01}
+    if solver != "lbfgs":
+        settings |= {"dropout": 0.0, "bundle_dropout": 0.0}
     train, test = parity(), parity(30, 1)
     assert MEMM("word", order=2, **settings).fit(train).score(test) < 0.9
     for order in (3, 5):

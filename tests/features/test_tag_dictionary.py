@@ -84,7 +84,7 @@ def test_a_dictionary_gives_way_in_chains_that_it_leaves_no_path():
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_predictions_keep_to_the_dictionary(estimator):
-    model = type(estimator)(**estimator.get_params()).fit(TRAIN)
+    model = estimator.replaced().fit(TRAIN)
     held = {"the", "a", "dog", "dogs", "run", "runs", "ends"}
     assert set(model.model_.dictionary.words.tolist()) == held
     words = [["dog", "the", "ends"], ["run", "run", "new", "a"], ["unseen"]]
@@ -104,7 +104,7 @@ def test_predictions_keep_to_the_dictionary(estimator):
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_dictionaries_round_trip_through_files(estimator, tmp_path):
-    model = type(estimator)(**estimator.get_params()).fit(TRAIN)
+    model = estimator.replaced().fit(TRAIN)
     save(model, tmp_path / "m.skip")
     loaded = load(tmp_path / "m.skip")
     own, other = model.model_.dictionary, loaded.model.dictionary

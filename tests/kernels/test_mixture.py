@@ -62,18 +62,17 @@ def run(dag, alphas, bases, scores, tables, labels=None):
         dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, alphas
     )
     both = mixture.pair_tables(tables)
-    psi, norms = np.empty_like(scores), np.empty_like(scores)
+    block = mixture.block_scores((0, dag.n_nodes), bases, scores, both)
     marginals = np.empty((dag.n_nodes, scores.shape[1]))
-    mixture.exponentials(scores, psi)
-    mixture.sweep(0, dag.n_nodes, edges, bases, scores, psi, both, norms, marginals)
+    mixture.sweep(block, edges, marginals)
     if labels is None:
         return marginals
     residuals, pairs = np.zeros_like(scores), np.zeros_like(tables)
     mixing = np.zeros(dag.n_edges)
+    scratch = np.empty_like(marginals)
     loss = mixture.adjoint_sweep(
-        0, dag.n_nodes, edges, bases, scores, psi, both, norms, marginals, labels,
-        1.0, np.empty_like(marginals), residuals, pairs, mixing,
-    )  # fmt: skip
+        block, edges, marginals, labels, 1.0, scratch, residuals, pairs, mixing
+    )
     return loss, residuals, pairs, mixing
 
 
@@ -81,13 +80,9 @@ def clamped(dag, alphas, bases, scores, tables, labels, mixed):
     edges = mixture.MixtureEdges(
         dag.order, dag.indptr, dag.parents, dag.edge_types, dag.rows, alphas
     )
-    psi = np.empty_like(scores)
-    mixture.exponentials(scores, psi)
+    block = mixture.block_scores((0, dag.n_nodes), bases, scores, mixture.pair_tables(tables))
     residuals, pairs = np.zeros_like(scores), np.zeros_like(tables)
-    loss = mixture.clamped_likelihood(
-        0, dag.n_nodes, edges, bases, scores, psi, mixture.pair_tables(tables), labels, mixed, 1.0,
-        residuals, pairs,
-    )  # fmt: skip
+    loss = mixture.clamped_likelihood(block, edges, labels, mixed, 1.0, residuals, pairs)
     return loss, residuals, pairs
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from skipchain import CRF, MEMM, Corpus, MaxEnt
+from skipchain.chains import learn
 from skipchain.chains.curvature import LocalHessian
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
@@ -14,7 +15,6 @@ from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.newton import minimize
-from skipchain.models.chain import loglinear
 from skipchain.parallel import Workers
 
 WORDS = ["Ada", "Bo", "ran"]
@@ -128,7 +128,10 @@ def test_stops_for_each_of_its_reasons():
     ("attempt", "told"),
     [
         (lambda c: CRF("word", solver="newton").fit(c), "for MaxEnt and MEMM; use 'lbfgs' for"),
-        (lambda c: MEMM("word", solver="newton", l1=1.0).fit(c), "l1 needs solver='lbfgs'"),
+        (
+            lambda c: MEMM("word", solver="newton", l1=1.0).fit(c),
+            "l1 is for solver lbfgs, not for newton",
+        ),
         (
             lambda c: MEMM("word", solver="newton", objective="marginal").fit(c),
             "needs solver='lbfgs'",
@@ -146,6 +149,6 @@ def test_what_it_is_not_for_is_said(attempt, told):
 
 
 def test_too_many_weights_are_refused(monkeypatch):
-    monkeypatch.setattr(loglinear, "MAX_DENSE", 20)
+    monkeypatch.setattr(learn, "MAX_DENSE", 20)
     with pytest.raises(ParameterError, match=r"up to 20 weights, and there would be 24; use"):
         MEMM("word", solver="newton", pairs="all").fit(draw(1, [30]))

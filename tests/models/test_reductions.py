@@ -61,12 +61,12 @@ def test_maxent_is_logistic_regression(l2, solver):
     x = rng.normal(size=(300, 5))
     x[:, 0] = 1.0
     y = (x @ rng.normal(size=(5, 3)) + rng.gumbel(size=(300, 3))).argmax(axis=1)
-    settings = {"tolerance": 0.0} if optimiser == "lbfgs" else {}
+    settings = {"tolerance": 0.0} if solver == "lbfgs" else {}
     found = MaxEnt(solver=solver, pairs="all", l2=l2, **settings).fit(
         [row[None] for row in x], [[f"L{k}"] for k in y]
     )
     peer = LogisticRegression(C=1 / (2 * l2), fit_intercept=False, tol=1e-12, max_iter=2000)
-    limit = 1e-6 if optimiser == "newton" else 1e-5
+    limit = 1e-6 if solver == "newton" else 1e-5
     np.testing.assert_allclose(found.model_.weights.state, peer.fit(x, y).coef_.T, atol=limit)
 
 

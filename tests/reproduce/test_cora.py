@@ -1,4 +1,4 @@
-"""References to papers: how they are read, what is seen in them, and the tables about them."""
+"""References to papers: how they are read, their features, and the tables about them."""
 
 from __future__ import annotations
 
@@ -151,24 +151,24 @@ def test_a_missing_list_is_named(tmp_path, monkeypatch):
 def test_the_published_tables_agree_with_each_other():
     for system in CONFUSION_TABLES:
         table = confusion(system)
-        right = table.diagonal()
-        f1 = 200.0 * right / (table.sum(axis=0) + table.sum(axis=1))
-        told = [FIGURES[name][system] for name in FIELDS.values()]
-        np.testing.assert_allclose(f1, told, atol=0.006)
+        correct = table.diagonal()
+        f1 = 200.0 * correct / (table.sum(axis=0) + table.sum(axis=1))
+        published = [FIGURES[name][system] for name in FIELDS.values()]
+        np.testing.assert_allclose(f1, published, atol=0.006)
         np.testing.assert_allclose(f1.mean(), FIGURES["average F1"][system], atol=0.006)
-        accuracy = 100.0 * right.sum() / table.sum()
+        accuracy = 100.0 * correct.sum() / table.sum()
         np.testing.assert_allclose(accuracy, FIGURES["token accuracy"][system], atol=0.006)
         assert table.sum() == confusion("LR").sum()
     assert set(PENG_MCCALLUM) == set(FIGURES)
-    assert all(set(told) == set(SECONDS) for told in FIGURES.values())
+    assert all(set(figures) == set(SECONDS) for figures in FIGURES.values())
 
 
-def test_confusions_stand_beside_the_published_ones():
+def test_confusions_are_compared_with_the_published_ones():
     results = SystemResults()
     gold = [["editor"] * 4, ["title"] * 2]
     for taken in (1, 3):
-        found = [["author"] * taken + ["editor"] * (4 - taken), ["title"] * 2]
-        results.add("LR", score_labels(gold, found))
+        predicted = [["author"] * taken + ["editor"] * (4 - taken), ["title"] * 2]
+        results.add("LR", score_labels(gold, predicted))
     rows = confusion_rows("cora", results)
     assert [row.metric for row in rows] == [
         "A.3: booktitle taken for title",
@@ -198,5 +198,5 @@ def test_a_quick_run_has_the_order_of_the_models():
     assert [row.published for row in times] == [8.4e4, 4.0e4, 1.8e4, None]
     assert "cora: split 0, ICRF" in said
     assert "Table A.3, LR" in table.markdown()
-    assert len({own.name for own in table.pictures}) == len(table.pictures)
+    assert len({picture.name for picture in table.pictures}) == len(table.pictures)
     assert png(table.pictures[0]).startswith(b"\x89PNG")

@@ -30,10 +30,10 @@ def test_names_that_keep_their_type_are_counted_as_published():
     assert sum(row.measured == row.published for row in table.rows) == 23
 
 
-def test_sampled_stretches_are_what_viterbi_finds():
+def test_sampled_segments_are_what_viterbi_finds():
     table = reproduce("gibbs-viterbi", Run(quick=True))
     rows = of(table, "F1 testb")
-    assert all(row.verdict.startswith(HOLDS) for name, row in rows.items() if "stretches" in name)
+    assert all(row.verdict.startswith(HOLDS) for name, row in rows.items() if "segments" in name)
     assert of(table, "mean")["Gibbs, single labels"].measured < rows["Viterbi"].measured
 
 
@@ -59,7 +59,7 @@ def test_knowledge_gains_on_names():
     said = []
     table = reproduce("ner-knowledge", Run(quick=True, say=said.append))
     rows = of(table, "F1 testb")
-    assert rows[knowledge.ONE].measured > rows[knowledge.LOCAL].measured
+    assert rows[knowledge.FULL].measured > rows[knowledge.LOCAL].measured
     assert rows[knowledge.LISTS].measured > rows[knowledge.LOCAL].measured
     assert set(knowledge.PUBLISHED) <= set(rows)
     log = table.sections[0].split("\n\n")[1].split("\n")
@@ -73,7 +73,7 @@ def test_the_thesis_is_its_tables(monkeypatch):
 
         def measure(self, run):
             row = Row(self.name, "LR", "F1", 1.0, 2.0)
-            return Table(self.name, "", "", (row,), ("a note",), (), "Good.")
+            return Table(self.name, "", "", [row], notes=("a note",), verdict="Good.")
 
     monkeypatch.setattr(thesis, "PARTS", (Part("one"), Part("two")))
     table = thesis.measure(Run())

@@ -1,4 +1,4 @@
-"""Figures of labelled sequences beside published ones, and the pictures of them."""
+"""Figures of labelled sequences compared with published ones, and the pictures of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from skipchain.reproduce.labelling import (
     INSTANCE_ACCURACY,
     TOKEN_ACCURACY,
     SystemResults,
-    columns,
     describe_speedup,
+    parse_figures,
     score_labels,
 )
 from skipchain.reproduce.plots import confusions, curves, errors_by_states, label_bars
@@ -22,9 +22,9 @@ GOLD = [["A", "A", "B"], ["B"], []]
 
 
 def test_accuracies_by_token_and_by_sequence_differ():
-    own = score_labels(GOLD, [["A", "B", "B"], ["B"], []], 2.0, {"errors of R": 7.0})
-    assert isinstance(own.tokens, TokenScores)
-    assert own.figures == pytest.approx({
+    scores = score_labels(GOLD, [["A", "B", "B"], ["B"], []], 2.0, {"errors of R": 7.0})
+    assert isinstance(scores.tokens, TokenScores)
+    assert scores.figures == pytest.approx({
         "A": 200 / 3,
         "B": 80.0,
         AVERAGE_F1: (200 / 3 + 80) / 2,
@@ -42,7 +42,7 @@ def test_rows_have_the_mean_and_the_range():
     results.add("LR", score_labels(GOLD, GOLD, 1.0))
     results.add("LR", score_labels(GOLD, [["A", "B", "B"], ["B"], []], 3.0))
     results.add("CRF", score_labels(GOLD, GOLD, 4.0))
-    published = columns(["LR", "RBM(1)"], "instance accuracy 50 60 | B - 9 | C 1 2")
+    published = parse_figures(["LR", "RBM(1)"], "instance accuracy 50 60 | B - 9 | C 1 2")
     rows = results.rows("toy", "6.4", published, lambda system, metric: f"{system} {metric}")
     assert [(row.system, row.metric) for row in rows] == [
         ("LR", "6.4: instance accuracy"),

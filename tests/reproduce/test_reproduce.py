@@ -1,4 +1,4 @@
-"""Published tables: what is measured, how it is shown, and what is said when something is wrong."""
+"""Published tables: what is measured, how it is shown, and the errors."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def test_faq_has_the_published_order():
     assert "data differ" in table.notes[0]
     for metric in ("precision", "F1"):
         rows = by_system(table, metric)
-        found = [rows[s].measured for s in ("ME-stateless", "TokenHMM", "FeatureHMM", "MEMM")]
-        assert found == sorted(found)
+        measured = [rows[s].measured for s in ("ME-stateless", "TokenHMM", "FeatureHMM", "MEMM")]
+        assert measured == sorted(measured)
         assert all(row.low <= row.measured <= row.high for row in rows.values())
     # stateless lines and words alone lose segments that lines in their order keep
     recall = {system: row.measured for system, row in by_system(table, "recall").items()}
@@ -132,10 +132,10 @@ def test_better_searches_gain_little():
         assert hundred == pytest.approx(best, abs=1e-9)  # wider than there are pairs of labels
         assert best - greedy == pytest.approx(0.0, abs=3.0)
     assert f1["beam 10, order 1"] == f1["Viterbi, order 1"]
-    told = by_system(table, "F1")["Viterbi, order 2"].verdict
+    verdict = by_system(table, "F1")["Viterbi, order 2"].verdict
     gain = f1["Viterbi, order 2"] - f1["greedy, order 2"]
-    assert told.startswith("holds" if abs(gain) < 0.5 else "does not hold")
-    assert f"{gain:+.2f} on greedy, published +0.42" in told
+    assert verdict.startswith("holds" if abs(gain) < 0.5 else "does not hold")
+    assert f"{gain:+.2f} on greedy, published +0.42" in verdict
     assert png(table.pictures[0]).startswith(b"\x89PNG")
 
 
@@ -175,7 +175,7 @@ def test_mixtures_of_parents_on_names():
 def test_links_help_to_label_pages():
     said = []
     table = reproduce("mop-webkb", Run(quick=True, threads=2, say=said.append))
-    assert "not to be had" in table.notes[0]
+    assert "not available" in table.notes[0]
     rows = by_system(table, "webkb: error")
     assert list(rows) == ["node model", "link model", "mixture, separate", "mixture, joint"]
     node = rows.pop("node model")
@@ -208,7 +208,7 @@ def test_hidden_variables_resolve_an_ambiguous_input():
         assert whole[name].measured > 90.0
     times = by_system(table, "6.3: seconds to train")
     assert times["HRF"].published == 3200.0
-    assert times["HRF"].measured > times["IOHMM"].measured  # it begins with the other
+    assert times["HRF"].measured > times["IOHMM"].measured  # it starts from the other
     assert f"toy1: data set {table.seeds[0]}, RBM(3)" in said
     names = [picture.name for picture in table.pictures]
     assert names[:4] == ["labels", "confusions", "rbm1-group-1", "rbm1-trace"]
@@ -268,12 +268,12 @@ def test_io_merges_names_that_touch():
 
 
 def test_an_interrupt_ends_the_measurement():
-    watch = LearningTimer()
-    watch.begin(None)
-    watch.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, "30 epochs"))
-    assert watch.seconds >= 0.0
+    timer = LearningTimer()
+    timer.begin(None)
+    timer.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, "30 epochs"))
+    assert timer.seconds >= 0.0
     with pytest.raises(KeyboardInterrupt):
-        watch.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
+        timer.end(OptimisationResult(np.zeros(1), 0.0, 1, 1, INTERRUPTED))
 
 
 def row(encoding, metric, verdict):

@@ -48,8 +48,10 @@ def allowed_labels(
         rows = [None if label is None else _one_label(label, labels) for label in given]
     else:
         meanings = _meanings(given, offsets, check_scheme(scheme))
-        own = [_label_meaning(label, encoding) for label in labels]
-        rows = [None if wanted is None else _agreeing(wanted, own) for wanted in meanings]
+        model_meanings = [_label_meaning(label, encoding) for label in labels]
+        rows = [
+            None if wanted is None else _agreeing(wanted, model_meanings) for wanted in meanings
+        ]
         for token, label in _certain_labels(given, offsets, scheme, encoding):
             rows[token] = _one_label(label, labels)
     allowed = np.ones((len(given), len(labels)), np.bool_)
@@ -77,16 +79,16 @@ def require_agreement(
     chain = int((lost >= 0).argmax())
     first, token = int(offsets[chain]), int(lost[chain])
     before = next((t for t in range(token - 1, first - 1, -1) if given[t] is not None), None)
-    told = [
+    clashing = [
         f"{given[t]!r} given for token {t}"
         for t in (before, token)
         if t is not None and given[t] is not None
     ]
     clash = "the labels given contradict each other or the scheme"
-    if len(told) == 2:
-        clash = f"{told[0]} and {told[1]} contradict each other"
-    elif told:
-        clash = f"{told[0]} contradicts the scheme, by which it has no place there"
+    if len(clashing) == 2:
+        clash = f"{clashing[0]} and {clashing[1]} contradict each other"
+    elif clashing:
+        clash = f"{clashing[0]} contradicts the scheme, by which it has no place there"
     raise CorpusError(
         f"the sequence at token {first} has no possible labelling: {clash}; free one of them, or "
         "decode without constraints"
@@ -121,22 +123,22 @@ def relax_candidates(
 class _LabelMeaning:
     """What a label says: the type of its span (None: outside), and whether it begins or ends it."""
 
-    kind: str | None
+    type_name: str | None
     begins: bool | None = None
     ends: bool | None = None
 
 
 def _one_label(label: str, labels: Sequence[str]) -> Bools:
-    return np.array([label == own for own in labels])
+    return np.array([label == other for other in labels])
 
 
-def _agreeing(wanted: _LabelMeaning, own: Sequence[_LabelMeaning]) -> Bools:
-    return np.array([_agree(wanted, meaning) for meaning in own])
+def _agreeing(wanted: _LabelMeaning, meanings: Sequence[_LabelMeaning]) -> Bools:
+    return np.array([_agree(wanted, meaning) for meaning in meanings])
 
 
 def _agree(a: _LabelMeaning, b: _LabelMeaning) -> bool:
     pairs = ((a.begins, b.begins), (a.ends, b.ends))
-    return a.kind == b.kind and all(x is None or y is None or x == y for x, y in pairs)
+    return a.type_name == b.type_name and all(x is None or y is None or x == y for x, y in pairs)
 
 
 def _certain_labels(
@@ -164,43 +166,43 @@ def _label_meaning(label: str, scheme: str) -> _LabelMeaning:
     """The meaning of a label by itself."""
     if label == OUTSIDE:
         return _LabelMeaning(None)
-    prefix, _, kind = label.partition("-")
-    if prefix not in _PREFIXES[scheme] or not kind:
+    prefix, _, type_name = label.partition("-")
+    if prefix not in _PREFIXES[scheme] or not type_name:
         known = ", ".join(f"{prefix}-TYPE" for prefix in _PREFIXES[scheme])
         raise SkipchainError(f"label {label!r} does not belong to {scheme}, which has O, {known}")
-    return _LabelMeaning(kind, *_PREFIXES[scheme][prefix])
+    return _LabelMeaning(type_name, *_PREFIXES[scheme][prefix])
 
 
 def _meanings(
     given: Sequence[str | None], offsets: Ints, scheme: str
 ) -> list[_LabelMeaning | None]:
     """The meaning of each label among its neighbours: in iob1 and ioe1 they decide what I- says."""
-    found = [None if label is None else _label_meaning(label, scheme) for label in given]
+    meanings = [None if label is None else _label_meaning(label, scheme) for label in given]
     for first, last in pairwise(offsets.tolist()):
         for t in range(first, last):
-            here = found[t]
-            if here is None or here.kind is None:
+            here = meanings[t]
+            if here is None or here.type_name is None:
                 continue
             if scheme == "iob1" and here.begins is None:
-                before = found[t - 1] if t > first else _LabelMeaning(None)
+                before = meanings[t - 1] if t > first else _LabelMeaning(None)
                 if before is not None:
-                    found[t] = replace(here, begins=before.kind != here.kind)
+                    meanings[t] = replace(here, begins=before.type_name != here.type_name)
             elif scheme == "ioe1" and here.ends is None:
-                after = found[t + 1] if t + 1 < last else _LabelMeaning(None)
+                after = meanings[t + 1] if t + 1 < last else _LabelMeaning(None)
                 if after is not None:
-                    found[t] = replace(here, ends=after.kind != here.kind)
-    return found
+                    meanings[t] = replace(here, ends=after.type_name != here.type_name)
+    return meanings
 
 
 def _join_neighbours(
     given: Sequence[str | None], offsets: Ints, scheme: str, labels: Sequence[str], allowed: Bools
 ) -> None:
     """B- of iob1 (E- of ioe1) splits two spans of one type: a free neighbour must be of it."""
-    mark, step = ("B-", -1) if scheme == "iob1" else ("E-", 1)
+    prefix, step = ("B-", -1) if scheme == "iob1" else ("E-", 1)
     for first, last in pairwise(offsets.tolist()):
         for t in range(first, last):
             label, other = given[t], t + step
-            splits = label is not None and label.startswith(mark)
+            splits = label is not None and label.startswith(prefix)
             if label is not None and splits and first <= other < last and given[other] is None:
-                kind = label[len(mark) :]
-                allowed[other] &= [own.partition("-")[2] == kind for own in labels]
+                type_name = label[len(prefix) :]
+                allowed[other] &= [name.partition("-")[2] == type_name for name in labels]

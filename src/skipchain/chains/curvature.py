@@ -10,7 +10,7 @@ from scipy.sparse import coo_array, diags, hstack, issparse
 
 from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, unit_sums
+from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, sum_bundles
 from skipchain.features.matrix import NO_VALUES
 from skipchain.parallel import Workers
 
@@ -45,20 +45,20 @@ class LocalHessian:
         rows, columns = np.divmod(scorer.pack(Weights.views(every, *sizes)).astype(int), labels)
         self._inputs = inputs
         self._places = [np.flatnonzero(columns == j) for j in range(labels)]
-        self._rows = [rows[own] for own in self._places]
+        self._rows = [rows[place] for place in self._places]
 
     def __call__(self, vector: Floats) -> Floats:
         """The table of second derivatives. [P, P]"""
         p = self._probabilities(vector)
         out = np.zeros((len(vector), len(vector)))
-        for j, own in enumerate(self._places):
+        for j, place in enumerate(self._places):
             for k, other in enumerate(self._places[: j + 1]):
                 weighted = diags(p[:, j] * (float(j == k) - p[:, k])) @ self._inputs
                 whole: Any = self._inputs.T @ weighted
                 table = whole.toarray() if issparse(whole) else whole
                 block = table[np.ix_(self._rows[j], self._rows[k])]
-                out[np.ix_(own, other)] = block
-                out[np.ix_(other, own)] = block.T
+                out[np.ix_(place, other)] = block
+                out[np.ix_(other, place)] = block.T
         out[np.diag_indices_from(out)] += 2.0 * self._l2
         return out
 
@@ -67,18 +67,18 @@ class LocalHessian:
         gold = self._data.labels
         assert gold is not None
         weights = self._scorer.unpack(vector)
-        units = unit_sums(self._data.rows, weights.state, self._workers)
+        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
         scores = np.empty((self._data.n_tokens, weights.n_labels))
         for block in self._data.blocks():
-            p = block_potentials(self._data, weights, units, block)
+            p = block_potentials(self._data, weights, bundle_sums, block)
             before, second = labels_before(gold[p.tokens], p.offsets, weights.n_labels)
             follows = np.flatnonzero(before < weights.n_labels)
             edge = p.edge[follows if len(p.edge) > 1 else np.zeros_like(follows), before[follows]]
-            own = p.node.copy()
-            own[follows] += edge
+            node = p.node.copy()
+            node[follows] += edge
             if weights.order == 2:
-                own[follows] += weights.triples[second[follows], before[follows]]
-            scores[p.tokens] = own
+                node[follows] += weights.triples[second[follows], before[follows]]
+            scores[p.tokens] = node
         scores -= scores.max(axis=1, keepdims=True)
         np.exp(scores, out=scores)
         scores /= scores.sum(axis=1, keepdims=True)
@@ -92,7 +92,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
     """
     assert data.labels is not None
     rows = data.rows
-    flat, edges = rows.expanded(), rows.edges
+    expanded, edges = rows.expanded(), rows.edges
     filled = np.diff(data.offsets) > 0
     heads, tails = data.offsets[:-1][filled], data.offsets[1:][filled] - 1
     before, second = labels_before(data.labels, data.offsets, n_labels)
@@ -102,11 +102,13 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
 
     def table(tokens: Ints, columns: Ints, width: int, values: Floats = NO_VALUES) -> Any:
         cells = (tokens, columns)
-        own = values if len(values) else np.ones(len(tokens))
-        return coo_array((own, cells), (data.n_tokens, width))
+        numbers = values if len(values) else np.ones(len(tokens))
+        return coo_array((numbers, cells), (data.n_tokens, width))
 
     parts = [
-        table(flat.row_ids, flat.indices.astype(np.int64), rows.n_features, flat.values),
+        table(
+            expanded.row_ids, expanded.indices.astype(np.int64), rows.n_features, expanded.values
+        ),
         table(follows, before[follows], n_labels),
         table(heads, np.zeros_like(heads), 1),
         table(tails, np.zeros_like(tails), 1),
@@ -121,7 +123,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
 def labels_before(labels: NDArray[np.int32], offsets: Ints, n_labels: int) -> tuple[Ints, Ints]:
     """The label before each token, and the one before that; L before the chain begins. [N], [N]
 
-    >>> [own.tolist() for own in labels_before(np.array([1, 0, 1]), np.array([0, 2, 3]), 5)]
+    >>> [labels.tolist() for labels in labels_before(np.array([1, 0, 1]), np.array([0, 2, 3]), 5)]
     [[5, 1, 5], [5, 5, 5]]
     """
     place = np.arange(len(labels)) - np.repeat(offsets[:-1], np.diff(offsets))

@@ -7,13 +7,12 @@ from itertools import pairwise
 import numpy as np
 
 from skipchain.arrays import Floats, Labels
-from skipchain.chains import history_search as recall
-from skipchain.chains import order2 as second
-from skipchain.chains import order_n as histories
+from skipchain.chains import history_search, order2, order_n
 from skipchain.chains.order_n import require_exact
 from skipchain.chains.potentials import require_paths
 from skipchain.chains.scores import ChainScores, NBestPaths
 from skipchain.chains.span_events import SpanEvents
+from skipchain.checks import check_integer
 from skipchain.errors import SkipchainError
 from skipchain.kernels import chain, search
 from skipchain.kernels.paths import nbest as best_paths
@@ -27,7 +26,7 @@ def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
     require_exact(scores)
     if scores.weights.order == 2:
-        return second.viterbi(scores, workers)
+        return order2.viterbi(scores, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -43,19 +42,19 @@ def viterbi(scores: ChainScores, workers: Workers) -> Labels:
 def greedy(scores: ChainScores, workers: Workers) -> Labels:
     """From left to right the best label given those before. [N]"""
     if scores.label_history is not None:
-        return recall.beam(scores, 1, workers)
+        return history_search.beam(scores, 1, workers)
     if scores.label_ngrams is not None:
-        return histories.beam(scores, 1, workers)
+        return order_n.beam(scores, 1, workers)
     if scores.weights.order == 2:
-        return second.beam(scores, 1, workers)
+        return order2.beam(scores, 1, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         # what a local model normalises by is the same for all labels that are compared
         p = scores.with_constraints(scores.raw(block))
-        found = np.empty(len(p.offsets) - 1)
-        search.greedy(p.node, p.edge, p.offsets, path[p.tokens], found)
-        require_paths(found, p)
+        best = np.empty(len(p.offsets) - 1)
+        search.greedy(p.node, p.edge, p.offsets, path[p.tokens], best)
+        require_paths(best, p)
 
     workers.map(run, scores.data.blocks())
     return path
@@ -70,11 +69,11 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """
     check_width(width)
     if scores.label_history is not None:
-        return recall.beam(scores, width, workers)
+        return history_search.beam(scores, width, workers)
     if scores.label_ngrams is not None:
-        return histories.beam(scores, width, workers)
+        return order_n.beam(scores, width, workers)
     if scores.weights.order == 2:
-        return second.beam(scores, width, workers)
+        return order2.beam(scores, width, workers)
     path = np.empty(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
@@ -91,17 +90,14 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
 
 def check_width(width: int) -> None:
     """Refuse a beam that holds nothing."""
-    if not isinstance(width, (int, np.integer)) or isinstance(width, bool) or width < 1:
-        raise SkipchainError(
-            f"the width of a beam must be a whole number of at least 1, got {width!r}"
-        )
+    check_integer("the width of a beam", width)
 
 
 def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
     require_exact(scores)
     if scores.weights.order == 2:
-        return second.marginals(scores, workers)
+        return order2.marginals(scores, workers)
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
     def run(block: tuple[int, int]) -> None:
@@ -127,7 +123,7 @@ def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
     if scores.weights.order == 2:
-        return second.nbest(scores, k, workers)
+        return order2.nbest(scores, k, workers)
 
     def run(block: tuple[int, int]) -> list[NBestPaths]:
         p = scores.potentials(block)
@@ -154,31 +150,25 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
     """The probability that the labels of each window lie in its sets. [K]"""
     require_exact(scores)
     if scores.weights.order == 2:
-        return second.event_probabilities(scores, windows, workers)
+        return order2.event_probabilities(scores, windows, workers)
     out = np.empty(len(windows.starts))
     states = scores.weights.n_labels
 
     def run(block: tuple[int, int]) -> None:
         first, last = scores.data.offsets[[block[0], block[1]]]
-        own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
-        if len(own) == 0:
+        which, inside = windows.starting_in(first, last)
+        if len(which) == 0:
             return
         p = scores.potentials(block)
         node = np.empty_like(p.node)
         pairs = np.zeros((len(p.node), states, states))
         log_z = np.empty(len(p.offsets) - 1)
         chain.forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
-        found = np.empty(len(own))
+        probability = np.empty(len(which))
         set_probability(
-            node,
-            pairs,
-            windows.starts[own] - first,
-            windows.stops[own] - first,
-            windows.allowed,
-            windows.rows[own],
-            found,
+            node, pairs, inside.starts, inside.stops, inside.allowed, inside.rows, probability
         )
-        out[own] = found
+        out[which] = probability
 
     # small blocks: each token has a table of label pairs
     workers.map(run, blocks(scores.data.offsets, max(1, PAIR_NUMBERS // states**2)))

@@ -19,7 +19,7 @@ def decode_marginals(
     decoder: str,
     workers: Workers,
 ) -> Labels:
-    """The labels that marginals [N, L] speak for. [N]
+    """The best labels by marginals [N, L]. [N]
 
     ``posterior`` is the best label of each token, ``legal`` the sequence with the largest product
     of marginals among those that the constraints allow.
@@ -36,11 +36,11 @@ def _legal(marginals: Floats, offsets: Ints, constraints: Constraints, workers: 
     node = np.log(np.maximum(marginals, np.finfo(np.float64).tiny))
 
     def run(block: tuple[int, int]) -> None:
-        own = offsets[block[0] : block[1] + 1]
-        first, last = int(own[0]), int(own[-1])
-        p = Potentials(node[first:last], np.zeros((1, size, size)), own - first, first)
+        bounds = offsets[block[0] : block[1] + 1]
+        first, last = int(bounds[0]), int(bounds[-1])
+        p = Potentials(node[first:last], np.zeros((1, size, size)), bounds - first, first)
         p = p.constrained(constraints)
-        best = np.empty(len(own) - 1)
+        best = np.empty(len(bounds) - 1)
         chain.viterbi(p.node, p.edge, p.offsets, path[p.tokens], best)
         require_paths(best, p)
 

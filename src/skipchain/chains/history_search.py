@@ -16,8 +16,8 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
 
     Documents are gone through from their first sentence to the last, several at a time.
     """
-    own, earlier = scores.label_history, scores.data.previous_occurrences
-    assert own is not None
+    history, earlier = scores.label_history, scores.data.previous_occurrences
+    assert history is not None
     assert earlier is not None
     path = np.empty(scores.data.n_tokens, np.int32)
     chains = earlier.documents
@@ -26,21 +26,10 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
         raw = scores.raw((int(chains[block[0]]), int(chains[block[1]])))
         p = scores.with_constraints(raw)
         previous = earlier.previous[p.tokens]
+        table = (np.where(previous < 0, -1, previous - p.first), history.decay, history.weights)
         best = np.empty(len(p.offsets) - 1)
-        kernel.beam(
-            p.node,
-            p.edge,
-            raw.node,
-            raw.edge,
-            scores.weights.triples,
-            np.where(previous < 0, -1, previous - p.tokens.start),
-            own.decay,
-            own.weights,
-            p.offsets,
-            width,
-            path[p.tokens],
-            best,
-        )
+        arguments = scores.order2_arguments(p, raw)
+        kernel.beam(*arguments, *table, p.offsets, width, path[p.tokens], best)
         require_paths(best, p)
 
     workers.map(run, blocks(scores.offsets[chains]))

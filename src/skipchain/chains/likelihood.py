@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
-from skipchain.chains.scorer import LinearScorer, Residuals, Weights, block_potentials, unit_sums
+from skipchain.chains.scorer import LinearScorer, Residuals, Weights, block_potentials, sum_bundles
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import (
@@ -64,8 +64,8 @@ class ChainObjective(ABC):
         self._local = local
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
-        kind: Any = np.float32 if scorer.single_precision else np.float64
-        self._node: Residuals = np.empty((data.n_tokens, labels), kind)
+        precision: Any = np.float32 if scorer.single_precision else np.float64
+        self._node: Residuals = np.empty((data.n_tokens, labels), precision)
         listed = data.n_tokens if data.rows.n_edge_features else 0
         self._edges = np.zeros((listed, labels + 1, labels))
 
@@ -77,8 +77,10 @@ class ChainObjective(ABC):
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         weights = self._scorer.unpack(vector)
-        units = unit_sums(self._data.rows, weights.state, self._workers)
-        parts = self._workers.map(lambda block: self._block(weights, units, block), self._blocks())
+        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
+        parts = self._workers.map(
+            lambda block: self._block(weights, bundle_sums, block), self._blocks()
+        )
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         gradient = self._scorer.gradient(
@@ -97,8 +99,8 @@ class ChainObjective(ABC):
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        found = self._scorer.curvature(self._node, self._edge_rows)
-        return found + (2.0 * self._l2 + TINY)
+        diagonal = self._scorer.curvature(self._node, self._edge_rows)
+        return diagonal + (2.0 * self._l2 + TINY)
 
     @property
     def _edge_rows(self) -> Floats:
@@ -106,9 +108,9 @@ class ChainObjective(ABC):
         return self._edges.reshape(tokens, before * labels)
 
     def _block(
-        self, weights: Weights, units: Floats, block: tuple[int, int]
+        self, weights: Weights, bundle_sums: Floats, block: tuple[int, int]
     ) -> tuple[float, Floats, Floats, Floats, Floats]:
-        potentials = block_potentials(self._data, weights, units, block)
+        potentials = block_potentials(self._data, weights, bundle_sums, block)
         if self._constraints is not None:
             potentials = potentials.constrained(self._constraints)
         node = self._node[potentials.tokens]
@@ -138,7 +140,7 @@ class ChainObjective(ABC):
     def _second_residuals(
         self, p: Potentials, second: Floats, node: Residuals, triples: Floats
     ) -> tuple[float, Floats]:
-        """The same for chains of order 2, whose triples of labels have scores too."""
+        """`_residuals` for chains of order 2; the gradient in triples is added to ``triples``."""
         raise ParameterError("this likelihood is for chains of order 1")
 
     def _allowed(self, p: Potentials) -> Bools:
@@ -187,12 +189,14 @@ class ConditionalLikelihood(ChainObjective):
             order2.subtract_path(p.offsets, gold, triples)
         else:
             clamped = p.clamped(self._allowed(p))
-            own, own_pairs, own_triples = (np.zeros_like(x) for x in (p.node, pairs, triples))
-            known = self._second_sums(clamped, second, own, own_pairs, own_triples)
+            clamped_node, clamped_pairs, clamped_triples = (
+                np.zeros_like(x) for x in (p.node, pairs, triples)
+            )
+            known = self._second_sums(clamped, second, clamped_node, clamped_pairs, clamped_triples)
             _require_possible(known, p)
-            node -= own
-            pairs -= own_pairs
-            triples -= own_triples
+            node -= clamped_node
+            pairs -= clamped_pairs
+            triples -= clamped_triples
         return float((log_z - known).sum()), pairs
 
     def _second_sums(

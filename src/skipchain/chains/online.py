@@ -73,7 +73,7 @@ class OnlineLearner:
 class StochasticLikelihood(OnlineLearner):
     """Steps down the conditional likelihood of one chain after the other.
 
-    ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of the tokens'
+    ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
     the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad).
     """
@@ -137,24 +137,10 @@ class StochasticLikelihood(OnlineLearner):
             allowed = np.zeros((0, labels), np.bool_)
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
-            self._features,
-            self._tables(self._vector),
-            self._squares,
-            self._support,
-            self._masks,
-            self._candidates,
-            self._data.offsets,
-            self._order(),
-            self._labels,
-            allowed,
-            self._local,
-            self._boundaries,
-            rate,
-            self._shrink,
-            self._keep_probabilities,
-            random,
-            self._room,
-        )
+            self._features, self._tables(self._vector), self._squares, self._support, self._masks,
+            self._candidates, self._data.offsets, self._order(), self._labels, allowed, self._local,
+            self._boundaries, rate, self._shrink, self._keep_probabilities, random, self._room
+        )  # fmt: skip
         return float(loss)
 
 
@@ -183,7 +169,7 @@ class MarginUpdates(OnlineLearner):
             seed=seed,
             initial_weights=initial_weights,
         )
-        # units save memory, but looking each up takes twice the time
+        # bundles save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, expanded=True)
         self._update = UPDATES[update]
         self._limit = limit
@@ -199,8 +185,8 @@ class MarginUpdates(OnlineLearner):
     @property
     def nbytes(self) -> int:
         """Bytes held, an average of the weights and a copy of it included."""
-        own = (self._vector, self._total, self._variances, self._scratch)
-        return sum(part.nbytes for part in own) + 2 * 8 * self.size
+        arrays = (self._vector, self._total, self._variances, self._scratch)
+        return sum(part.nbytes for part in arrays) + 2 * 8 * self.size
 
     def vector(self) -> Floats:
         """The average of the weights over all chains seen."""
@@ -212,23 +198,10 @@ class MarginUpdates(OnlineLearner):
         seen = self._seen
         self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
         mistakes = margins.margin_epoch(
-            self._features,
-            self._tables(self._vector),
-            self._vector,
-            self._total,
-            self._variances,
-            self._scratch,
-            self._fixed,
-            self._masks,
-            self._candidates,
-            self._data.offsets,
-            self._order(),
-            self._labels,
-            self._update,
-            self._limit,
-            seen,
-            self._room,
-        )
+            self._features, self._tables(self._vector), self._vector, self._total, self._variances,
+            self._scratch, self._fixed, self._masks, self._candidates, self._data.offsets,
+            self._order(), self._labels, self._update, self._limit, seen, self._room
+        )  # fmt: skip
         return float(mistakes)
 
 
@@ -242,18 +215,18 @@ def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
 
 
 def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIndex:
-    """The indexes of all features, as the kernels take them; ``expanded`` without units."""
-    tokens, units, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
+    """The indexes of all features, as kernels take them; ``expanded`` has no feature bundles."""
+    tokens, bundles, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
     return FeatureIndex(
-        tokens.indptr,
-        tokens.indices,
-        tokens.values,
-        units.indptr,
-        units.indices,
-        units.values,
-        edges.indptr,
-        edges.indices,
-        edges.values,
+        indptr=tokens.indptr,
+        indices=tokens.indices,
+        values=tokens.values,
+        bundle_indptr=bundles.indptr,
+        bundle_indices=bundles.indices,
+        bundle_values=bundles.values,
+        edge_indptr=edges.indptr,
+        edge_indices=edges.indices,
+        edge_values=edges.values,
     )
 
 
@@ -265,12 +238,12 @@ def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:
 
 
 def max_chain_entries(data: Dataset) -> int:
-    """The most (token, feature) pairs that one chain has, units written out."""
+    """The most (token, feature) pairs that one chain has, bundles expanded."""
     rows = data.rows
-    part = rows.tokens
-    sizes = np.ones(len(part.indices), np.int64)
-    units = part.indices >= rows.n_features
-    sizes[units] = np.diff(rows.bundles.indptr)[part.indices[units] - rows.n_features]
+    tokens = rows.tokens
+    sizes = np.ones(len(tokens.indices), np.int64)
+    bundled = tokens.indices >= rows.n_features
+    sizes[bundled] = np.diff(rows.bundles.indptr)[tokens.indices[bundled] - rows.n_features]
     ends = offsets_of(sizes)
-    own = np.diff(ends[part.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
-    return int(own.max(initial=1))
+    entries = np.diff(ends[tokens.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
+    return int(entries.max(initial=1))

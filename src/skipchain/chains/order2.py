@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -30,18 +31,8 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     def run(block: tuple[int, int]) -> None:
         p, raw = scores.potentials(block), scores.raw(block)
         best = np.empty(len(p.offsets) - 1)
-        kernel.beam(
-            p.node,
-            p.edge,
-            raw.node,
-            raw.edge,
-            scores.weights.triples,
-            p.offsets,
-            scores.local,
-            width,
-            path[p.tokens],
-            best,
-        )
+        arguments = scores.order2_arguments(p, raw)
+        kernel.beam(*arguments, p.offsets, scores.local, width, path[p.tokens], best)
         require_paths(best, p)
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
@@ -54,7 +45,7 @@ def marginals(scores: ChainScores, workers: Workers) -> Floats:
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
-        require_paths(_sums(scores, p, scores.raw(block), out[p.tokens]), p)
+        require_paths(log_partition(scores, p, scores.raw(block), out[p.tokens]), p)
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return out
@@ -74,83 +65,72 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
 
     def run(block: tuple[int, int]) -> None:
         first, last = scores.data.offsets[[block[0], block[1]]]
-        own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
-        if len(own) == 0:
+        which, inside = windows.starting_in(first, last)
+        if len(which) == 0:
             return
-        p, opened = scores.potentials(block), scores.raw(block)
-        whole = _sums(scores, p, opened, np.empty_like(p.node))
-        for w in own.tolist():
-            start, stop = int(windows.starts[w] - first), int(windows.stops[w] - first)
+        p, raw = scores.potentials(block), scores.raw(block)
+        whole = log_partition(scores, p, raw)
+        for w, start, stop, row in zip(
+            which, inside.starts, inside.stops, inside.rows, strict=True
+        ):
             c = int(np.searchsorted(p.offsets, start, side="right")) - 1
             a, b = int(p.offsets[c]), int(p.offsets[c + 1])
-            node = p.node[a:b].copy()
-            sets = windows.allowed[windows.rows[w] : windows.rows[w] + stop - start]
-            node[start - a : stop - a][~sets] = -np.inf
-            chain = Potentials(node, p.tables(a, b), np.array([0, b - a]))
-            free = Potentials(opened.node[a:b], opened.tables(a, b), chain.offsets)
-            inside = _sums(scores, chain, free, np.empty_like(node))[0]
-            out[w] = min(1.0, np.exp(inside - whole[c]))
+            chain = p.part(a, b)
+            node = chain.node.copy()
+            node[start - a : stop - a][~inside.allowed[row : row + stop - start]] = -np.inf
+            clamped = log_partition(scores, replace(chain, node=node), raw.part(a, b))[0]
+            out[w] = min(1.0, np.exp(clamped - whole[c]))
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return out
 
 
-def _sums(scores: ChainScores, p: Potentials, opened: Potentials, node: Floats) -> Floats:
-    """Write node marginals; return log Z of every chain."""
+def log_partition(
+    scores: ChainScores, p: Potentials, raw: Potentials, node: Floats | None = None
+) -> Floats:
+    """log Z of every chain [C]; ``node`` [N, L] takes the marginals of labels."""
     states = p.node.shape[1]
+    marginals = np.empty_like(p.node) if node is None else node
+    pairs, triples = np.zeros((1, states, states)), np.zeros((0, states, states))
     log_z = np.empty(len(p.offsets) - 1)
-    kernel.forward_backward(
-        p.node,
-        p.edge,
-        opened.node,
-        opened.edge,
-        scores.weights.triples,
-        p.offsets,
-        scores.local,
-        node,
-        np.zeros((1, states, states)),
-        np.zeros((0, states, states)),
-        log_z,
-    )
+    arguments = scores.order2_arguments(p, raw)
+    kernel.forward_backward(*arguments, p.offsets, scores.local, marginals, pairs, triples, log_z)
     return log_z
+
+
+def best_paths(
+    scores: ChainScores, p: Potentials, raw: Potentials, k: int
+) -> tuple[Labels, Floats]:
+    """The k best paths of *one* chain, and their scores, −∞ for ranks that do not exist."""
+    paths, values = np.empty((k, len(p.node)), np.int32), np.empty(k)
+    kernel.nbest(*scores.order2_arguments(p, raw), scores.local, k, paths, values)
+    return paths, values
 
 
 def _best(
     scores: ChainScores, k: int, workers: Workers, *, probabilities: bool
 ) -> list[NBestPaths]:
     def run(block: tuple[int, int]) -> list[NBestPaths]:
-        p, opened = scores.potentials(block), scores.raw(block)
+        p, raw = scores.potentials(block), scores.raw(block)
         log_z = np.zeros(len(p.offsets) - 1)
         if probabilities:
-            log_z = _sums(scores, p, opened, np.empty_like(p.node))
+            log_z = log_partition(scores, p, raw)
             require_paths(log_z, p)
         ranked = []
-        tops = np.zeros(len(log_z))
+        best = np.zeros(len(log_z))
         for c, (a, b) in enumerate(pairwise(p.offsets.tolist())):
-            paths = np.empty((k, b - a), np.int32)
-            values = np.zeros(k)
             if a == b:
-                ranked.append(NBestPaths(paths[:1], np.ones(1)))
+                ranked.append(NBestPaths(np.empty((1, 0), np.int32), np.ones(1)))
                 continue
-            kernel.nbest(
-                p.node[a:b],
-                p.tables(a, b),
-                opened.node[a:b],
-                opened.tables(a, b),
-                scores.weights.triples,
-                scores.local,
-                k,
-                paths,
-                values,
-            )
-            tops[c] = values[0]
+            paths, values = best_paths(scores, p.part(a, b), raw.part(a, b), k)
+            best[c] = values[0]
             real = values > -np.inf
-            sure = np.zeros(int(real.sum()))
+            shares = np.zeros(int(real.sum()))
             if probabilities:
-                sure = np.exp(np.minimum(values[real] - log_z[c], 0.0))
-            ranked.append(NBestPaths(paths[real], sure))
-        require_paths(tops, p)
+                shares = np.exp(np.minimum(values[real] - log_z[c], 0.0))
+            ranked.append(NBestPaths(paths[real], shares))
+        require_paths(best, p)
         return ranked
 
-    found = workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
-    return [ranked for part in found for ranked in part]
+    parts = workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
+    return [ranked for part in parts for ranked in part]

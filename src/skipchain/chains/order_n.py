@@ -14,28 +14,17 @@ from skipchain.parallel import Workers
 
 def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
-    own = scores.label_ngrams
-    assert own is not None
+    ngrams = scores.label_ngrams
+    assert ngrams is not None
     path = np.empty(scores.data.n_tokens, np.int32)
-    width = min(width, scores.weights.n_labels**own.order)
+    width = min(width, scores.weights.n_labels**ngrams.order)
+    table = (ngrams.ngrams, ngrams.weights, ngrams.order)
 
     def run(block: tuple[int, int]) -> None:
         p, raw = scores.potentials(block), scores.raw(block)
         best = np.empty(len(p.offsets) - 1)
-        kernel.beam(
-            p.node,
-            p.edge,
-            raw.node,
-            raw.edge,
-            scores.weights.triples,
-            own.ngrams,
-            own.weights,
-            own.order,
-            p.offsets,
-            width,
-            path[p.tokens],
-            best,
-        )
+        arguments = scores.order2_arguments(p, raw)
+        kernel.beam(*arguments, *table, p.offsets, width, path[p.tokens], best)
         require_paths(best, p)
 
     workers.map(run, scores.data.blocks())

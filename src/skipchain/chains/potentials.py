@@ -43,6 +43,13 @@ class Potentials:
         """The edge tables of some tokens of the block, or the one that all share."""
         return self.edge[first:last] if len(self.edge) > 1 else self.edge
 
+    def part(self, first: int, last: int) -> Potentials:
+        """The chain of tokens ``first … last − 1`` of the block, by itself."""
+        bounds = np.array([0, last - first])
+        return Potentials(
+            self.node[first:last], self.tables(first, last), bounds, self.first + first
+        )
+
     def constrained(self, constraints: Constraints) -> Potentials:
         """With −∞ for whatever the constraints forbid."""
         node = self.node.copy()

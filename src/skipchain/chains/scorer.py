@@ -106,50 +106,31 @@ def weight_shapes(
     )
 
 
-def unit_sums(rows: FeatureMatrix, state: Floats, workers: Workers) -> Floats:
-    """The summed weight rows of every unit. [U, L]"""
-    units = rows.bundles
-    sums = np.empty((units.n_rows, state.shape[1]), state.dtype)
-    sum_rows(units, state, sums, workers)
+def sum_bundles(rows: FeatureMatrix, state: Floats, workers: Workers) -> Floats:
+    """The summed weight rows of every feature bundle. [U, L]"""
+    bundles = rows.bundles
+    sums = np.empty((bundles.n_rows, state.shape[1]), state.dtype)
+    sum_rows(bundles, state, sums, workers)
     return sums
 
 
 def block_potentials(
-    data: Dataset, weights: Weights, units: Floats, block: tuple[int, int]
+    data: Dataset, weights: Weights, bundle_sums: Floats, block: tuple[int, int]
 ) -> Potentials:
-    """The potentials of the chains in one block; ``bundles`` as from `unit_sums`."""
+    """The potentials of the chains in one block; ``bundle_sums`` as from `sum_bundles`."""
     offsets = data.offsets[block[0] : block[1] + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     size = last - first
     labels = weights.n_labels
     tokens, edges = data.rows.tokens, data.rows.edges
     node = np.empty((size, labels))
-    gather(
-        tokens.indptr[first : last + 1],
-        tokens.indices,
-        tokens.values,
-        weights.state,
-        units,
-        node,
-        0,
-        size,
-        False,
-    )
+    sum_block(tokens, first, weights.state, bundle_sums, node)
     edge = weights.transitions[None]
     pairs = np.empty((0, labels + 1, labels))
     if data.rows.n_edge_features:
         pairs = np.empty((size, labels + 1, labels))
-        gather(
-            edges.indptr[first : last + 1],
-            edges.indices,
-            edges.values,
-            weights.edges,
-            weights.edges[:0],
-            pairs.reshape(size, (labels + 1) * labels),
-            0,
-            size,
-            False,
-        )
+        flat = pairs.reshape(size, (labels + 1) * labels)
+        sum_block(edges, first, weights.edges, weights.edges[:0], flat)
         edge = pairs[:, :labels] + weights.transitions
     potentials = Potentials(node, edge, offsets - first, first)
     heads = potentials.heads()
@@ -191,7 +172,7 @@ class LinearScorer:
         self.boundaries = boundaries
         self._workers = workers
         self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_unit = transposed(rows.bundles, rows.n_features)
+        self._by_bundle = transposed(rows.bundles, rows.n_features)
         self._by_edge = transposed(rows.edges, rows.n_edge_features)
         self._state = np.zeros(
             (rows.n_features, n_labels), np.float32 if single_precision else np.float64
@@ -217,7 +198,7 @@ class LinearScorer:
         gold[labels < 0] = True
         # without the features' values, which may cancel each other
         counts = self._sum_state(
-            self._by_row.unweighted(), self._by_unit.unweighted(), gold.astype(np.float64)
+            self._by_row.unweighted(), self._by_bundle.unweighted(), gold.astype(np.float64)
         )
         self._state_support = np.flatnonzero(counts.ravel())
         if self.rows.n_edge_features:
@@ -257,22 +238,22 @@ class LinearScorer:
     @property
     def nbytes(self) -> int:
         """Bytes held for indexes and tables."""
-        indexes = (self._by_row, self._by_unit, self._by_edge)
+        indexes = (self._by_row, self._by_bundle, self._by_edge)
         held = sum(index.nbytes for index in indexes)
         return held + 2 * self._gradient.nbytes + 2 * self._edges.nbytes
 
     def weights(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
-        found = self.unpack(vector)
+        weights = self.unpack(vector).copy()
         if self._state.dtype == np.float64:
-            return found.copy()
+            return weights
         state = np.zeros(self._state.shape)
-        own = vector[: self.sizes[0]]
+        part = vector[: self.sizes[0]]
         if self._state_support is None:
-            state[:] = own.reshape(state.shape)
+            state[:] = part.reshape(state.shape)
         else:
-            state.reshape(-1)[self._state_support] = own
-        return replace(found.copy(), state=state)
+            state.reshape(-1)[self._state_support] = part
+        return replace(weights, state=state)
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
@@ -327,7 +308,7 @@ class LinearScorer:
         node [N, L]; pairs [L, L] and second [L + 1, L, L] or [0, L, L] summed over positions; start
         and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features.
         """
-        state = self._sum_state(self._by_row, self._by_unit, node)
+        state = self._sum_state(self._by_row, self._by_bundle, node)
         if self.rows.n_edge_features:
             sum_rows(self._by_edge, edges, self._edge_gradient, self._workers)
         return self.pack(Weights(state, pairs, start, end, self._edge_gradient, second))
@@ -339,7 +320,7 @@ class LinearScorer:
         summed. First and last labels take the whole sum of their label, pairs and triples share it.
         """
         spread = _variances(node)
-        state = self._sum_state(self._by_row.squared(), self._by_unit.squared(), spread)
+        state = self._sum_state(self._by_row.squared(), self._by_bundle.squared(), spread)
         if self.rows.n_edge_features:
             sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
         whole = spread.sum(axis=0, dtype=np.float64)
@@ -348,22 +329,22 @@ class LinearScorer:
         transitions, second = np.full(pairs, shared), np.full(triples, shared)
         return self.pack(Weights(state, transitions, whole, whole, self._edge_gradient, second))
 
-    def _sum_state(self, by_row: CSRMatrix, by_unit: CSRMatrix, node: Residuals) -> Floats:
-        """The sums of features over rows, partly by way of their units. [F, L]"""
-        return feature_sums(by_row, by_unit, node, self._gradient, self._workers)
+    def _sum_state(self, by_row: CSRMatrix, by_bundle: CSRMatrix, node: Residuals) -> Floats:
+        """The sums of features over rows, partly by way of their bundles. [F, L]"""
+        return feature_sums(by_row, by_bundle, node, self._gradient, self._workers)
 
 
 def feature_sums(
-    by_row: CSRMatrix, by_unit: CSRMatrix, residuals: Residuals, out: Floats, workers: Workers
+    by_row: CSRMatrix, by_bundle: CSRMatrix, residuals: Residuals, out: Floats, workers: Workers
 ) -> Floats:
-    """The sums of residuals [N, W] over the rows of each feature, by the turned indexes. [F, W]
+    """The sums of residuals [N, W] over the rows of each feature, by transposed indexes. [F, W]
 
-    ``out`` [F + U, W] takes the sums of features and of units first; then those of units are added
-    to the features that they stand for.
+    ``out`` [F + U, W] takes the sums of features and of bundles first; then those of bundles are
+    added to the features that they stand for.
     """
-    features = by_unit.n_rows
+    features = by_bundle.n_rows
     sum_rows(by_row, residuals, out, workers)
-    sum_rows(by_unit, out[features:], out[:features], workers, add=True)
+    sum_rows(by_bundle, out[features:], out[:features], workers, add=True)
     return out[:features]
 
 
@@ -385,6 +366,13 @@ def sum_rows(
         lambda b: gather(index.indptr, index.indices, index.values, source, further, out, *b, add),
         blocks(index.indptr, GRADIENT_ENTRIES),
     )
+
+
+def sum_block(index: CSRMatrix, first: int, table: Residuals, more: Residuals, out: Floats) -> None:
+    """Write the sums of `sum_rows` for the rows from ``first`` on that ``out`` has room for."""
+    size = len(out)
+    indptr = index.indptr[first : first + size + 1]
+    gather(indptr, index.indices, index.values, table, more, out, 0, size, False)
 
 
 def _variances(residuals: Residuals) -> Residuals:

@@ -8,9 +8,11 @@ from typing import NamedTuple
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
-from skipchain.chains.scorer import Weights, block_potentials, unit_sums
+from skipchain.chains.scorer import Weights, block_potentials, sum_bundles
 from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.parallel import Workers
+
+Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
 class LabelHistoryWeights(NamedTuple):
@@ -32,7 +34,7 @@ class ChainScores:
 
     data: Dataset
     weights: Weights
-    units: Floats  # [U, L]
+    bundle_sums: Floats  # [U, L], the summed weights of each feature bundle
     constraints: Constraints | None = None
     allowed: Bools | None = None
     local: bool = False
@@ -53,15 +55,14 @@ class ChainScores:
         label_history: LabelHistoryWeights | None = None,
     ) -> ChainScores:
         """Scores of a dataset under weights."""
-        units = unit_sums(data.rows, weights.state, workers)
         return cls(
-            data,
-            weights,
-            units,
-            constraints,
-            allowed,
-            local,
-            label_ngrams,
+            data=data,
+            weights=weights,
+            bundle_sums=sum_bundles(data.rows, weights.state, workers),
+            constraints=constraints,
+            allowed=allowed,
+            local=local,
+            label_ngrams=label_ngrams,
             label_history=label_history,
         )
 
@@ -83,7 +84,11 @@ class ChainScores:
 
     def raw(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block before they are normalised and anything is ruled out."""
-        return block_potentials(self.data, self.weights, self.units, block)
+        return block_potentials(self.data, self.weights, self.bundle_sums, block)
+
+    def order2_arguments(self, p: Potentials, raw: Potentials) -> Order2Arguments:
+        """Potentials, those before anything was ruled out, and triples, as kernels take them."""
+        return p.node, p.edge, raw.node, raw.edge, self.weights.triples
 
     def with_constraints(self, potentials: Potentials) -> Potentials:
         """With −∞ for whatever is ruled out."""

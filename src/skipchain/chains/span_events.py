@@ -26,6 +26,15 @@ class SpanEvents:
     spans: Ints  # [K]
     allowed: Bools  # [·, S]
 
+    def starting_in(self, first: int, last: int) -> tuple[Ints, SpanEvents]:
+        """The windows that start at tokens ``first … last − 1``: their numbers, and these windows.
+
+        Their tokens are counted from ``first``.
+        """
+        which = np.flatnonzero((self.starts >= first) & (self.starts < last))
+        starts, stops = self.starts[which] - first, self.stops[which] - first
+        return which, SpanEvents(starts, stops, self.rows[which], self.spans[which], self.allowed)
+
 
 @dataclass(frozen=True, slots=True)
 class _SpanPattern:
@@ -60,33 +69,33 @@ def span_events(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str
     """The windows of each span in a scheme; a span may have several, which exclude each other."""
     number = {label: k for k, label in enumerate(labels)}
 
-    def among(prefixes: str, kind: str) -> Bools:
-        found = np.zeros(len(labels), np.bool_)
+    def among(prefixes: str, type_name: str) -> Bools:
+        chosen = np.zeros(len(labels), np.bool_)
         for prefix in prefixes:
-            if (label := f"{prefix}-{kind}") in number:
-                found[number[label]] = True
-        return found
+            if (label := f"{prefix}-{type_name}") in number:
+                chosen[number[label]] = True
+        return chosen
 
     starts, stops, rows, owners = [], [], [], []
     allowed: list[Bools] = []
     sentence = np.searchsorted(sentences, spans.starts, side="right") - 1
     limits = zip(sentences[sentence].tolist(), sentences[sentence + 1].tolist(), strict=True)
-    for k, ((start, stop, kind), (first, last)) in enumerate(zip(spans, limits, strict=True)):
+    for k, ((start, stop, type_name), (first, last)) in enumerate(zip(spans, limits, strict=True)):
         for form in _SPAN_PATTERNS[scheme]:
             rows.append(len(allowed))
             owners.append(k)
             before = bool(form.not_before) and start > first
             after = bool(form.not_after) and stop < last
             if before:
-                allowed.append(~among(form.not_before, kind))
+                allowed.append(~among(form.not_before, type_name))
             if stop - start == 1:
-                allowed.append(among(form.alone, kind))
+                allowed.append(among(form.alone, type_name))
             else:
-                allowed.append(among(form.first, kind))
-                allowed.extend([among(form.inside, kind)] * (stop - start - 2))
-                allowed.append(among(form.last, kind))
+                allowed.append(among(form.first, type_name))
+                allowed.extend([among(form.inside, type_name)] * (stop - start - 2))
+                allowed.append(among(form.last, type_name))
             if after:
-                allowed.append(~among(form.not_after, kind))
+                allowed.append(~among(form.not_after, type_name))
             starts.append(start - before)
             stops.append(stop + after)
     return SpanEvents(

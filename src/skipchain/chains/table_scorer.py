@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.chains.scorer import feature_sums, sum_rows, transposed, unit_sums
+from skipchain.chains.scorer import feature_sums, sum_bundles, sum_rows, transposed
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.parallel import Workers
 
@@ -28,7 +28,7 @@ class TableScorer:
     def __init__(self, rows: FeatureMatrix) -> None:
         self.rows = rows
         self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_unit = transposed(rows.bundles, rows.n_features)
+        self._by_bundle = transposed(rows.bundles, rows.n_features)
 
     def scores(self, table: Floats, workers: Workers) -> Floats:
         """The scores of all tokens. [N, W]"""
@@ -36,12 +36,12 @@ class TableScorer:
 
     def gradient(self, residuals: Floats, workers: Workers) -> Floats:
         """The gradient in the table, from that in the scores. [F, W]"""
-        found = np.empty((self._by_row.n_rows, residuals.shape[1]))
-        return feature_sums(self._by_row, self._by_unit, residuals, found, workers)
+        out = np.empty((self._by_row.n_rows, residuals.shape[1]))
+        return feature_sums(self._by_row, self._by_bundle, residuals, out, workers)
 
 
 def table_scores(rows: FeatureMatrix, table: Floats, workers: Workers) -> Floats:
     """The sums of the rows of a table that tokens' features choose. [N, W]"""
-    found = np.empty((rows.tokens.n_rows, table.shape[1]))
-    sum_rows(rows.tokens, table, found, workers, more=unit_sums(rows, table, workers))
-    return found
+    scores = np.empty((rows.tokens.n_rows, table.shape[1]))
+    sum_rows(rows.tokens, table, scores, workers, more=sum_bundles(rows, table, workers))
+    return scores

@@ -47,9 +47,9 @@ def reproduce(
         check_name(name)
     if not chosen:
         if json:
-            print_json([{"table": name, "about": about} for name, about in TABLES.items()])
+            print_json([{"table": name, "about": about} for name, (_, about) in TABLES.items()])
         else:
-            for name, about in TABLES.items():
+            for name, (_, about) in TABLES.items():
                 print(f"{name:<10}  {about}")
         return
     folder = None if output is None else _folder(output, chosen, overwrite)

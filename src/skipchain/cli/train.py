@@ -345,7 +345,7 @@ def train(
         "annealing": annealing,
         "init": init,
         "bias": bias,
-        "optimiser": optimiser,
+        "solver": optimiser,
         "objective": objective,
         "l1": l1,
         "l2": l2,

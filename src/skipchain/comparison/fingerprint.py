@@ -28,7 +28,7 @@ def fingerprint(entry_run: EntryRun, templates: Templates, data: Fingerprint) ->
     """Everything that decides over an outcome."""
     settings = {
         name: value
-        for name, value in entry_run.estimator.get_params().items()
+        for name, value in entry_run.estimator.get_params(deep=False).items()
         if name not in ("features", "functions")
     }
     return {

@@ -17,8 +17,9 @@ class Dag:
     """The parents of N nodes in compressed rows.
 
     Node k has the edges ``indptr[k] … indptr[k + 1] − 1``. Edge e comes from ``parents[e]``, or
-    from nowhere (−1) where it begins a chain; it is of kind ``kinds[e]``, one of ``names``, and its
-    scores are row ``rows[e]`` among those of its kind. In ``order`` parents come before children.
+    from nowhere (−1) where it begins a chain. Its type is ``edge_types[e]``, a number of one of
+    ``names``, and its scores are row ``rows[e]`` among those of its type. In ``order`` parents come
+    before children.
 
     >>> dag = Dag.of_parents([[], [0], [0, 1]])
     >>> dag.of(2)
@@ -62,9 +63,9 @@ class Dag:
         names: Sequence[str] = ("edge",),
         documents: Sequence[int] | None = None,
     ) -> Dag:
-        """From the parents of each node (−1: none), and the kind of each edge.
+        """From the parents of each node (−1: none), and the type of each edge.
 
-        Rows of scores are numbered through within each kind. ``documents`` [N] forbids edges
+        Rows of scores are numbered through within each edge type. ``documents`` [N] forbids edges
         between nodes of different ones. A node without parents has the one parent −1.
 
         >>> Dag.of_parents([[1], [0]])
@@ -72,13 +73,13 @@ class Dag:
         ...
         skipchain.errors.SkipchainError: the parents make a cycle: 0 → 1 → 0
         """
-        lists = [list(own) or [-1] for own in parents]
-        number = {name: k for k, name in enumerate(names)}
-        if not number:
-            raise SkipchainError("there is no kind of edge; give names, such as ('edge',)")
+        lists = [list(listed) or [-1] for listed in parents]
+        numbers = {name: k for k, name in enumerate(names)}
+        if not numbers:
+            raise SkipchainError("there is no edge type; give names, such as ('edge',)")
         if documents is not None and len(documents) != len(lists):
             raise SkipchainError(f"{len(lists)} nodes, but documents of {len(documents)}")
-        for k, j in ((k, j) for k, own in enumerate(lists) for j in own):
+        for k, j in ((k, j) for k, listed in enumerate(lists) for j in listed):
             if not isinstance(j, (int, np.integer)):
                 raise SkipchainError(f"node {k} has the parent {j!r}; wanted the number of a node")
             if not -1 <= j < len(lists):
@@ -87,15 +88,15 @@ class Dag:
                 )
             if documents is not None and j >= 0 and documents[j] != documents[k]:
                 raise SkipchainError(f"node {k} has the parent {j}, which is in another document")
-        child = np.repeat(np.arange(len(lists)), [len(own) for own in lists])
-        parent = np.array([j for own in lists for j in own], np.int64)
-        told = _edge_type_codes(lists, edge_types, number)
+        child = np.repeat(np.arange(len(lists)), [len(listed) for listed in lists])
+        parent = np.array([j for listed in lists for j in listed], np.int64)
+        type_ids = _edge_type_codes(lists, edge_types, numbers)
         rows = np.zeros(len(child), np.int64)
-        for kind in range(len(names)):
-            own = told == kind
-            rows[own] = np.arange(int(own.sum()))
+        for number in range(len(names)):
+            same = type_ids == number
+            rows[same] = np.arange(int(same.sum()))
         order = _topological(len(lists), child, parent)
-        return cls.from_edges(order, child, parent, told, rows, tuple(names))
+        return cls.from_edges(order, child, parent, type_ids, rows, tuple(names))
 
     @property
     def n_nodes(self) -> int:
@@ -113,9 +114,9 @@ class Dag:
         return np.repeat(np.arange(self.n_nodes), np.diff(self.indptr))
 
     def of(self, node: int) -> list[tuple[int, str]]:
-        """The parents of a node, and the kinds of the edges."""
+        """The parents of a node, and the types of the edges."""
         edges = slice(self.indptr[node], self.indptr[node + 1])
-        names = [self.names[kind] for kind in self.edge_types[edges].tolist()]
+        names = [self.names[number] for number in self.edge_types[edges].tolist()]
         return list(zip(self.parents[edges].tolist(), names, strict=True))
 
     def uniform_weights(self) -> Floats:
@@ -154,23 +155,25 @@ them by their sum
 def _edge_type_codes(
     parents: Sequence[Sequence[int]],
     edge_types: Sequence[Sequence[str]] | None,
-    number: dict[str, int],
+    numbers: dict[str, int],
 ) -> NDArray[np.int32]:
     if edge_types is None:
         return np.zeros(sum(map(len, parents)), np.int32)
-    found = []
+    codes = []
     if len(edge_types) != len(parents):
-        raise SkipchainError(f"{len(parents)} nodes, but kinds of edges for {len(edge_types)}")
-    for k, (own, listed) in enumerate(zip(parents, edge_types, strict=True)):
-        if len(listed) != len(own):
-            raise SkipchainError(f"node {k} has {len(own)} parents, but {len(listed)} kinds")
+        raise SkipchainError(f"{len(parents)} nodes, but edge types for {len(edge_types)}")
+    for k, (node_parents, listed) in enumerate(zip(parents, edge_types, strict=True)):
+        if len(listed) != len(node_parents):
+            raise SkipchainError(
+                f"node {k} has {len(node_parents)} parents, but {len(listed)} edge types"
+            )
         for name in listed:
-            if name not in number:
+            if name not in numbers:
                 raise SkipchainError(
-                    f"node {k}: there is no kind of edge {name!r}; there are {', '.join(number)}"
+                    f"node {k}: there is no edge type {name!r}; there are {', '.join(numbers)}"
                 )
-            found.append(number[name])
-    return np.array(found, np.int32)
+            codes.append(numbers[name])
+    return np.array(codes, np.int32)
 
 
 def _topological(size: int, child: Ints, parent: Ints) -> Ints:

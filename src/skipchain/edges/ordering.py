@@ -74,10 +74,10 @@ def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tup
     """
     if not isinstance(given, (str, Sequence)):
         raise ParameterError(f"orderings are text or a list, got {given!r}")
-    found: dict[Ordering, None] = {}
+    orderings: dict[Ordering, None] = {}
     for part in given.split(",") if isinstance(given, str) else given:
         if isinstance(part, Ordering):
-            found[part] = None
+            orderings[part] = None
             continue
         text = str(part).strip()
         match = _WORD.fullmatch(text)
@@ -87,10 +87,12 @@ def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tup
                 f"{RANDOM}(NUMBER), separated by commas"
             )
         if match[1] == RANDOM:
-            first = seed + sum(own.direction == RANDOM for own in found)
-            found |= dict.fromkeys(Ordering(RANDOM, first + k) for k in range(int(match[2] or 1)))
+            first = seed + sum(ordering.direction == RANDOM for ordering in orderings)
+            orderings |= dict.fromkeys(
+                Ordering(RANDOM, first + k) for k in range(int(match[2] or 1))
+            )
         else:
-            found[Ordering(match[1])] = None
-    if not found:
+            orderings[Ordering(match[1])] = None
+    if not orderings:
         raise ParameterError("there is no ordering; give at least 'forward'")
-    return tuple(found)
+    return tuple(orderings)

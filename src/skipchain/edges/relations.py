@@ -33,15 +33,15 @@ class RuleEdges:
 class EdgeSet:
     """Everything that links the tokens of one corpus.
 
-    Kind 2r is an edge of rule r whose parent is the first token of its pair, kind 2r + 1 one whose
-    parent is the second.
+    Edge type 2r is that of edges of rule r whose parent is the first token of the pair, 2r + 1 that
+    of edges whose parent is the second.
 
     >>> from skipchain.edges import parse_rules
     >>> corpus = Corpus.of([["Ada", "met", "Bo"], ["Bo", "slept"]])
-    >>> found = EdgeSet.of(corpus, parse_rules("previous, same_word"))
-    >>> found.edge_types
+    >>> edge_set = EdgeSet.of(corpus, parse_rules("previous, same_word"))
+    >>> edge_set.edge_types
     ('previous', 'next', 'same_word', 'same_word later')
-    >>> dag = found.dag(Ordering("forward"))
+    >>> dag = edge_set.dag(Ordering("forward"))
     >>> [dag.of(k) for k in (2, 3)]
     [[(1, 'previous')], [(-1, 'previous'), (2, 'same_word')]]
     """
@@ -58,8 +58,8 @@ class EdgeSet:
 
     @property
     def edge_types(self) -> tuple[str, ...]:
-        """The names of the kinds of edges, by number."""
-        return tuple(kind for relation in self.by_rule for kind in relation.rule.edge_types)
+        """The names of the edge types, by number."""
+        return tuple(name for relation in self.by_rule for name in relation.rule.edge_types)
 
     @property
     def documents(self) -> Ints:
@@ -69,19 +69,19 @@ class EdgeSet:
     def dag(self, ordering: Ordering, known: Collection[str] | None = None) -> Dag:
         """The graph in which parents are visited before their children.
 
-        Edges of kinds that are not ``known`` are left out.
+        Edges of types that are not ``known`` are left out.
         """
         order = ordering.token_order(self.corpus)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        children, parents, kinds, rows = [], [], [], []
+        children, parents, type_ids, rows = [], [], [], []
 
-        def add(child: Ints, parent: Ints, kind: int, row: Ints) -> None:
-            if known is not None and self.edge_types[kind] not in known:
+        def add(child: Ints, parent: Ints, edge_type: int, row: Ints) -> None:
+            if known is not None and self.edge_types[edge_type] not in known:
                 return
             children.append(child)
             parents.append(parent)
-            kinds.append(np.full(len(child), kind, np.int32))
+            type_ids.append(np.full(len(child), edge_type, np.int32))
             rows.append(row)
 
         for number, relation in enumerate(self.by_rule):
@@ -104,7 +104,7 @@ class EdgeSet:
             order,
             np.concatenate(children),
             np.concatenate(parents),
-            np.concatenate(kinds),
+            np.concatenate(type_ids),
             np.concatenate(rows),
             self.edge_types,
         )

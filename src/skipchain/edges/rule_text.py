@@ -39,7 +39,7 @@ def parse_rules(
     >>> [str(rule) for rule in parse_rules("previous, same(suffix(3), recent=2)")][1]
     'same(suffix(3), capitalised=false, recent=2, max_documents=100, lower=false)'
     """
-    own = dict(functions or {})
+    known_functions = dict(functions or {})
     rules: list[Rule] = []
     if not isinstance(given, (str, Sequence)):
         raise ParameterError(f"edges are text or a list of rules, got {given!r}")
@@ -47,15 +47,15 @@ def parse_rules(
         if isinstance(part, Rule):
             rules.append(part)
         elif isinstance(part, str):
-            rules.append(_parse_rule(part, own))
+            rules.append(_parse_rule(part, known_functions))
         elif callable(part):
             rules.append(FunctionRule(getattr(part, "__name__", "own"), part))
         else:
             raise ParameterError(f"an edge rule is text, a rule or a function, got {part!r}")
     if not rules:
         raise ParameterError("there is no edge rule; give at least 'previous'")
-    kinds = [kind for rule in rules for kind in dict.fromkeys(rule.edge_types)]
-    twice = sorted({kind for kind in kinds if kinds.count(kind) > 1})
+    names = [name for rule in rules for name in dict.fromkeys(rule.edge_types)]
+    twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ParameterError(f"two edge rules have the name {twice[0]!r}; give it once")
     return tuple(rules)
@@ -87,7 +87,7 @@ def _parse_rule(text: str, functions: Mapping[str, Any]) -> Rule:
 
 
 def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) -> Arguments:
-    found: Arguments = {}
+    settings: Arguments = {}
     for argument in listed:
         name, sign, text = (part.strip() for part in argument.partition("="))
         if not sign or name not in known:
@@ -95,17 +95,17 @@ def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) ->
                 f"{rule} does not take {argument.strip()!r}; wanted {', '.join(known)}, each as "
                 "name=value"
             )
-        if name in found:
+        if name in settings:
             raise ParameterError(f"{rule}: {name} is given twice")
         if name in ("capitalised", "lower"):
             if text.lower() not in ("true", "false"):
                 raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
-            found[name] = text.lower() == "true"
+            settings[name] = text.lower() == "true"
         elif text.isdecimal():
-            found[name] = int(text)
+            settings[name] = int(text)
         else:
             raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")
-    return found
+    return settings
 
 
 def _view(text: str, functions: Mapping[str, Any]) -> View:

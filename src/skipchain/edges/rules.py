@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Ints
+from skipchain.checks import check_choice, check_integer
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.keys import view_strings
@@ -48,7 +49,7 @@ class Rule(ABC):
     @property
     @abstractmethod
     def edge_types(self) -> tuple[str, str]:
-        """The kinds of edges: with the pair's first token as the parent, with the second."""
+        """The edge types: with the pair's first token as the parent, and with the second."""
 
     @abstractmethod
     def pairs(self, corpus: Corpus) -> Ints:
@@ -60,7 +61,7 @@ class Rule(ABC):
 
     @property
     def allowed_directions(self) -> tuple[bool, bool]:
-        """Which of the two kinds there are."""
+        """Which of the two edge types there are."""
         return True, True
 
 
@@ -91,7 +92,7 @@ class Previous(Rule):
 class Alone(Rule):
     """No other token at all: what a token's own features say takes part in the mixture.
 
-    Unless ``always`` only those of tokens that have no parent do.
+    With ``always=False`` only the features of tokens without any other parent do.
     """
 
     always: bool = True
@@ -102,7 +103,7 @@ class Alone(Rule):
 
     @property
     def edge_types(self) -> tuple[str, str]:
-        """The same whatever the order."""
+        """One edge type, whatever the order."""
         return "alone", "alone"
 
     def pairs(self, corpus: Corpus) -> Ints:
@@ -135,11 +136,7 @@ class SameView(Rule):
 
     def __post_init__(self) -> None:
         for name in ("recent", "max_documents"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ParameterError(
-                    f"{self._call}: {name} must be a whole number of at least 1, got {value!r}"
-                )
+            check_integer(f"{self._call}: {name}", getattr(self, name))
 
     @property
     def _call(self) -> str:
@@ -192,15 +189,15 @@ class SameView(Rule):
         tokens = np.flatnonzero(taking)
         order = tokens[np.argsort(group[tokens], kind="stable")]
         sentence = np.repeat(np.arange(len(corpus)), np.diff(corpus.sentences))
-        found = []
+        by_lag = []
         for lag in range(1, min(self.recent, len(order)) + 1):
             alike = group[order[:-lag]] == group[order[lag:]]
             if not alike.any():
                 break  # no string comes that often
             earlier, later = order[:-lag][alike], order[lag:][alike]
             near = (later - earlier < MIN_DISTANCE) & (sentence[earlier] == sentence[later])
-            found.append(np.stack([earlier[~near], later[~near]], axis=1))
-        return _sort_by_second(np.concatenate(found)) if found else np.zeros((0, 2), np.int64)
+            by_lag.append(np.stack([earlier[~near], later[~near]], axis=1))
+        return _sort_by_second(np.concatenate(by_lag)) if by_lag else np.zeros((0, 2), np.int64)
 
     def _keys(self, corpus: Corpus) -> Column:
         """The string that is compared of each token; empty where there is none."""
@@ -219,7 +216,7 @@ def same_word(
     max_documents: int = MAX_DOCUMENTS,
     lower: bool = False,
 ) -> SameView:
-    """Equal words of a document: capitalised ones, unless told.
+    """Equal words of a document, by default capitalised ones.
 
     >>> str(same_word(recent=3))
     'same_word(capitalised=true, recent=3, max_documents=100, lower=false)'
@@ -238,11 +235,7 @@ class Links(Rule):
     direction: str = DIRECTIONS[0]
 
     def __post_init__(self) -> None:
-        if self.direction not in DIRECTIONS:
-            raise ParameterError(
-                f"links: the direction must be one of {', '.join(DIRECTIONS)}, "
-                f"got {self.direction!r}"
-            )
+        check_choice("links: the direction", self.direction, DIRECTIONS)
 
     def __str__(self) -> str:
         return "links" if self.direction == DIRECTIONS[0] else f"links({self.direction})"
@@ -254,7 +247,7 @@ class Links(Rule):
 
     @property
     def allowed_directions(self) -> tuple[bool, bool]:
-        """Which of the two kinds there are."""
+        """Which of the two edge types there are."""
         return self.direction != DIRECTIONS[2], self.direction != DIRECTIONS[1]
 
     def fit(self, corpus: Corpus) -> Links:
@@ -283,17 +276,14 @@ class Siblings(Rule):
     most: int = MOST_SIBLINGS
 
     def __post_init__(self) -> None:
-        if not isinstance(self.most, int) or isinstance(self.most, bool) or self.most < 2:
-            raise ParameterError(
-                f"siblings: most must be a whole number of at least 2, got {self.most!r}"
-            )
+        check_integer("siblings: most", self.most, least=2)
 
     def __str__(self) -> str:
         return f"siblings(most={self.most})"
 
     @property
     def edge_types(self) -> tuple[str, str]:
-        """The same whatever the order."""
+        """One edge type, whatever the order."""
         return "siblings", "siblings"
 
     @property
@@ -312,13 +302,13 @@ class Siblings(Rule):
             return np.zeros((0, 2), np.int64)
         linking, linked = np.asarray(corpus.links).T  # sorted by the page with the link
         cuts = np.flatnonzero(np.diff(linking)) + 1
-        found = {
+        pairs = {
             pair
             for group in np.split(linked, cuts)
             if len(group) <= self.most
             for pair in permutations(group.tolist(), 2)
         }
-        return _sort_by_second(np.array(sorted(found), np.int64).reshape(-1, 2))
+        return _sort_by_second(np.array(sorted(pairs), np.int64).reshape(-1, 2))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -351,19 +341,19 @@ class FunctionRule(Rule):
 
     def pairs(self, corpus: Corpus) -> Ints:
         """What the function gives, checked. [K, 2]"""
-        given = self.function(corpus)
+        result = self.function(corpus)
         try:
-            found = np.array(given if isinstance(given, np.ndarray) else list(given))
-            found = found.reshape(-1, 2) if found.size == 0 else found
-            whole = found.size == 0 or np.issubdtype(found.dtype, np.integer)
+            pairs = np.array(result if isinstance(result, np.ndarray) else list(result))
+            pairs = pairs.reshape(-1, 2) if pairs.size == 0 else pairs
+            whole = pairs.size == 0 or np.issubdtype(pairs.dtype, np.integer)
         except (TypeError, ValueError):
             whole = False
-        if not whole or found.ndim != 2 or found.shape[1] != 2:
+        if not whole or pairs.ndim != 2 or pairs.shape[1] != 2:
             raise SkipchainError(
                 f"the rule {self.name!r} must give pairs of token numbers [K, 2], got "
-                f"{type(given).__name__}"
+                f"{type(result).__name__}"
             )
-        return _sort_by_second(np.unique(found.astype(np.int64), axis=0))
+        return _sort_by_second(np.unique(pairs.astype(np.int64), axis=0))
 
 
 def _require_links(corpus: Corpus) -> None:

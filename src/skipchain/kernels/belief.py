@@ -2,27 +2,29 @@
 
 A block is D documents with N nodes of S states and undirected edges, each with a table of log
 scores for the states of its ends. Edges stand in the lists of both their ends as *slots*, laid out
-by `kernels.neighbours.layout`: ``order``, ``indptr``, ``middle``, ``other``, ``twin``. A slot holds
-the message that comes in by its edge; the message that goes out by slot s comes in at slot
-``twin[s]`` of node ``other[s]``. With ψ_n and M_uv the exponentials of the scores,
+by `kernels.adjacency.layout`. A slot holds the message that comes in by its edge; the message that
+goes out by slot s comes in at slot ``twin[s]`` of node ``other[s]``. With ψ_n and M_uv the
+exponentials of the scores,
 
     m_{n→k}(j) ∝ Σ_i c_{n∖k}(i) M_nk(i, j),   c_{n∖k}(i) = ψ_n(i) Π_{l≠k} m_{l→n}(i)  (the cavity)
     b_n(i) = ψ_n(i) Π_l m_{l→n}(i) / Z_n,   b_uv(i, j) = c_{u∖v}(i) M_uv(i, j) c_{v∖u}(j) / Z_uv
     log Z ≈ Σ_uv log Z_uv − Σ_n (degree(n) − 1) log Z_n  (Bethe's approximation)
 
-On trees all of this is exact. With loops it is an approximation, if the messages come to rest
-(Yedidia, Freeman & Weiss 2001). There log Z does not depend on the messages to first order, so that
-its gradient in the scores is the beliefs, and small changes of messages do not show in it.
+On trees all of this is exact. With loops it is an approximation, if the messages converge (Yedidia,
+Freeman & Weiss 2001). At a fixed point log Z does not depend on the messages to first order, so
+that its gradient in the scores is the beliefs, and small changes of messages do not show in it.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain b3bec2b1761a
+# Compiled with chain 706fbc2ffc2f
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
@@ -30,49 +32,85 @@ SMALLEST_SUM = 1e-140
 SMALLEST_PART = 1e-300  # keeps the relative change of 0 from being 0 / 0
 
 
+class MessageSlots(NamedTuple):
+    """The documents of a block with N nodes and E edges, as slots; counted from the block's first.
+
+    Of slot s, ``table[s]`` is 2k for the table of edge type k and 2k + 1 for its transpose, so that
+    the slot's own node comes first; ``row[s]`` is k, or M + a for the edge that row a of the
+    agreement scores belongs to. The other arrays are those of `kernels.adjacency.layout`.
+    """
+
+    offsets: np.ndarray  # [D + 1]
+    order: np.ndarray  # [N]
+    indptr: np.ndarray  # [N + 1]
+    middle: np.ndarray  # [N]
+    other: np.ndarray  # [2E]
+    twin: np.ndarray  # [2E]
+    table: np.ndarray  # [2E]
+    row: np.ndarray  # [2E]
+
+
+class BeliefArrays(NamedTuple):
+    """What is written for a block: see `propagate`."""
+
+    marginals: np.ndarray  # [N, S]
+    pairs: np.ndarray  # [M, S, S]
+    agreements: np.ndarray  # [A, S]
+    log_z: np.ndarray  # [D]
+    sweeps: np.ndarray  # [D]
+    residual: np.ndarray  # [D]
+
+
+class _Scores(NamedTuple):
+    """Scores as logarithms, and as exponentials of which each row or table has the maximum 1.
+
+    Diagonals stand apart, in ``log_same`` and ``same``: they are what edges of one type differ in.
+    The exponentials of row r of these are multiplied by exp(−shift[r]), and ``scale[r]`` brings
+    the rest of the table, ``factors``, to the same measure.
+    """
+
+    node: np.ndarray  # [N, S]
+    psi: np.ndarray  # [N, S]
+    peaks: np.ndarray  # [N]
+    tables: np.ndarray  # [2M, S, S]
+    log_same: np.ndarray  # [M + A, S]
+    factors: np.ndarray  # [2M, S, S], 0 on the diagonal
+    same: np.ndarray  # [M + A, S]
+    scale: np.ndarray  # [M + A]
+    shift: np.ndarray  # [M + A]
+
+
+class _Messages(NamedTuple):
+    """The messages of one document, and what is needed to know which have to be sent again."""
+
+    messages: np.ndarray  # [slots, S]
+    cavities: np.ndarray  # [slots, S]
+    weights: np.ndarray  # [slots], 1 / Z_uv, or log Z_uv in log space
+    node_change: np.ndarray  # [nodes], how much the messages in at a node have changed, added up
+    slot_change: np.ndarray  # [slots], how much the message in by this slot has changed
+    sent_at: np.ndarray  # [slots], node_change − slot_change when the message out was sent
+
+
 def propagate(
-    node,
-    tables,
-    agree,
-    kinds,
-    offsets,
-    order,
-    indptr,
-    middle,
-    other,
-    twin,
-    table,
-    row,
-    start,
-    damping,
-    tolerance,
-    max_sweeps,
-    marginals,
-    pairs,
-    agreements,
-    log_z,
-    sweeps,
-    residual,
+    node, tables, agree, edge_types, slots, start, damping, tolerance, max_sweeps, beliefs
 ):
-    """Send messages until they rest; write what is then believed.
+    """Send messages until they converge; write what is then believed.
 
     node [N, S]; tables [M, S, S]; row a of agree [A, S] is added to the diagonal of the table of
-    kind kinds[a] [A], for one edge. Of slot s, ``table[s]`` is 2k for the table of kind k and
-    2k + 1 for its transpose, so that the slot's own node comes first; ``row[s]`` is k, or M + a for
-    the edge that row a of agree belongs to.
+    type edge_types[a] [A], for one edge.
 
     A sweep goes through the order, each node sending to its later neighbours, and back, each
     sending to its earlier ones. A message is sent again only if those that it is made of have
     changed by more than the tolerance, added up since it was sent last; a change is the largest of
     |new − old| / max(new, old). With damping λ, a message sent again becomes (1 − λ) new + λ old.
 
-    Messages begin as equal for all states. With loops they may come to rest in more than one place;
-    where there are states ``start`` [N] (or [0]), they also begin as sent by nodes in these states,
-    and of the two places the one with the higher log Z counts.
+    Messages begin as equal for all states. With loops there may be more than one fixed point; where
+    there are states ``start`` [N] (or [0]), messages also begin as sent by nodes in these states,
+    and of the two fixed points the one with the higher log Z counts.
 
     Written are marginals [N, S], agreements [A, S] (the diagonals of b_uv), log_z [D], sweeps [D],
     and residual [D], the largest change that waits to be passed on: above the tolerance where
-    max_sweeps did not suffice. To pairs [M, S, S] the b_uv of each kind are *added*. Where the
+    max_sweeps did not suffice. To pairs [M, S, S] the b_uv of each edge type are *added*. Where the
     messages contradict each other, log_z is −∞ and the document's beliefs are 0.
 
     Hazard: scores so far apart that all parts of a sum vanish; such a document is done again in log
@@ -84,43 +122,16 @@ def propagate(
     tops = tables.max(axis=(1, 2), initial=-np.inf)
     tops[tops == -np.inf] = 0.0
     factors = np.exp(tables - tops[:, None, None])
-    # diagonals apart: they are what edges of one kind differ in
     diagonal = np.einsum("kii->ki", tables)
-    log_same = np.concatenate([diagonal, diagonal[kinds] + agree])
-    tops = np.concatenate([tops, tops[kinds]])
+    log_same = np.concatenate([diagonal, diagonal[edge_types] + agree])
+    tops = np.concatenate([tops, tops[edge_types]])
     shift = np.maximum(tops, log_same.max(axis=1, initial=-np.inf))
     scale = np.exp(tops - shift)
     same = np.exp(log_same - shift[:, None])
     np.einsum("kii->ki", factors)[:] = 0.0
-    _propagate_documents(
-        node,
-        psi,
-        peaks,
-        _with_transposes(tables),
-        log_same,
-        _with_transposes(factors),
-        same,
-        scale,
-        shift,
-        offsets,
-        order,
-        indptr,
-        middle,
-        other,
-        twin,
-        table,
-        row,
-        start,
-        damping,
-        tolerance,
-        max_sweeps,
-        marginals,
-        pairs,
-        agreements,
-        log_z,
-        sweeps,
-        residual,
-    )
+    doubled, doubled_factors = _with_transposes(tables), _with_transposes(factors)
+    scores = _Scores(node, psi, peaks, doubled, log_same, doubled_factors, same, scale, shift)
+    _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, beliefs)
 
 
 def _with_transposes(tables):
@@ -129,271 +140,63 @@ def _with_transposes(tables):
 
 
 @njit(nogil=True, cache=True)
-def _propagate_documents(
-    node,
-    psi,
-    peaks,
-    tables,
-    log_same,
-    factors,
-    same,
-    scale,
-    shift,
-    offsets,
-    order,
-    indptr,
-    middle,
-    other,
-    twin,
-    table,
-    row,
-    start,
-    damping,
-    tolerance,
-    max_sweeps,
-    marginals,
-    pairs,
-    agreements,
-    log_z,
-    sweeps,
-    residual,
-):
+def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, beliefs):
     """One document after the other, in log space where need be."""
-    states = node.shape[1]
-    kinds = pairs.shape[0]
-    nodes, slots = 0, 0
+    states = scores.node.shape[1]
+    offsets, indptr, row = slots.offsets, slots.indptr, slots.row
+    pairs, log_z = beliefs.pairs, beliefs.log_z
+    sweeps, residual = beliefs.sweeps, beliefs.residual
+    edge_types = pairs.shape[0]
+    n_nodes, n_slots = 0, 0
     for d in range(offsets.shape[0] - 1):
-        nodes = max(nodes, offsets[d + 1] - offsets[d])
-        slots = max(slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
-    messages = np.empty((slots, states))
-    fixed_point = np.empty((slots, states))  # the messages of the better place so far
-    cavities = np.empty((slots, states))
-    total = np.empty(nodes)  # how much the messages in at a node have changed, added up
-    own = np.empty(slots)  # how much that in by this slot has
-    mark = np.empty(slots)  # total − own when the message out by this slot was sent
-    weights = np.empty(slots)
-    outer = np.zeros(factors.shape)
-    alike = np.zeros((kinds, states))
+        n_nodes = max(n_nodes, offsets[d + 1] - offsets[d])
+        n_slots = max(n_slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
+    work = _Messages(
+        np.empty((n_slots, states)),
+        np.empty((n_slots, states)),
+        np.empty(n_slots),
+        np.empty(n_nodes),
+        np.empty(n_slots),
+        np.empty(n_slots),
+    )
+    best_messages = np.empty((n_slots, states))  # those of the better fixed point so far
+    outer = np.zeros(scores.factors.shape)
+    alike = np.zeros((edge_types, states))
     for d in range(offsets.shape[0] - 1):
         first, last = offsets[d], offsets[d + 1]
-        base, slots = indptr[first], indptr[last] - indptr[first]
+        base, n_slots = indptr[first], indptr[last] - indptr[first]
         good = False
         for logged in (False, True):
             if good:
                 break
-            _init_messages(
-                first,
-                last,
-                False,
-                logged,
-                tables,
-                log_same,
-                factors,
-                same,
-                scale,
-                start,
-                indptr,
-                other,
-                table,
-                row,
-                messages,
-            )
+            _init_messages(first, last, start[:0], logged, scores, slots, work.messages)
             good = _run_to_convergence(
-                d,
-                first,
-                last,
-                logged,
-                node,
-                psi,
-                tables,
-                log_same,
-                factors,
-                same,
-                scale,
-                order,
-                indptr,
-                middle,
-                other,
-                twin,
-                table,
-                row,
-                damping,
-                tolerance,
-                max_sweeps,
-                messages,
-                cavities,
-                total,
-                own,
-                mark,
-                sweeps,
-                residual,
-            ) and _beliefs(
-                d,
-                first,
-                last,
-                logged,
-                node,
-                psi,
-                peaks,
-                tables,
-                log_same,
-                factors,
-                same,
-                scale,
-                shift,
-                indptr,
-                middle,
-                twin,
-                table,
-                row,
-                messages,
-                cavities,
-                weights,
-                marginals,
-                log_z,
-            )
-            # messages that rest at once have met no loop to speak of
+                d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
+            ) and _beliefs(d, logged, scores, slots, work, beliefs)
+            # messages that converge at once have met no loop to speak of
             if good and start.shape[0] and sweeps[d] > 1:
                 best, rounds, waiting = log_z[d], sweeps[d], residual[d]
-                fixed_point[:slots] = messages[:slots]
-                _init_messages(
-                    first,
-                    last,
-                    True,
-                    logged,
-                    tables,
-                    log_same,
-                    factors,
-                    same,
-                    scale,
-                    start,
-                    indptr,
-                    other,
-                    table,
-                    row,
-                    messages,
-                )
+                best_messages[:n_slots] = work.messages[:n_slots]
+                _init_messages(first, last, start, logged, scores, slots, work.messages)
                 good = _run_to_convergence(
-                    d,
-                    first,
-                    last,
-                    logged,
-                    node,
-                    psi,
-                    tables,
-                    log_same,
-                    factors,
-                    same,
-                    scale,
-                    order,
-                    indptr,
-                    middle,
-                    other,
-                    twin,
-                    table,
-                    row,
-                    damping,
-                    tolerance,
-                    max_sweeps,
-                    messages,
-                    cavities,
-                    total,
-                    own,
-                    mark,
-                    sweeps,
-                    residual,
-                ) and _beliefs(
-                    d,
-                    first,
-                    last,
-                    logged,
-                    node,
-                    psi,
-                    peaks,
-                    tables,
-                    log_same,
-                    factors,
-                    same,
-                    scale,
-                    shift,
-                    indptr,
-                    middle,
-                    twin,
-                    table,
-                    row,
-                    messages,
-                    cavities,
-                    weights,
-                    marginals,
-                    log_z,
-                )
+                    d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
+                ) and _beliefs(d, logged, scores, slots, work, beliefs)
                 if not (good and log_z[d] > best):
                     sweeps[d], residual[d] = rounds, waiting
-                    good = _beliefs(
-                        d,
-                        first,
-                        last,
-                        logged,
-                        node,
-                        psi,
-                        peaks,
-                        tables,
-                        log_same,
-                        factors,
-                        same,
-                        scale,
-                        shift,
-                        indptr,
-                        middle,
-                        twin,
-                        table,
-                        row,
-                        fixed_point,
-                        cavities,
-                        weights,
-                        marginals,
-                        log_z,
-                    )
+                    work.messages[:n_slots] = best_messages[:n_slots]
+                    good = _beliefs(d, logged, scores, slots, work, beliefs)
             if good and logged:
-                _log_pairs(
-                    first,
-                    last,
-                    cavities,
-                    weights,
-                    tables,
-                    log_same,
-                    indptr,
-                    middle,
-                    twin,
-                    table,
-                    row,
-                    pairs,
-                    agreements,
-                )
+                _log_pairs(first, last, scores, slots, work, pairs, beliefs.agreements)
             elif good:
-                _pairs(
-                    first,
-                    last,
-                    cavities,
-                    weights,
-                    same,
-                    scale,
-                    indptr,
-                    middle,
-                    twin,
-                    table,
-                    row,
-                    outer,
-                    alike,
-                    agreements,
-                )
+                _pairs(first, last, scores, slots, work, outer, alike, beliefs.agreements)
         if not good:
             log_z[d] = -np.inf
-            marginals[first:last] = 0.0
-            for s in range(base, base + slots):
-                if row[s] >= kinds:
-                    agreements[row[s] - kinds] = 0.0
-    for k in range(kinds):
+            beliefs.marginals[first:last] = 0.0
+            for s in range(base, base + n_slots):
+                if row[s] >= edge_types:
+                    beliefs.agreements[row[s] - edge_types] = 0.0
+    factors = scores.factors
+    for k in range(edge_types):
         for i in range(states):
             pairs[k, i, i] += alike[k, i]
             for j in range(states):
@@ -403,38 +206,23 @@ def _propagate_documents(
 
 
 @njit(nogil=True, cache=True)
-def _init_messages(
-    first,
-    last,
-    known,
-    logged,
-    tables,
-    log_same,
-    factors,
-    same,
-    scale,
-    start,
-    indptr,
-    other,
-    table,
-    row,
-    messages,
-):
-    """The first messages of a document: equal for all states, or from ``known`` states."""
-    base = indptr[first]
-    slots = indptr[last] - base
-    messages[:slots] = 0.0 if logged else 1.0
-    if not known:
+def _init_messages(first, last, start, logged, scores, slots, messages):
+    """The first messages of a document: equal for all states, or from the states ``start``."""
+    base = slots.indptr[first]
+    n_slots = slots.indptr[last] - base
+    messages[:n_slots] = 0.0 if logged else 1.0
+    if start.shape[0] == 0:
         return
-    for s in range(slots):
-        f, r = table[base + s], row[base + s]
-        j = start[first + other[base + s]]
+    tables, log_same, factors, same = scores.tables, scores.log_same, scores.factors, scores.same
+    for s in range(n_slots):
+        f, r = slots.table[base + s], slots.row[base + s]
+        j = start[first + slots.other[base + s]]
         top = -np.inf
         for i in range(messages.shape[1]):
             if logged:
                 messages[s, i] = log_same[r, j] if i == j else tables[f, i, j]
             else:
-                messages[s, i] = same[r, j] if i == j else factors[f, i, j] * scale[r]
+                messages[s, i] = same[r, j] if i == j else factors[f, i, j] * scores.scale[r]
             top = max(top, messages[s, i])
         for i in range(messages.shape[1]):
             if logged:
@@ -445,117 +233,47 @@ def _init_messages(
 
 @njit(nogil=True, cache=True)
 def _run_to_convergence(
-    d,
-    first,
-    last,
-    logged,
-    node,
-    psi,
-    tables,
-    log_same,
-    factors,
-    same,
-    scale,
-    order,
-    indptr,
-    middle,
-    other,
-    twin,
-    table,
-    row,
-    damping,
-    tolerance,
-    max_sweeps,
-    messages,
-    cavities,
-    total,
-    own,
-    mark,
-    sweeps,
-    residual,
+    d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
 ):
-    """Sweep over one document until its messages rest; whether all could be told from nothing."""
-    slots = indptr[last] - indptr[first]
-    total[: last - first] = 0.0
-    own[:slots] = 0.0
-    mark[:slots] = -np.inf
+    """Sweep over one document until its messages converge; False where a sum vanished."""
+    first, last = slots.offsets[d], slots.offsets[d + 1]
+    n_slots = slots.indptr[last] - slots.indptr[first]
+    work.node_change[: last - first] = 0.0
+    work.slot_change[:n_slots] = 0.0
+    work.sent_at[:n_slots] = -np.inf
     sweeps[d] = 0
     residual[d] = np.inf
     good = True
     while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
         for forward in (True, False):
             good = good and _half_sweep(
-                first,
-                last,
-                forward,
-                logged,
-                node,
-                psi,
-                tables,
-                log_same,
-                factors,
-                same,
-                scale,
-                order,
-                indptr,
-                middle,
-                other,
-                twin,
-                table,
-                row,
-                damping,
-                tolerance,
-                messages,
-                cavities,
-                total,
-                own,
-                mark,
+                first, last, forward, logged, scores, slots, damping, tolerance, work
             )
         sweeps[d] += 1
-        residual[d] = _residual(first, last, indptr, total, own, mark)
+        residual[d] = _residual(first, last, slots.indptr, work)
     return good
 
 
 @njit(nogil=True, cache=True)
-def _residual(first, last, indptr, total, own, mark):
+def _residual(first, last, indptr, work):
     """The largest change that a message has not yet taken up."""
     base = indptr[first]
     worst = 0.0
     for n in range(last - first):
         for s in range(indptr[first + n] - base, indptr[first + n + 1] - base):
-            worst = max(worst, total[n] - own[s] - mark[s])
+            worst = max(worst, work.node_change[n] - work.slot_change[s] - work.sent_at[s])
     return worst
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _half_sweep(
-    first,
-    last,
-    forward,
-    logged,
-    node,
-    psi,
-    tables,
-    log_same,
-    factors,
-    same,
-    scale,
-    order,
-    indptr,
-    middle,
-    other,
-    twin,
-    table,
-    row,
-    damping,
-    tolerance,
-    messages,
-    cavities,
-    total,
-    own,
-    mark,
-):
-    """Half a sweep over one document; returns whether all sums could be told from nothing."""
+def _half_sweep(first, last, forward, logged, scores, slots, damping, tolerance, work):
+    """Half a sweep over one document; False where a sum vanished."""
+    order, indptr, middle = slots.order, slots.indptr, slots.middle
+    other, twin, table, row = slots.other, slots.twin, slots.table, slots.row
+    node, psi, scale = scores.node, scores.psi, scores.scale
+    tables, log_same, factors, same = scores.tables, scores.log_same, scores.factors, scores.same
+    messages, cavities = work.messages, work.cavities
+    node_change, slot_change, sent_at = work.node_change, work.slot_change, work.sent_at
     base = indptr[first]
     rest = np.empty(node.shape[1])
     out = np.empty(node.shape[1])
@@ -567,7 +285,7 @@ def _half_sweep(
         b = high if forward else middle[here] - base
         stale = False
         for s in range(a, b):
-            stale = stale or total[n] - own[s] - mark[s] > tolerance
+            stale = stale or node_change[n] - slot_change[s] - sent_at[s] > tolerance
         if not stale:
             continue
         if logged:
@@ -575,8 +293,8 @@ def _half_sweep(
         else:
             _cavities(psi, here, low, high, a, b, messages, cavities, rest)
         for s in range(a, b):
-            known = total[n] - own[s]
-            if not known - mark[s] > tolerance:
+            known = node_change[n] - slot_change[s]
+            if not known - sent_at[s] > tolerance:
                 continue
             f, r, to = table[base + s], row[base + s], twin[base + s]
             if logged:
@@ -586,14 +304,14 @@ def _half_sweep(
             if not good:
                 return False
             # a message that has never been sent is not damped
-            keep = damping if mark[s] > -np.inf else 0.0
+            keep = damping if sent_at[s] > -np.inf else 0.0
             if logged:
                 change = _log_receive(messages, to, out, keep)
             else:
                 change = _receive(messages, to, out, keep)
-            mark[s] = known - keep * change
-            total[other[base + s]] += change
-            own[to] += change
+            sent_at[s] = known - keep * change
+            node_change[other[base + s]] += change
+            slot_change[to] += change
     return True
 
 
@@ -629,7 +347,7 @@ def _cavities(psi, here, low, high, a, b, messages, cavities, rest):
 
 @njit(nogil=True, cache=True, inline="always")
 def _send(cavities, s, factors, f, same, r, scale, out):
-    """The message out by slot s, its maximum 1; returns whether it can be told from nothing."""
+    """The message out by slot s, its maximum 1; False where it vanished."""
     states = out.shape[0]
     top = 0.0
     for j in range(states):
@@ -648,7 +366,7 @@ def _send(cavities, s, factors, f, same, r, scale, out):
 
 @njit(nogil=True, cache=True, inline="always")
 def _receive(messages, to, out, keep):
-    """Put a message in its place, with a share of the old one; returns how new it is."""
+    """Put a message in its place, with a share of the old one; returns how much it changed."""
     change = 0.0
     for j in range(out.shape[0]):
         old = messages[to, j]
@@ -658,100 +376,23 @@ def _receive(messages, to, out, keep):
 
 
 @njit(nogil=True, cache=True)
-def _beliefs(
-    d,
-    first,
-    last,
-    logged,
-    node,
-    psi,
-    peaks,
-    tables,
-    log_same,
-    factors,
-    same,
-    scale,
-    shift,
-    indptr,
-    middle,
-    twin,
-    table,
-    row,
-    messages,
-    cavities,
-    weights,
-    marginals,
-    log_z,
-):
-    """What the messages of one document say of nodes, and log Z; False if that is too little.
+def _beliefs(d, logged, scores, slots, work, beliefs):
+    """What the messages of one document say of nodes, and log Z; False where a sum vanished.
 
     Left for the pairs are all cavities and, as weights, 1 / Z_uv (logged: log Z_uv).
     """
     if logged:
-        return _log_sums(
-            d,
-            first,
-            last,
-            node,
-            tables,
-            log_same,
-            indptr,
-            middle,
-            twin,
-            table,
-            row,
-            messages,
-            cavities,
-            weights,
-            marginals,
-            log_z,
-        )
-    return _sums(
-        d,
-        first,
-        last,
-        psi,
-        peaks,
-        factors,
-        same,
-        scale,
-        shift,
-        indptr,
-        middle,
-        twin,
-        table,
-        row,
-        messages,
-        cavities,
-        weights,
-        marginals,
-        log_z,
-    )
+        return _log_sums(d, scores, slots, work, beliefs.marginals, beliefs.log_z)
+    return _sums(d, scores, slots, work, beliefs.marginals, beliefs.log_z)
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _sums(
-    d,
-    first,
-    last,
-    psi,
-    peaks,
-    factors,
-    same,
-    scale,
-    shift,
-    indptr,
-    middle,
-    twin,
-    table,
-    row,
-    messages,
-    cavities,
-    weights,
-    marginals,
-    log_z,
-):
+def _sums(d, scores, slots, work, marginals, log_z):
     """`_beliefs` as plain numbers."""
+    first, last = slots.offsets[d], slots.offsets[d + 1]
+    indptr, twin, table, row = slots.indptr, slots.twin, slots.table, slots.row
+    psi, factors, same, scale = scores.psi, scores.factors, scores.same, scores.scale
+    messages, cavities = work.messages, work.cavities
     states = psi.shape[1]
     base = indptr[first]
     rest = np.empty(states)
@@ -773,7 +414,7 @@ def _sums(
         inverse = 1.0 / z
         for i in range(states):
             marginals[here, i] *= inverse
-        logs += peaks[here]
+        logs += scores.peaks[here]
         if high - low == 2:
             product *= inverse
             if product < 1e-100 or product > 1e100:
@@ -782,7 +423,7 @@ def _sums(
         elif high - low != 1:
             logs -= (high - low - 1) * np.log(z)
     for here in range(first, last):
-        for s in range(middle[here] - base, indptr[here + 1] - base):
+        for s in range(slots.middle[here] - base, indptr[here + 1] - base):
             f, r, to = table[base + s], row[base + s], twin[base + s]
             z = 0.0
             for i in range(states):
@@ -792,8 +433,8 @@ def _sums(
                 z += cavities[s, i] * (x * scale[r] + same[r, i] * cavities[to, i])
             if not z > SMALLEST_SUM:
                 return False
-            weights[s] = 1.0 / z
-            logs += shift[r]
+            work.weights[s] = 1.0 / z
+            logs += scores.shift[r]
             product *= z
             if product < 1e-100 or product > 1e100:
                 logs += np.log(product)
@@ -803,30 +444,18 @@ def _sums(
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _pairs(
-    first,
-    last,
-    cavities,
-    weights,
-    same,
-    scale,
-    indptr,
-    middle,
-    twin,
-    table,
-    row,
-    outer,
-    alike,
-    agreements,
-):
+def _pairs(first, last, scores, slots, work, outer, alike, agreements):
     """Add the b_uv of one document.
 
     Off the diagonal they come as c_u c_v / Z_uv, to be multiplied by the factors at the end.
     """
-    kinds, states = alike.shape
+    indptr, twin, table, row = slots.indptr, slots.twin, slots.table, slots.row
+    cavities, weights = work.cavities, work.weights
+    same, scale = scores.same, scores.scale
+    edge_types, states = alike.shape
     base = indptr[first]
     for here in range(first, last):
-        for s in range(middle[here] - base, indptr[here + 1] - base):
+        for s in range(slots.middle[here] - base, indptr[here + 1] - base):
             f, r, to = table[base + s], row[base + s], twin[base + s]
             for i in range(states):
                 c = cavities[s, i] * weights[s] * scale[r]
@@ -835,8 +464,8 @@ def _pairs(
             for i in range(states):
                 p = cavities[s, i] * weights[s] * same[r, i] * cavities[to, i]
                 alike[f >> 1, i] += p
-                if r >= kinds:
-                    agreements[r - kinds, i] = p
+                if r >= edge_types:
+                    agreements[r - edge_types, i] = p
 
 
 @njit(nogil=True, cache=True)
@@ -892,25 +521,11 @@ def _log_receive(messages, to, out, keep):
 
 
 @njit(nogil=True, cache=True)
-def _log_sums(
-    d,
-    first,
-    last,
-    node,
-    tables,
-    log_same,
-    indptr,
-    middle,
-    twin,
-    table,
-    row,
-    messages,
-    cavities,
-    weights,
-    marginals,
-    log_z,
-):
+def _log_sums(d, scores, slots, work, marginals, log_z):
     """`_beliefs` by logarithms of sums: slow, safe; False where nothing is possible."""
+    first, last = slots.offsets[d], slots.offsets[d + 1]
+    node, indptr = scores.node, slots.indptr
+    messages, cavities, weights = work.messages, work.cavities, work.weights
     states = node.shape[1]
     base = indptr[first]
     rest = np.empty(states)
@@ -929,8 +544,8 @@ def _log_sums(
             marginals[here, i] = _probability(marginals[here, i], z)
         total -= (high - low - 1) * z
     for here in range(first, last):
-        for s in range(middle[here] - base, indptr[here + 1] - base):
-            _log_pair(s, base, cavities, tables, log_same, twin, table, row, score)
+        for s in range(slots.middle[here] - base, indptr[here + 1] - base):
+            _log_pair(s, base, cavities, scores, slots, score)
             weights[s] = _log_sum(score.reshape(-1))
             if weights[s] == -np.inf:
                 return False
@@ -940,45 +555,32 @@ def _log_sums(
 
 
 @njit(nogil=True, cache=True)
-def _log_pairs(
-    first,
-    last,
-    cavities,
-    weights,
-    tables,
-    log_same,
-    indptr,
-    middle,
-    twin,
-    table,
-    row,
-    pairs,
-    agreements,
-):
+def _log_pairs(first, last, scores, slots, work, pairs, agreements):
     """Add the b_uv of one document, from logarithms."""
-    kinds, states = pairs.shape[:2]
+    indptr, table, row = slots.indptr, slots.table, slots.row
+    edge_types, states = pairs.shape[:2]
     base = indptr[first]
     score = np.empty((states, states))
     for here in range(first, last):
-        for s in range(middle[here] - base, indptr[here + 1] - base):
+        for s in range(slots.middle[here] - base, indptr[here + 1] - base):
             f, r = table[base + s], row[base + s]
-            _log_pair(s, base, cavities, tables, log_same, twin, table, row, score)
+            _log_pair(s, base, work.cavities, scores, slots, score)
             for i in range(states):
                 for j in range(states):
-                    p = _probability(score[i, j], weights[s])
+                    p = _probability(score[i, j], work.weights[s])
                     if f & 1:
                         pairs[f >> 1, j, i] += p
                     else:
                         pairs[f >> 1, i, j] += p
-                    if i == j and r >= kinds:
-                        agreements[r - kinds, i] = p
+                    if i == j and r >= edge_types:
+                        agreements[r - edge_types, i] = p
 
 
 @njit(nogil=True, cache=True)
-def _log_pair(s, base, cavities, tables, log_same, twin, table, row, score):
+def _log_pair(s, base, cavities, scores, slots, score):
     """The scores of an edge's states with all else summed out: log c_u(i) M(i, j) c_v(j)."""
-    f, r, to = table[base + s], row[base + s], twin[base + s]
+    f, r, to = slots.table[base + s], slots.row[base + s], slots.twin[base + s]
     for i in range(score.shape[0]):
         for j in range(score.shape[0]):
-            own = log_same[r, i] if i == j else tables[f, i, j]
-            score[i, j] = cavities[s, i] + own + cavities[to, j]
+            edge = scores.log_same[r, i] if i == j else scores.tables[f, i, j]
+            score[i, j] = cavities[s, i] + edge + cavities[to, j]

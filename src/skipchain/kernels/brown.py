@@ -6,10 +6,10 @@ often their words come first and second in any pair, T is the number of pairs. W
     T · MI = Σ_ab f(n(a, b)) − Σ_a R(a) log l(a) − Σ_b K(b) log r(b) + N log T
 
 where R(a) = Σ_b n(a, b), K(b) = Σ_a n(a, b) and N = Σ_ab n(a, b) are sums over the words that have
-been taken in. A merge of a and b changes the first sum by ``structure[a, b]``, and the other two by
-terms that follow from ``left_logs[a, b]`` = log(l(a) + l(b)) and ``right_logs``.
+been taken in. A merge of a and b changes the first sum by ``pair_terms[a, b]``, and the other two
+by terms that follow from ``left_logs[a, b]`` = log(l(a) + l(b)) and ``right_logs``.
 
-What makes it fast: g(x, y) = f(x) + f(y) − f(x + y) is 0 where x or y is 0. The structure is
+What makes it fast: g(x, y) = f(x) + f(y) − f(x + y) is 0 where x or y is 0. The pair terms are
 
     Σ_c g(n(a, c), n(b, c)) + g(n(c, a), n(c, b)),  put right where c is a or b,
 
@@ -30,7 +30,7 @@ TIE_TOLERANCE = 1e-9  # nats; of losses this close to the least, that of the low
 
 
 class ClusterTables(NamedTuple):
-    """The clusters as tables over S slots; all change in place."""
+    """The clusters as tables over S slots; kernels change them in place."""
 
     pairs: NDArray[np.int64]  # [S, S], n(a, b)
     transposed: NDArray[np.int64]  # [S, S], n(b, a)
@@ -54,152 +54,153 @@ class ClusterTables(NamedTuple):
     def empty(cls, slots: int, words: int) -> ClusterTables:
         """No cluster yet."""
         return cls(
-            np.zeros((slots, slots), np.int64),
-            np.zeros((slots, slots), np.int64),
-            np.full((slots, slots), np.inf),
-            np.zeros((slots, slots)),
-            np.zeros((slots, slots)),
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.int64),
-            np.zeros(slots, np.bool_),
-            np.zeros(slots, np.bool_),
-            np.full(slots, np.inf),
-            np.arange(slots),
-            np.full(slots, -1),
-            np.arange(words),
-            np.full(words, -1),
-            xlogx_table(),
+            pairs=np.zeros((slots, slots), np.int64),
+            transposed=np.zeros((slots, slots), np.int64),
+            pair_terms=np.full((slots, slots), np.inf),
+            left_logs=np.zeros((slots, slots)),
+            right_logs=np.zeros((slots, slots)),
+            left=np.zeros(slots, np.int64),
+            right=np.zeros(slots, np.int64),
+            row_terms=np.zeros(slots, np.int64),
+            column_terms=np.zeros(slots, np.int64),
+            used=np.zeros(slots, np.bool_),
+            dirty=np.zeros(slots, np.bool_),
+            min_loss=np.full(slots, np.inf),
+            partner=np.arange(slots),
+            root=np.full(slots, -1),
+            parent=np.arange(words),
+            slot=np.full(words, -1),
+            known=xlogx_table(),
         )
 
 
 def xlogx_table() -> NDArray[np.float64]:
     """f(0), f(1) …, to be looked up."""
     numbers = np.arange(TABLE_SIZE, dtype=np.float64)
-    found: NDArray[np.float64] = numbers * np.log(np.maximum(numbers, 1.0))
-    return found
+    table: NDArray[np.float64] = numbers * np.log(np.maximum(numbers, 1.0))
+    return table
 
 
 @njit(nogil=True, cache=True)
-def add_words(slots, after, before, left, right, total, span, limit):
+def add_words(clusters, after, before, left, right, total, span, limit):
     """Take in the words ``span``, merging a pair each time that there are more than ``limit``.
 
     ``after`` is (indptr [V + 1], words [K], counts [K]): what follows each word, sorted by word;
     ``before`` what it follows. left, right [V] are l and r of each word, total is T.
     """
-    size = slots.used.shape[0]
+    size = clusters.used.shape[0]
     row, column = np.zeros(size, np.int64), np.zeros(size, np.int64)
     free = 0
     for w in range(span[0], span[1]):
-        while slots.used[free]:
+        while clusters.used[free]:
             free += 1
-        slots.root[free] = w
-        slots.slot[w] = free
-        own = _count_neighbours(slots, after, w, row)
-        _count_neighbours(slots, before, w, column)
-        _insert(slots, free, row, column, own, left[w], right[w])
+        clusters.root[free] = w
+        clusters.slot[w] = free
+        repeats = _count_neighbours(clusters, after, w, row)
+        _count_neighbours(clusters, before, w, column)
+        _insert(clusters, free, row, column, repeats, left[w], right[w])
         row[:] = 0
         column[:] = 0
-        if slots.used.sum() > limit:
-            a, b, _ = best_pair(slots, total)
-            free = _merge(slots, a, b)[1]
+        if clusters.used.sum() > limit:
+            a, b, _ = best_pair(clusters, total)
+            free = _merge(clusters, a, b)[1]
 
 
 @njit(nogil=True, cache=True)
-def merge_all(slots, total):
+def merge_all(clusters, total):
     """Merge until one cluster is left: [K, 2] slots, that which stayed and that which was freed."""
-    count = slots.used.sum()
+    count = clusters.used.sum()
     merges = np.empty((max(count - 1, 0), 2), np.int64)
     for k in range(count - 1):
-        a, b, _ = best_pair(slots, total)
-        merges[k] = _merge(slots, a, b)
+        a, b, _ = best_pair(clusters, total)
+        merges[k] = _merge(clusters, a, b)
     return merges
 
 
 @njit(nogil=True, cache=True)
-def best_pair(slots, total):
+def best_pair(clusters, total):
     """The pair of slots whose merge loses least, and T times the loss.
 
     Only pairs with a slot that has been touched since the last call can have changed. Of each slot
     the least loss with a later one is kept, and sought anew only where it may have grown.
     """
-    size = slots.used.shape[0]
-    own = np.empty(size)
+    size = clusters.used.shape[0]
+    margins = np.empty(size)
     for a in range(size):
-        own[a] = _margin(slots, a)
-    touched = np.nonzero(slots.dirty)[0]
+        margins[a] = _margin(clusters, a)
+    touched = np.nonzero(clusters.dirty)[0]
     for a in range(size):
-        if slots.dirty[a] or slots.dirty[slots.partner[a]]:
-            _seek_partner(slots, own, a)
+        if clusters.dirty[a] or clusters.dirty[clusters.partner[a]]:
+            _seek_partner(clusters, margins, a)
             continue
         for b in touched:
             if b > a:
-                loss = _loss(slots, own, a, b)
-                if loss < slots.min_loss[a]:
-                    slots.min_loss[a], slots.partner[a] = loss, b
-    slots.dirty[:] = False
-    bar = slots.min_loss.min() + TIE_TOLERANCE * total
+                loss = _loss(clusters, margins, a, b)
+                if loss < clusters.min_loss[a]:
+                    clusters.min_loss[a], clusters.partner[a] = loss, b
+    clusters.dirty[:] = False
+    bar = clusters.min_loss.min() + TIE_TOLERANCE * total
     first = 0
-    while slots.min_loss[first] > bar:
+    while clusters.min_loss[first] > bar:
         first += 1
     for second in range(first + 1, size):
-        loss = _loss(slots, own, first, second)
+        loss = _loss(clusters, margins, first, second)
         if loss <= bar:
             return first, second, loss
-    return first, slots.partner[first], slots.min_loss[first]
+    return first, clusters.partner[first], clusters.min_loss[first]
 
 
 @njit(nogil=True, cache=True)
-def _seek_partner(slots, own, a):
+def _seek_partner(clusters, margins, a):
     """The later slot that is best merged with a, and the loss."""
-    slots.min_loss[a], slots.partner[a] = np.inf, a
-    if not slots.used[a]:
+    clusters.min_loss[a], clusters.partner[a] = np.inf, a
+    if not clusters.used[a]:
         return
-    for b in range(a + 1, slots.used.shape[0]):
-        loss = _loss(slots, own, a, b)
-        if loss < slots.min_loss[a]:
-            slots.min_loss[a], slots.partner[a] = loss, b
+    for b in range(a + 1, clusters.used.shape[0]):
+        loss = _loss(clusters, margins, a, b)
+        if loss < clusters.min_loss[a]:
+            clusters.min_loss[a], clusters.partner[a] = loss, b
 
 
 @njit(nogil=True, cache=True)
-def _margin(slots, a):
+def _margin(clusters, a):
     """What a's margins take off the information."""
-    return slots.row_terms[a] * _log(slots.left[a]) + slots.column_terms[a] * _log(slots.right[a])
+    rows = clusters.row_terms[a] * _log(clusters.left[a])
+    return rows + clusters.column_terms[a] * _log(clusters.right[a])
 
 
 @njit(nogil=True, cache=True)
-def _loss(slots, own, a, b):
-    """T times the loss of merging a and b, a < b; ``own`` [S] is what margins take off."""
+def _loss(clusters, margins, a, b):
+    """T times the loss of merging a and b, a < b; ``margins`` [S] as from `_margin`."""
     return (
-        slots.pair_terms[a, b]
-        + (slots.row_terms[a] + slots.row_terms[b]) * slots.left_logs[a, b]
-        + (slots.column_terms[a] + slots.column_terms[b]) * slots.right_logs[a, b]
-        - own[a]
-        - own[b]
+        clusters.pair_terms[a, b]
+        + (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
+        + (clusters.column_terms[a] + clusters.column_terms[b]) * clusters.right_logs[a, b]
+        - margins[a]
+        - margins[b]
     )
 
 
 @njit(nogil=True, cache=True)
-def mutual_information(slots, total):
+def mutual_information(clusters, total):
     """The mutual information of neighbouring clusters, in nats."""
-    size = slots.used.shape[0]
-    found, taken = 0.0, 0
+    size = clusters.used.shape[0]
+    information, count = 0.0, 0
     for a in range(size):
         for b in range(size):
-            found += _xlogx(slots.known, slots.pairs[a, b])
-        found -= _margin(slots, a)
-        taken += slots.row_terms[a]
-    return (found + taken * np.log(max(total, 1))) / max(total, 1)
+            information += _xlogx(clusters.known, clusters.pairs[a, b])
+        information -= _margin(clusters, a)
+        count += clusters.row_terms[a]
+    return (information + count * np.log(max(total, 1))) / max(total, 1)
 
 
 @njit(nogil=True, cache=True)
-def members(slots):
+def members(clusters):
     """The slot of each word's cluster. [V]"""
-    found = np.empty(slots.parent.shape[0], np.int64)
-    for w in range(found.shape[0]):
-        found[w] = slots.slot[_root(slots.parent, w)]
-    return found
+    slots = np.empty(clusters.parent.shape[0], np.int64)
+    for w in range(slots.shape[0]):
+        slots[w] = clusters.slot[_root(clusters.parent, w)]
+    return slots
 
 
 @njit(nogil=True, cache=True)
@@ -222,16 +223,16 @@ def exchange(member, table, after, before, left, right, known, total):
         home = member[w]
         if sizes[home] == 1:
             continue
-        own = _count_neighbour_clusters(member, after, w, row)
+        repeats = _count_neighbour_clusters(member, after, w, row)
         _count_neighbour_clusters(member, before, w, column)
-        _move_word(table, transposed, row, column, own, home, -1)
+        _move_word(table, transposed, row, column, repeats, home, -1)
         firsts[home] -= left[w]
         seconds[home] -= right[w]
         followers, precursors = _nonzero(row), _nonzero(column)
         for b in range(size):
             gain = _xlogx(known, firsts[b]) - _xlogx(known, firsts[b] + left[w])
             gain += _xlogx(known, seconds[b]) - _xlogx(known, seconds[b] + right[w])
-            gain += _xlogx(known, table[b, b] + row[b] + column[b] + own) - _xlogx(
+            gain += _xlogx(known, table[b, b] + row[b] + column[b] + repeats) - _xlogx(
                 known, table[b, b]
             )
             for d in followers:
@@ -246,7 +247,7 @@ def exchange(member, table, after, before, left, right, known, total):
         best = np.argmax(gains)
         if gains[best] <= gains[home] + TIE_TOLERANCE * total:
             best = home
-        _move_word(table, transposed, row, column, own, best, 1)
+        _move_word(table, transposed, row, column, repeats, best, 1)
         firsts[best] += left[w]
         seconds[best] += right[w]
         row[:] = 0
@@ -289,49 +290,49 @@ def _root(parent, w):
 
 
 @njit(nogil=True, cache=True)
-def _count_neighbours(slots, side, w, counts):
+def _count_neighbours(clusters, side, w, counts):
     """Add up what stands beside word w, by slot; returns how often it is w itself."""
     indptr, words, numbers = side
-    own = 0
+    repeats = 0
     for k in range(indptr[w], indptr[w + 1]):
         if words[k] > w:
             break
         if words[k] == w:
-            own = numbers[k]
+            repeats = numbers[k]
         else:
-            counts[slots.slot[_root(slots.parent, words[k])]] += numbers[k]
-    return own
+            counts[clusters.slot[_root(clusters.parent, words[k])]] += numbers[k]
+    return repeats
 
 
 @njit(nogil=True, cache=True)
 def _count_neighbour_clusters(member, side, w, counts):
     """Add up what stands beside word w, by cluster; returns how often it is w itself."""
     indptr, words, numbers = side
-    own = 0
+    repeats = 0
     for k in range(indptr[w], indptr[w + 1]):
         if words[k] == w:
-            own = numbers[k]
+            repeats = numbers[k]
         else:
             counts[member[words[k]]] += numbers[k]
-    return own
+    return repeats
 
 
 @njit(nogil=True, cache=True)
-def _move_word(table, transposed, row, column, own, c, sign):
+def _move_word(table, transposed, row, column, repeats, c, sign):
     """Put a word's neighbours into cluster c of a table, or (sign −1) take them out."""
     for d in range(table.shape[0]):
         table[c, d] += sign * row[d]
         table[d, c] += sign * column[d]
         transposed[d, c] += sign * row[d]
         transposed[c, d] += sign * column[d]
-    table[c, c] += sign * own
-    transposed[c, c] += sign * own
+    table[c, c] += sign * repeats
+    transposed[c, c] += sign * repeats
 
 
 @njit(nogil=True, cache=True)
-def _block_correction(slots, a, b):
+def _block_correction(clusters, a, b):
     """What the sum over all c has to be put right by, where c is a or b."""
-    n, known = slots.pairs, slots.known
+    n, known = clusters.pairs, clusters.known
     aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
     return (
         _xlogx(known, aa + ab)
@@ -347,95 +348,95 @@ def _block_correction(slots, a, b):
 
 
 @njit(nogil=True, cache=True)
-def _context_term(slots, a, b, c):
+def _context_term(clusters, a, b, c):
     """What c adds to the sum for a and b."""
-    n, t, known = slots.pairs, slots.transposed, slots.known
+    n, t, known = clusters.pairs, clusters.transposed, clusters.known
     return _g(known, n[a, c], n[b, c]) + _g(known, t[a, c], t[b, c])
 
 
 @njit(nogil=True, cache=True)
 def _nonzero(row):
-    """Where a row of counts is not 0, and how many places that are."""
-    found = np.empty(row.shape[0], np.int64)
+    """The places where a row of counts is not 0."""
+    places = np.empty(row.shape[0], np.int64)
     count = 0
     for c in range(row.shape[0]):
         if row[c] > 0:
-            found[count] = c
+            places[count] = c
             count += 1
-    return found[:count]
+    return places[:count]
 
 
 @njit(nogil=True, cache=True)
-def _insert(slots, s, row, column, own, left, right):
+def _insert(clusters, s, row, column, repeats, left, right):
     """Put a word into the free slot s: row [S] is what follows it, column [S] what it follows."""
-    n, t, structure, known = slots.pairs, slots.transposed, slots.pair_terms, slots.known
+    n, t, terms, known = clusters.pairs, clusters.transposed, clusters.pair_terms, clusters.known
     size = n.shape[0]
-    row[s] = column[s] = own
+    row[s] = column[s] = repeats
     for c in range(size):
         n[s, c] = t[c, s] = row[c]
         t[s, c] = n[c, s] = column[c]
         if c != s:
-            slots.row_terms[c] += column[c]
-            slots.column_terms[c] += row[c]
-    slots.row_terms[s], slots.column_terms[s] = row.sum(), column.sum()
-    slots.left[s], slots.right[s] = left, right
-    slots.used[s] = True
+            clusters.row_terms[c] += column[c]
+            clusters.column_terms[c] += row[c]
+    clusters.row_terms[s], clusters.column_terms[s] = row.sum(), column.sum()
+    clusters.left[s], clusters.right[s] = left, right
+    clusters.used[s] = True
     followers, precursors = _nonzero(n[s]), _nonzero(t[s])
-    _mark_dirty(slots, s, followers, precursors)
+    _mark_dirty(clusters, s, followers, precursors)
     for beside, counts in ((followers, n[s]), (precursors, t[s])):
         for i in range(beside.shape[0]):
             a = beside[i]
             for k in range(i + 1, beside.shape[0]):
                 b = beside[k]
                 if s not in (a, b):
-                    structure[a, b] += _g(known, counts[a], counts[b])
+                    terms[a, b] += _g(known, counts[a], counts[b])
     for a in range(size):
-        if a == s or not slots.used[a]:
+        if a == s or not clusters.used[a]:
             continue
         value = 0.0
         for c in followers:
             value += _g(known, n[a, c], n[s, c])
         for c in precursors:
             value += _g(known, t[a, c], t[s, c])
-        structure[min(a, s), max(a, s)] = value + _block_correction(slots, a, s)
-    _update_margin_logs(slots, s)
+        terms[min(a, s), max(a, s)] = value + _block_correction(clusters, a, s)
+    _update_margin_logs(clusters, s)
 
 
 @njit(nogil=True, cache=True)
-def _mark_dirty(slots, s, followers, precursors):
+def _mark_dirty(clusters, s, followers, precursors):
     """Mark s and what stands beside it: only pairs with one of these can lose otherwise."""
-    slots.dirty[s] = True
-    slots.dirty[followers] = True
-    slots.dirty[precursors] = True
+    clusters.dirty[s] = True
+    clusters.dirty[followers] = True
+    clusters.dirty[precursors] = True
 
 
 @njit(nogil=True, cache=True)
-def _update_margin_logs(slots, s):
+def _update_margin_logs(clusters, s):
     """The logarithms of s's margins together with each other's."""
-    for a in range(slots.used.shape[0]):
+    for a in range(clusters.used.shape[0]):
         i, j = min(a, s), max(a, s)
-        slots.left_logs[i, j] = _log(slots.left[a] + slots.left[s])
-        slots.right_logs[i, j] = _log(slots.right[a] + slots.right[s])
+        clusters.left_logs[i, j] = _log(clusters.left[a] + clusters.left[s])
+        clusters.right_logs[i, j] = _log(clusters.right[a] + clusters.right[s])
 
 
 @njit(nogil=True, cache=True)
-def _merge(slots, a, b):
+def _merge(clusters, a, b):
     """Merge into the slot of the more frequent cluster (or the lower one): it and the other."""
     keep, gone = a, b
-    if slots.left[b] + slots.right[b] > slots.left[a] + slots.right[a]:
+    if clusters.left[b] + clusters.right[b] > clusters.left[a] + clusters.right[a]:
         keep, gone = b, a
-    n, t, structure, known = slots.pairs, slots.transposed, slots.pair_terms, slots.known
+    n, t, terms, known = clusters.pairs, clusters.transposed, clusters.pair_terms, clusters.known
     size = n.shape[0]
-    others = slots.used.copy()
+    others = clusters.used.copy()
     others[keep] = others[gone] = False
     rest = np.nonzero(others)[0]
     fresh = np.zeros(size)
     followers, precursors = _nonzero(n[gone]), _nonzero(t[gone])
-    _mark_dirty(slots, gone, followers, precursors)
-    slots.dirty[keep] = True
+    _mark_dirty(clusters, gone, followers, precursors)
+    clusters.dirty[keep] = True
     for c in rest:  # the pairs of the new cluster, but for itself as a context
-        value = structure[min(c, keep), max(c, keep)] - _block_correction(slots, keep, c)
-        value -= _context_term(slots, keep, c, keep) + _context_term(slots, keep, c, gone)
+        value = terms[min(c, keep), max(c, keep)] - _block_correction(clusters, keep, c)
+        value -= _context_term(clusters, keep, c, keep) + _context_term(clusters, keep, c, gone)
         for d in followers:
             if others[d] and n[c, d] > 0:
                 value += _g(known, n[keep, d] + n[gone, d], n[c, d])
@@ -445,46 +446,49 @@ def _merge(slots, a, b):
                 value += _g(known, t[keep, d] + t[gone, d], t[c, d])
                 value -= _g(known, t[keep, d], t[c, d])
         fresh[c] = value
-    _merge_contexts(slots, n[keep], n[gone], followers, rest, others)
-    _merge_contexts(slots, t[keep], t[gone], precursors, rest, others)
-    own = n[keep, keep] + n[keep, gone] + n[gone, keep] + n[gone, gone]
+    _merge_contexts(clusters, n[keep], n[gone], followers, rest, others)
+    _merge_contexts(clusters, t[keep], t[gone], precursors, rest, others)
+    repeats = n[keep, keep] + n[keep, gone] + n[gone, keep] + n[gone, gone]
     for c in rest:
         n[keep, c] += n[gone, c]
         t[keep, c] += t[gone, c]
         t[c, keep] = n[keep, c]
         n[c, keep] = t[keep, c]
-    n[keep, keep] = t[keep, keep] = own
+    n[keep, keep] = t[keep, keep] = repeats
     n[gone, :] = n[:, gone] = t[gone, :] = t[:, gone] = 0
-    structure[gone, :] = structure[:, gone] = np.inf
-    slots.left[keep] += slots.left[gone]
-    slots.right[keep] += slots.right[gone]
-    slots.row_terms[keep] += slots.row_terms[gone]
-    slots.column_terms[keep] += slots.column_terms[gone]
-    slots.left[gone] = slots.right[gone] = slots.row_terms[gone] = slots.column_terms[gone] = 0
-    slots.used[gone] = False
-    slots.parent[slots.root[gone]] = slots.root[keep]
+    terms[gone, :] = terms[:, gone] = np.inf
+    clusters.left[keep] += clusters.left[gone]
+    clusters.right[keep] += clusters.right[gone]
+    clusters.row_terms[keep] += clusters.row_terms[gone]
+    clusters.column_terms[keep] += clusters.column_terms[gone]
+    clusters.left[gone] = clusters.right[gone] = 0
+    clusters.row_terms[gone] = clusters.column_terms[gone] = 0
+    clusters.used[gone] = False
+    clusters.parent[clusters.root[gone]] = clusters.root[keep]
     for c in rest:
-        value = fresh[c] + _context_term(slots, keep, c, keep) + _block_correction(slots, keep, c)
-        structure[min(c, keep), max(c, keep)] = value
-    _update_margin_logs(slots, keep)
+        value = (
+            fresh[c] + _context_term(clusters, keep, c, keep) + _block_correction(clusters, keep, c)
+        )
+        terms[min(c, keep), max(c, keep)] = value
+    _update_margin_logs(clusters, keep)
     return keep, gone
 
 
 @njit(nogil=True, cache=True)
-def _merge_contexts(slots, kept, gone, beside, rest, others):
+def _merge_contexts(clusters, kept, gone, beside, rest, others):
     """Let two contexts be one, for all pairs of other clusters.
 
     kept, gone [S] are the counts beside the two; where a pair has nothing beside the one that goes,
     nothing changes.
     """
-    known, structure = slots.known, slots.pair_terms
+    known, terms = clusters.known, clusters.pair_terms
     for c in beside:
         if not others[c]:
             continue
         for d in rest:
             if d == c or (gone[d] > 0 and d < c) or kept[d] + gone[d] == 0:
                 continue
-            structure[min(c, d), max(c, d)] += (
+            terms[min(c, d), max(c, d)] += (
                 _g(known, kept[c] + gone[c], kept[d] + gone[d])
                 - _g(known, kept[c], kept[d])
                 - _g(known, gone[c], gone[d])

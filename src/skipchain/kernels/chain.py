@@ -235,7 +235,7 @@ def _probability(score, total):
 
 @njit(nogil=True, cache=True)
 def path_score(node, edge, offsets, path, score):
-    """The score of one given path per chain, into score [C]."""
+    """The score of one known path per chain, into score [C]."""
     varying = edge.shape[0] > 1
     for c in range(offsets.shape[0] - 1):
         total = 0.0
@@ -298,15 +298,22 @@ def viterbi(node, edge, offsets, path, score):
                         back[t, j] = i
             for j in range(states):
                 delta[j] = best[j] + node[first + t, j]
-        state = 0
-        for j in range(1, states):
-            if delta[j] > delta[state]:
-                state = j
-        score[c] = delta[state]
-        path[first + length - 1] = state
-        for t in range(length - 1, 0, -1):
-            state = back[t, state]
-            path[first + t - 1] = state
+        score[c] = _trace_back(delta, back, first, length, path)
+
+
+@njit(nogil=True, cache=True)
+def _trace_back(delta, back, first, length, path):
+    """Write the path that ends in the best state, the lower of equals; returns its score."""
+    state = 0
+    for j in range(1, delta.shape[0]):
+        if delta[j] > delta[state]:
+            state = j
+    score = delta[state]
+    path[first + length - 1] = state
+    for t in range(length - 1, 0, -1):
+        state = back[t, state]
+        path[first + t - 1] = state
+    return score
 
 
 def normalisers(node, edge, offsets, norms):
@@ -520,7 +527,7 @@ def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
                 for k in range(states):
                     row[k] += mu[0, k] * (g[k] - total)
             else:
-                own = pairs[here if listed else 0]
+                pair_gradient = pairs[here if listed else 0]
                 for i in range(states):
                     total = 0.0
                     for k in range(states):
@@ -530,7 +537,7 @@ def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
                     for k in range(states):
                         r = before * table[t, i, k] * (g[k] - total)
                         row[k] += r
-                        own[i, k] += r
+                        pair_gradient[i, k] += r
             for k in range(states):
                 residuals[here, k] = row[k]
     return loss

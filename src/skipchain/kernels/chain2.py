@@ -21,9 +21,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select
 
-# Compiled with chain b3bec2b1761a
-# Compiled with paths 0579e01d752c
-# Compiled with search 58d156066ce6
+# Compiled with chain 706fbc2ffc2f
+# Compiled with paths ec251eb6c51d
+# Compiled with search a02780f662dd
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -129,7 +129,7 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
     """out [T, S + 1, S, S]: the score of coming from (h, i) to j at each position of one chain.
 
     At position 0 only [S, 0, j] is used: there is nothing before it. Everything else follows from
-    these scores alone, so this is where potentials of all kinds become one.
+    these scores alone, so this is where all potentials become one table.
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
@@ -195,58 +195,19 @@ def forward_backward(
         good, total = False, 0.0
         if top[0] + highest <= LARGEST_SCORE:
             good, total = _forward(
-                node,
-                edge,
-                open_node,
-                open_edge,
-                weight,
-                first,
-                length,
-                local,
-                rows,
-                counts,
-                ends,
-                end_counts,
-                factor,
-                open_factor,
-                alpha,
-                share,
-                scale,
-                psi,
-                cells,
-                mass,
-            )
+                node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends,
+                end_counts, factor, open_factor, alpha, share, scale, psi, cells, mass
+            )  # fmt: skip
         if good:
             good = _backward(
-                edge,
-                weight,
-                first,
-                length,
-                local,
-                rows,
-                counts,
-                factor,
-                alpha,
-                share,
-                scale,
-                psi,
-                beta,
-                marginals,
-            )
+                edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi,
+                beta, marginals
+            )  # fmt: skip
         if not good:
             log_z[c] = _log_space(
-                node,
-                edge,
-                open_node,
-                open_edge,
-                second,
-                first,
-                length,
-                local,
-                marginals,
-                pairs,
-                triples,
-            )
+                node, edge, open_node, open_edge, second, first, length, local, marginals, pairs,
+                triples
+            )  # fmt: skip
             continue
         log_z[c] = total
         if listed:
@@ -272,21 +233,9 @@ def forward_backward(
 
 @njit(nogil=True, cache=True)
 def _backward(
-    edge,
-    weight,
-    first,
-    length,
-    local,
-    rows,
-    counts,
-    factor,
-    alpha,
-    share,
-    scale,
-    psi,
-    beta,
-    marginals,
-):
+    edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi, beta,
+    marginals
+):  # fmt: skip
     """The backward pass of one chain, and its marginals; whether it went well.
 
     Scores far apart can under- or overflow in one pass and not in the other: then the marginals do
@@ -400,27 +349,9 @@ def _add_triples(mass, weight, i, cells, rows, counts, t, triples):
 
 @njit(nogil=True, cache=True)
 def _forward(
-    node,
-    edge,
-    open_node,
-    open_edge,
-    weight,
-    first,
-    length,
-    local,
-    rows,
-    counts,
-    ends,
-    end_counts,
-    factor,
-    open_factor,
-    alpha,
-    share,
-    scale,
-    psi,
-    cells,
-    mass,
-):
+    node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends, end_counts,
+    factor, open_factor, alpha, share, scale, psi, cells, mass
+):  # fmt: skip
     """The scaled forward pass of one chain: whether it went well, and log Z."""
     states = node.shape[1]
     varying = edge.shape[0] > 1
@@ -665,9 +596,9 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                             break
                         _insert(fresh[i, j], back[t, i, j], candidate, h * k + r)
             for j in now:
-                own = node[t, j] + edge[t if varying else 0, i, j]
+                local_score = node[t, j] + edge[t if varying else 0, i, j]
                 for r in range(k):
-                    fresh[i, j, r] += own
+                    fresh[i, j, r] += local_score
         delta, fresh = fresh, delta
     last = np.zeros(k, np.int64)
     for r in range(k):

@@ -20,7 +20,7 @@ they are (docs/decisions/0022). The chains are drawn from their end,
     p(s_{t−1} = i | s_t = j) ∝ α_{t−1}(i) exp τ_t(i, j)
 
 and the same conditional gives the probabilities of states and of two in a row. Hazard: evidence so
-unlikely that α vanishes; such a chain is done again by logarithms.
+unlikely that α vanishes; such a chain is computed again in log space.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ MIN_SUM = 1e-280
 class ExpertTables(NamedTuple):
     """The scores of the experts for one block of N tokens, one expert after the other.
 
-    Those of expert e are transitions [N, S + 1, S] from ``moves_at[e]`` on, and emissions [N, S, L]
-    from ``emits_at[e]`` on. ``exp_transitions`` and ``exp_emissions`` are the same as exponentials,
-    but for a factor for each token.
+    Those of expert e are transitions [N, S + 1, S] from ``transition_starts[e]`` on, and emissions
+    [N, S, L] from ``emission_starts[e]`` on. ``exp_transitions`` and ``exp_emissions`` are their
+    exponentials, up to a factor for each token.
     """
 
     sizes: np.ndarray  # [E], states
@@ -55,7 +55,7 @@ class ExpertTables(NamedTuple):
 
 
 class ExpertChain(NamedTuple):
-    """The part of one expert for one chain of length T."""
+    """The scores of one expert for one chain of length T."""
 
     transitions: np.ndarray  # [T, S + 1, S]
     emissions: np.ndarray  # [T, S, L]
@@ -64,15 +64,13 @@ class ExpertChain(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def sample_states(
-    experts, labels, begin, length, base, inverse_temperature, turn, states, c, scores, n_labels
-):
+def sample_states(experts, labels, begin, length, base, beta, turn, states, c, scores, n_labels):
     """Draw the states of all experts, and add what they say of labels to the scores. [T, L + …]
 
     For the chain of tokens begin … begin + length − 1, in a block that begins at ``base``. The
     states of the expert number ``turn`` (of so many as there are, and then from the first again)
     are drawn last and with the labels summed out, those of the others given ``labels``. The
-    experts' scores are multiplied by ``inverse_temperature``; those of labels are already.
+    experts' scores are multiplied by the inverse temperature ``beta``; those of labels are already.
     """
     count = len(experts.sizes)
     if count == 0:
@@ -81,12 +79,12 @@ def sample_states(
     for k in range(1, count + 1):
         e = (turn + k) % count
         chain = _chain(experts, e, begin - base, length, n_labels)
-        if inverse_temperature != 1.0:
+        if beta != 1.0:
             chain = ExpertChain(
-                inverse_temperature * chain.transitions,
-                inverse_temperature * chain.emissions,
-                chain.exp_transitions**inverse_temperature,
-                chain.exp_emissions**inverse_temperature,
+                beta * chain.transitions,
+                beta * chain.emissions,
+                chain.exp_transitions**beta,
+                chain.exp_emissions**beta,
             )
         alpha = np.empty((length, experts.sizes[e]))
         if k < count:
@@ -115,7 +113,7 @@ def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, m
         joint = _block(emitted, experts.emission_starts[e], begin - base, length, size, n_labels)
         alpha = np.empty((length, size))
         logs = _forward(chain, labels, begin, alpha)
-        here, before, chance = np.empty(size), np.empty(size), np.empty(size)
+        here, before, probs = np.empty(size), np.empty(size), np.empty(size)
         _last_state_probs(alpha, logs, here)
         for t in range(length - 1, -1, -1):
             for j in range(size):
@@ -127,9 +125,9 @@ def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, m
                 break
             for j in range(size):
                 if here[j] > 0.0:
-                    _previous_state_probs(chain, alpha, logs, t, j, chance)
+                    _previous_state_probs(chain, alpha, logs, t, j, probs)
                     for i in range(size):
-                        p = here[j] * chance[i]
+                        p = here[j] * probs[i]
                         pairs[t, i, j] += sign * p
                         before[i] += p
             here, before = before, here
@@ -137,13 +135,14 @@ def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, m
 
 @njit(nogil=True, cache=True)
 def _chain(experts, e, first, length, n_labels):
+    """The tables of expert e for the tokens first … first + length − 1 of the block."""
     size = experts.sizes[e]
-    transition_starts, emission_starts = experts.transition_starts[e], experts.emission_starts[e]
+    moves, emits = experts.transition_starts[e], experts.emission_starts[e]
     return ExpertChain(
-        _block(experts.transitions, transition_starts, first, length, size + 1, size),
-        _block(experts.emissions, emission_starts, first, length, size, n_labels),
-        _block(experts.exp_transitions, transition_starts, first, length, size + 1, size),
-        _block(experts.exp_emissions, emission_starts, first, length, size, n_labels),
+        _block(experts.transitions, moves, first, length, size + 1, size),
+        _block(experts.emissions, emits, first, length, size, n_labels),
+        _block(experts.exp_transitions, moves, first, length, size + 1, size),
+        _block(experts.exp_emissions, emits, first, length, size, n_labels),
     )
 
 
@@ -156,7 +155,7 @@ def _block(flat, begin, first, length, rows, columns):
 
 @njit(nogil=True, cache=True)
 def _forward(chain, labels, begin, alpha):
-    """α given labels, or its logarithms: true where it is these."""
+    """α given labels, or its logarithms: true where it is the latter."""
     _label_evidence(chain.exp_emissions, labels, begin, alpha)
     if _filter(chain.exp_transitions, alpha):
         return False
@@ -167,7 +166,7 @@ def _forward(chain, labels, begin, alpha):
 
 @njit(nogil=True, cache=True)
 def _forward_summed(chain, scores, alpha):
-    """The same with the labels summed out."""
+    """α with the labels summed out, or its logarithms: true where it is the latter."""
     _summed_evidence(chain.exp_emissions, scores, alpha)
     if _filter(chain.exp_transitions, alpha):
         return False
@@ -188,17 +187,17 @@ def _label_evidence(exp_emissions, labels, begin, out):
 def _summed_evidence(exp_emissions, scores, out):
     """The evidence of any label, by its score, but for a factor for each token. [T, S]"""
     size = exp_emissions.shape[2]
-    chance = np.empty(size)
+    probs = np.empty(size)
     for t in range(out.shape[0]):
         top = scores[t, 0]
         for j in range(1, size):
             top = max(top, scores[t, j])
         for j in range(size):
-            chance[j] = np.exp(scores[t, j] - top)
+            probs[j] = np.exp(scores[t, j] - top)
         for s in range(out.shape[1]):
             total = 0.0
             for j in range(size):
-                total += chance[j] * exp_emissions[t, s, j]
+                total += probs[j] * exp_emissions[t, s, j]
             out[t, s] = total
 
 
@@ -251,13 +250,13 @@ def _log_filter(transitions, alpha):
 @njit(nogil=True, cache=True)
 def _draw_path(chain, alpha, logs, states, c, path):
     """States from the last to the first."""
-    chance = np.empty(alpha.shape[1])
+    probs = np.empty(alpha.shape[1])
     for t in range(alpha.shape[0] - 1, -1, -1):
         if t == alpha.shape[0] - 1:
-            _last_state_probs(alpha, logs, chance)
+            _last_state_probs(alpha, logs, probs)
         else:
-            _previous_state_probs(chain, alpha, logs, t + 1, path[t + 1], chance)
-        path[t] = draw(chance, states, c)
+            _previous_state_probs(chain, alpha, logs, t + 1, path[t + 1], probs)
+        path[t] = draw(probs, states, c)
 
 
 @njit(nogil=True, cache=True)
@@ -293,11 +292,11 @@ def _log_sum(terms):
 
 
 @njit(nogil=True, cache=True)
-def draw(chance, states, c):
-    """One of several, by their probabilities."""
+def draw(probs, states, c):
+    """The index of one of several, drawn by their probabilities."""
     u = uniform(states, c)
-    for j in range(len(chance) - 1):
-        u -= chance[j]
+    for j in range(len(probs) - 1):
+        u -= probs[j]
         if u < 0.0:
             return j
-    return len(chance) - 1
+    return len(probs) - 1

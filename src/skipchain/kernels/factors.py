@@ -1,18 +1,18 @@
-"""Choosing one candidate for each of many variables, whose spans mind each other.
+"""Choosing one candidate for each of many variables whose spans interact.
 
-A variable v has candidates first[v] … first[v + 1] − 1 with scores of their own, local[q]. A
-candidate holds spans, each a slot (its words, in one document) and a kind (its type). Spans of
-linked slots add to the score: a link from slot s to slot r with a table W and a size m adds m ·
-W[kind of s, kind of r] for each pair of spans that are chosen. Every link is given in both
-directions. So
+A variable v, such as an uncertain segment, has candidates first[v] … first[v + 1] − 1 with scores
+of their own, unary[q]. A candidate holds spans, each a mention string (its words, in one document)
+and a type. Spans of linked mention strings add to the score: an edge from string s to string r with
+a table W and a scale m adds m · W[type of s, type of r] for each pair of spans that are chosen.
+Every edge is stored in both directions. So
 
-    log p(c) = Σ_v local[c_v] + ½ Σ_{spans e ≠ f} Σ_{links e → f} m W[kind e, kind f] − log Z
+    log p(c) = Σ_v unary[c_v] + ½ Σ_{spans e ≠ f} Σ_{edges e → f} m W[type e, type f] − log Z
 
 where e and f run over the spans of all chosen candidates and over those that are fixed.
 
-The sums are kept in a field [S, K]: what the spans chosen would add to a span of slot s and kind k.
-A candidate's score is then its own, what pairs of its own spans add (``pairs``), and the field at
-its spans, once the spans of its variable are taken out of the field.
+The sums are kept in a field [S, K]: what the spans chosen would add to a span of string s and type
+k. A candidate's score is then its own, what pairs of its own spans add (``pairs``), and the field
+at its spans, once the spans of its variable are taken out of the field.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MIN_GAIN = 1e-12
 
 
 class CandidateArrays(NamedTuple):
-    """Candidates: variable v has first[v] …, candidate q the spans spans[q] … of slots, kinds."""
+    """Candidates: variable v has those from first[v] on, candidate q the spans from spans[q] on."""
 
     first: np.ndarray  # [V + 1]
     unary: np.ndarray  # [Q]
@@ -40,7 +40,7 @@ class CandidateArrays(NamedTuple):
 
 
 class StringEdges(NamedTuple):
-    """The links of slot s are starts[s] …: to others, by tables, of sizes."""
+    """The edges of mention string s, from starts[s] on: to neighbours, by tables, with scales."""
 
     starts: np.ndarray  # [S + 1]
     neighbours: np.ndarray  # [R]
@@ -49,17 +49,17 @@ class StringEdges(NamedTuple):
 
 
 class StringVariables(NamedTuple):
-    """The variables that have candidates with spans of slot s are starts[s] … of variables."""
+    """The variables that have candidates with spans of string s, from starts[s] on."""
 
     starts: np.ndarray  # [S + 1]
     variables: np.ndarray  # [U]
 
 
 @njit(nogil=True, cache=True)
-def add_span(edges, weights, field, string_id, kind, amount):
-    """Put ``amount`` spans of a slot and kind into the field; weights [D, K, K]."""
+def add_span(edges, weights, field, string_id, type_id, amount):
+    """Put ``amount`` spans of a mention string and type into the field; weights [D, K, K]."""
     for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
-        table = weights[edges.table_ids[r], kind]
+        table = weights[edges.table_ids[r], type_id]
         row = field[edges.neighbours[r]]
         size = amount * edges.scales[r]
         for k in range(table.shape[0]):
@@ -79,9 +79,8 @@ def internal_scores(arrays, edges, weights, pairs):
     for q in range(pairs.shape[0]):
         total = 0.0
         for e in range(arrays.spans[q], arrays.spans[q + 1]):
-            for r in range(
-                edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]
-            ):
+            s = arrays.string_ids[e]
+            for r in range(edges.starts[s], edges.starts[s + 1]):
                 for f in range(arrays.spans[q], arrays.spans[q + 1]):
                     if f != e and arrays.string_ids[f] == edges.neighbours[r]:
                         w = weights[edges.table_ids[r], arrays.type_ids[e], arrays.type_ids[f]]
@@ -107,7 +106,7 @@ def score(arrays, pairs, field, q):
 
 @njit(nogil=True, cache=True)
 def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
-    """Put the chosen candidates of some variables into the field; returns what they score."""
+    """Put the chosen candidates of some variables into the field; returns their score."""
     total = 0.0
     for v in variables:
         total += score(arrays, pairs, field, chosen[v])
@@ -117,29 +116,17 @@ def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
 
 @njit(nogil=True, cache=True)
 def sample(
-    arrays,
-    edges,
-    weights,
-    pairs,
-    field,
-    string_variables,
-    string_ids,
-    every,
-    variables,
-    chosen,
-    temperatures,
-    state,
-    visits,
-    best,
-):
+    arrays, edges, weights, pairs, field, string_variables, string_ids, every, variables, chosen,
+    temperatures, state, visits, best
+):  # fmt: skip
     """Sweeps of Gibbs sampling over some variables.
 
-    Sweep s draws each variable in turn from p ∝ exp(score / heats[s]), and takes the best where the
-    heat is 0. After each of ``every`` sweeps (0: never) spans of one slot may change together
-    (`retype`), which helps to find the best state but does not keep the distribution. chosen [V] is
-    where it begins and ends, best [V] the best state at the end of any sweep; visits [Q], or [0],
-    counts the states at the ends of sweeps; state [1] is that of the random numbers. Returns how
-    much better the best is than the first.
+    Sweep s draws each variable in turn from p ∝ exp(score / temperatures[s]), and takes the best
+    where that is 0. After each of ``every`` sweeps (0: never) spans of one mention string may
+    change together (`retype`), which helps to find the best assignment but does not keep the
+    distribution. chosen [V] is the assignment where it begins and ends, best [V] the best one at
+    the end of any sweep; visits [Q], or [0], counts the assignments at the ends of sweeps; state
+    [1] is that of the random numbers. Returns how much better the best is than the first.
     """
     total, top = 0.0, 0.0
     widest = 0
@@ -175,17 +162,9 @@ def sample(
             add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if every > 0 and s % every == every - 1:
             total += retype(
-                arrays,
-                edges,
-                weights,
-                pairs,
-                field,
-                string_variables,
-                string_ids,
-                chosen,
-                temperature,
-                state,
-            )
+                arrays, edges, weights, pairs, field, string_variables, string_ids, chosen,
+                temperature, state,
+            )  # fmt: skip
         if total > top + MIN_GAIN:
             top = total
             for v in variables:
@@ -200,11 +179,11 @@ def sample(
 def retype(
     arrays, edges, weights, pairs, field, string_variables, string_ids, chosen, temperature, state
 ):
-    """Give all spans of a slot another kind together, where that is better or chance has it.
+    """Give all spans of a mention string another type together, where that is better or drawn.
 
-    For each of ``string_ids`` and each kind, the variables that use the slot (users.variables, from
-    users.starts on) and have it with another kind take their best candidate that has it with this
-    one. All of them, or none: with the probability min(1, exp(gain / heat)). Returns the gain.
+    For each of ``string_ids`` and each type, the variables that use the string and have it with
+    another type take their best candidate that has it with this one. All of them, or none: with the
+    probability min(1, exp(gain / temperature)). Returns the gain.
     """
     total = 0.0
     most = 0
@@ -212,26 +191,26 @@ def retype(
         most = max(most, string_variables.starts[s + 1] - string_variables.starts[s])
     moved, before = np.empty(most, np.int64), np.empty(most, np.int64)
     for s in string_ids:
-        for kind in range(field.shape[1]):
+        for type_id in range(field.shape[1]):
             count = 0
             gain = 0.0
             for i in range(string_variables.starts[s], string_variables.starts[s + 1]):
                 v = string_variables.variables[i]
                 now = chosen[v]
-                if not _has_mention(arrays, now, s, kind, False):
+                if not _has_mention(arrays, now, s, type_id, False):
                     continue
                 add_candidate(arrays, edges, weights, field, now, -1.0)
-                pick, top = now, -np.inf
+                best, best_score = now, -np.inf
                 for q in range(arrays.first[v], arrays.first[v + 1]):
-                    if _has_mention(arrays, q, s, kind, True):
+                    if _has_mention(arrays, q, s, type_id, True):
                         value = score(arrays, pairs, field, q)
-                        if value > top:
-                            pick, top = q, value
-                if pick != now:
-                    gain += top - score(arrays, pairs, field, now)
+                        if value > best_score:
+                            best, best_score = q, value
+                if best != now:
+                    gain += best_score - score(arrays, pairs, field, now)
                     moved[count], before[count] = v, now
                     count += 1
-                    chosen[v] = pick
+                    chosen[v] = best
                 add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
             if count == 0:
                 continue
@@ -249,10 +228,10 @@ def retype(
 
 
 @njit(nogil=True, cache=True)
-def _has_mention(arrays, q, string_id, kind, same):
-    """Whether a candidate has a span of a slot, of a kind (``same``) or of another."""
+def _has_mention(arrays, q, string_id, type_id, same):
+    """Whether a candidate has a span of a mention string, of a type (``same``) or of another."""
     for e in range(arrays.spans[q], arrays.spans[q + 1]):
-        if arrays.string_ids[e] == string_id and (arrays.type_ids[e] == kind) == same:
+        if arrays.string_ids[e] == string_id and (arrays.type_ids[e] == type_id) == same:
             return True
     return False
 
@@ -261,9 +240,10 @@ def _has_mention(arrays, q, string_id, kind, same):
 def icm(
     arrays, edges, weights, pairs, field, string_variables, string_ids, variables, chosen, sweeps
 ):
-    """Take the best candidate of each variable in turn until none changes; returns the gain.
+    """Iterated conditional modes: the best candidate of each variable in turn until none changes.
 
-    Where that ends, spans of one slot are changed together (`retype`), and it goes on if it helps.
+    Where that ends, spans of one mention string are changed together (`retype`), and it goes on if
+    that helps. Returns the gain.
     """
     gain = 0.0
     state = np.zeros(1, np.uint64)
@@ -272,29 +252,21 @@ def icm(
         for v in variables:
             add_candidate(arrays, edges, weights, field, chosen[v], -1.0)
             now = score(arrays, pairs, field, chosen[v])
-            pick, top = chosen[v], now
+            best, best_score = chosen[v], now
             for q in range(arrays.first[v], arrays.first[v + 1]):
                 value = score(arrays, pairs, field, q)
-                if value > top + MIN_GAIN:
-                    pick, top = q, value
-            if pick != chosen[v]:
+                if value > best_score + MIN_GAIN:
+                    best, best_score = q, value
+            if best != chosen[v]:
                 moved = True
-                gain += top - now
-                chosen[v] = pick
+                gain += best_score - now
+                chosen[v] = best
             add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if not moved:
             further = retype(
-                arrays,
-                edges,
-                weights,
-                pairs,
-                field,
-                string_variables,
-                string_ids,
-                chosen,
-                0.0,
-                state,
-            )
+                arrays, edges, weights, pairs, field, string_variables, string_ids, chosen,
+                0.0, state,
+            )  # fmt: skip
             gain += further
             if further <= MIN_GAIN:
                 break
@@ -305,9 +277,10 @@ def icm(
 def mean_field(
     arrays, edges, weights, pairs, field, variables, probabilities, damping, tolerance, sweeps
 ):
-    """Mean field: chances [Q] of candidates given the chances of all others, until they rest.
+    """Mean field: probabilities [Q] of candidates given those of all others, until they converge.
 
-    ``field`` holds the spans with their chances. Returns the largest change in the last sweep.
+    ``field`` holds the spans with their probabilities. Returns the largest change in the last
+    sweep.
     """
     change = 0.0
     for _ in range(sweeps):
@@ -336,12 +309,13 @@ def mean_field(
 
 @njit(nogil=True, cache=True)
 def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold, gradient, slope):
-    """−log p of the right candidates, each given how often the others' spans are expected.
+    """−log p of the gold candidates, each given how often the others' spans are expected.
 
-    gold [V] are the right candidates, −1 where there is none. counts [S, K] are the expected spans
-    of each slot and kind, to which a variable's own candidates belong with their chances [Q]; they
-    are taken out while it is looked at. Scores are scale · local. The gradient in weights is added
-    to gradient [D, K, K], that in scale to slope [1]; the loss is returned.
+    gold [V] are the gold candidates, −1 where there is none. counts [S, K] are the expected spans
+    of each mention string and type, to which a variable's own candidates belong with their
+    probabilities [Q]; they are taken out while it is looked at. Scores are scale · unary. The
+    gradient in weights is added to gradient [D, K, K], that in scale to slope [1]; the loss is
+    returned.
     """
     loss = 0.0
     widest = 0
@@ -355,9 +329,8 @@ def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold
         _add_expected(arrays, counts, a, b, probabilities, -1.0)
         top = -np.inf
         for q in range(a, b):
-            values[q - a] = scale * arrays.unary[q] + _interaction(
-                arrays, edges, weights, counts, q
-            )
+            values[q - a] = scale * arrays.unary[q]
+            values[q - a] += _interaction(arrays, edges, weights, counts, q)
             top = max(top, values[q - a])
         mass = 0.0
         for q in range(a, b):
@@ -374,7 +347,7 @@ def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold
 
 @njit(nogil=True, cache=True)
 def _add_expected(arrays, counts, a, b, probabilities, amount):
-    """Add the spans of candidates a … b − 1 to the counts, each with its chance."""
+    """Add the spans of candidates a … b − 1 to the counts, each with its probability."""
     for q in range(a, b):
         for e in range(arrays.spans[q], arrays.spans[q + 1]):
             counts[arrays.string_ids[e], arrays.type_ids[e]] += amount * probabilities[q]
@@ -387,9 +360,9 @@ def _interaction(arrays, edges, weights, counts, q):
     for e in range(arrays.spans[q], arrays.spans[q + 1]):
         for r in range(edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]):
             table = weights[edges.table_ids[r], arrays.type_ids[e]]
-            own = counts[edges.neighbours[r]]
+            expected = counts[edges.neighbours[r]]
             for k in range(table.shape[0]):
-                total += edges.scales[r] * table[k] * own[k]
+                total += edges.scales[r] * table[k] * expected[k]
             for f in range(arrays.spans[q], arrays.spans[q + 1]):
                 if f != e and arrays.string_ids[f] == edges.neighbours[r]:
                     total += 0.5 * edges.scales[r] * table[arrays.type_ids[f]]
@@ -402,9 +375,9 @@ def _interaction_gradient(arrays, edges, counts, q, share, gradient):
     for e in range(arrays.spans[q], arrays.spans[q + 1]):
         for r in range(edges.starts[arrays.string_ids[e]], edges.starts[arrays.string_ids[e] + 1]):
             row = gradient[edges.table_ids[r], arrays.type_ids[e]]
-            own = counts[edges.neighbours[r]]
+            expected = counts[edges.neighbours[r]]
             for k in range(row.shape[0]):
-                row[k] += share * edges.scales[r] * own[k]
+                row[k] += share * edges.scales[r] * expected[k]
             for f in range(arrays.spans[q], arrays.spans[q + 1]):
                 if f != e and arrays.string_ids[f] == edges.neighbours[r]:
                     row[arrays.type_ids[f]] += 0.5 * share * edges.scales[r]

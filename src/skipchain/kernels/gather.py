@@ -62,10 +62,10 @@ def transpose(indptr, indices, values, columns):
 
 
 @njit(nogil=True, cache=True)
-def expand_bundles(indptr, indices, values, split, unit_indptr, unit_indices, unit_values):
-    """The index in which every entry split + u is replaced by the entries of unit u.
+def expand_bundles(indptr, indices, values, split, bundle_indptr, bundle_indices, bundle_values):
+    """The index in which every entry split + u is replaced by the entries of bundle u.
 
-    ``values`` and ``unit_values`` of length 0 mean ones; where both do, so do those returned.
+    ``values`` and ``bundle_values`` of length 0 mean ones; where both do, so do those returned.
     """
     rows = indptr.shape[0] - 1
     expanded_indptr = np.empty(rows + 1, np.int64)
@@ -74,25 +74,25 @@ def expand_bundles(indptr, indices, values, split, unit_indptr, unit_indices, un
         expanded_indptr[r] = size
         for k in range(indptr[r], indptr[r + 1]):
             u = indices[k] - split
-            size += 1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u]
+            size += 1 if u < 0 else bundle_indptr[u + 1] - bundle_indptr[u]
     expanded_indptr[rows] = size
-    weighted, unit_weighted = values.shape[0] > 0, unit_values.shape[0] > 0
+    weighted, bundle_weighted = values.shape[0] > 0, bundle_values.shape[0] > 0
     expanded_indices = np.empty(size, np.int32)
-    expanded_values = np.ones(size if weighted or unit_weighted else 0)
+    expanded_values = np.ones(size if weighted or bundle_weighted else 0)
     n = 0
     for k in range(indptr[0], indptr[rows]):
         u = indices[k] - split
-        last = n + (1 if u < 0 else unit_indptr[u + 1] - unit_indptr[u])
+        last = n + (1 if u < 0 else bundle_indptr[u + 1] - bundle_indptr[u])
         if weighted:
             expanded_values[n:last] = values[k]
         if u < 0:
             expanded_indices[n] = indices[k]
             n = last
             continue
-        for e in range(unit_indptr[u], unit_indptr[u + 1]):
-            expanded_indices[n] = unit_indices[e]
-            if unit_weighted:
-                expanded_values[n] *= unit_values[e]
+        for e in range(bundle_indptr[u], bundle_indptr[u + 1]):
+            expanded_indices[n] = bundle_indices[e]
+            if bundle_weighted:
+                expanded_values[n] *= bundle_values[e]
             n += 1
     return expanded_indptr, expanded_indices, expanded_values
 

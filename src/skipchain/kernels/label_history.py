@@ -1,4 +1,4 @@
-"""Labels that depend on how the same word was labelled earlier in the document.
+"""Label history: labels that depend on those of the same word earlier in the document.
 
 ``previous`` [N] is the last token before each that is like it, in the same document; −1 where there
 is none. Of the tokens s on that trail of token t, the share of label i is
@@ -17,23 +17,16 @@ from numba import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain b3bec2b1761a
-# Compiled with search 58d156066ce6
+# Compiled with chain 706fbc2ffc2f
+# Compiled with search a02780f662dd
 
 
 @njit(nogil=True, cache=True)
 def label_shares(previous, labels, decay, out):
-    """The shares by given labels [N] into out [N, L], which is 0."""
-    for t in range(previous.shape[0]):
-        total = 0.0
-        s = previous[t]
-        while s >= 0 and t - s < decay.shape[0]:
-            out[t, labels[s]] += decay[t - s]
-            total += decay[t - s]
-            s = previous[s]
-        if total > 0.0:
-            for j in range(out.shape[1]):
-                out[t, j] /= total
+    """The shares by known labels [N] into out [N, L], which is 0."""
+    size = previous.shape[0]
+    for t in range(size):
+        _history_shares(previous, decay, labels, labels, t, size, out[t])
 
 
 @njit(nogil=True, cache=True)
@@ -42,12 +35,13 @@ def beam(
 ):
     """The best path of each chain among those whose every prefix is one of the ``width`` best.
 
-    Chains are gone through in order. A hypothesis sees its own labels of the chain, and of the
-    chains before the labels that were found there. Every label is drawn given the one or two before
-    it and what is recalled: its probability is normalised over all labels, by the potentials
+    Chains are searched in order. A hypothesis sees its own labels of the chain, and of the chains
+    before it the labels that were chosen there. Every label is drawn given the one or two before it
+    and the label history: its probability is normalised over all labels, by the potentials
     ``open_node`` and ``open_edge`` before anything was ruled out. Hypotheses are not recombined:
-    their labels may be recalled later. Of equals the one found first is kept. Labels from which the
-    chain cannot be completed are not taken. path [N] and score [C] are written.
+    their labels may belong to the history of later ones. Of equals the one found first is kept.
+    Labels from which the chain cannot be completed are not taken. path [N] and score [C] are
+    written.
     """
     states = node.shape[1]
     varying = edge.shape[0] > 1
@@ -58,7 +52,7 @@ def beam(
     grown = np.empty(width * states)
     values = np.empty(width * states)
     places = np.empty(width, np.int64)
-    row, recalled = np.empty(states), np.empty(states)
+    row, shares = np.empty(states), np.empty(states)
     for c in range(offsets.shape[0] - 1):
         first = offsets[c]
         length = offsets[c + 1] - first
@@ -83,12 +77,12 @@ def beam(
                         h = trails[a, t - 2] if t > 1 else states
                         for j in range(states):
                             row[j] += second[h, i, j]
-                if _history_shares(previous, decay, path, trails[a], here, first, recalled):
+                if _history_shares(previous, decay, path, trails[a], here, first, shares):
                     for i in range(states):
-                        if recalled[i] > 0.0:
+                        if shares[i] > 0.0:
                             for j in range(states):
-                                row[j] += recalled[i] * table[i, j]
-                leave = _log_sum(row)
+                                row[j] += shares[i] * table[i, j]
+                log_total = _log_sum(row)
                 for j in range(states):
                     k = a * states + j
                     grown[k] = -np.inf
@@ -96,7 +90,7 @@ def beam(
                         continue
                     if t > 0 and edge[at, trails[a, t - 1], j] == -np.inf:
                         continue
-                    grown[k] = delta[a] + row[j] - leave
+                    grown[k] = delta[a] + row[j] - log_total
                     if grown[k] > -np.inf:
                         values[many] = grown[k]
                         many += 1
@@ -115,17 +109,17 @@ def beam(
         if count == 0:
             path[first : first + length] = 0
             continue
-        best = 0
-        for a in range(1, count):
-            if delta[a] > delta[best]:
-                best = a
+        best = np.argmax(delta[:count])
         score[c] = delta[best]
         path[first : first + length] = trails[best, :length]
 
 
 @njit(nogil=True, cache=True)
 def _history_shares(previous, decay, path, trail, here, first, out):
-    """The shares at one token into out [S]; whether there are any."""
+    """The shares at token ``here`` into out [S]; whether there are any.
+
+    Labels before token ``first`` are those of ``path``, the others those of ``trail``.
+    """
     s = previous[here]
     if s < 0 or here - s >= decay.shape[0]:
         return False
@@ -135,6 +129,7 @@ def _history_shares(previous, decay, path, trail, here, first, out):
         out[trail[s - first] if s >= first else path[s]] += decay[here - s]
         total += decay[here - s]
         s = previous[s]
-    for i in range(out.shape[0]):
-        out[i] /= total
+    if total > 0.0:
+        for i in range(out.shape[0]):
+            out[i] /= total
     return True

@@ -1,4 +1,4 @@
-"""Beam search over chains in which a label depends on many before it.
+"""Label n-grams: beam search over chains in which a label depends on many before it.
 
 Potentials as in `skipchain.kernels.chain2`, and ``table`` [K, S], what each of the ``contexts`` [K]
 adds to the scores of the label that follows it. A context is the number that its labels write to
@@ -14,8 +14,8 @@ from numba import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain b3bec2b1761a
-# Compiled with search 58d156066ce6
+# Compiled with chain 706fbc2ffc2f
+# Compiled with search a02780f662dd
 
 
 @njit(nogil=True, cache=True)
@@ -59,21 +59,13 @@ def beam(
         count = 1
         for t in range(length):
             here = first + t
+            pairs = open_edge[here if varying else 0]
             for k in range(count * states):
                 grown[k] = -np.inf
             for a in range(count):
                 i = codes[a] % base - 1
-                leave = _label_scores(
-                    open_node[here],
-                    open_edge[here if varying else 0],
-                    second,
-                    contexts,
-                    table,
-                    order,
-                    powers,
-                    t,
-                    codes[a],
-                    row,
+                log_total = _label_scores(
+                    open_node[here], pairs, second, contexts, table, order, powers, t, codes[a], row
                 )
                 leader = 0
                 while codes[leader] % powers[order - 1] != codes[a] % powers[order - 1]:
@@ -83,7 +75,7 @@ def beam(
                         continue
                     if t > 0 and edge[here if varying else 0, i, j] == -np.inf:
                         continue
-                    candidate = delta[a] + row[j] - leave
+                    candidate = delta[a] + row[j] - log_total
                     if candidate > grown[leader * states + j]:
                         grown[leader * states + j] = candidate
                         source[leader * states + j] = a
@@ -108,10 +100,7 @@ def beam(
                 break
         if count == 0:
             continue
-        best = 0
-        for a in range(1, count):
-            if delta[a] > delta[best]:
-                best = a
+        best = np.argmax(delta[:count])
         score[c] = delta[best]
         for t in range(length - 1, -1, -1):
             path[first + t] = chosen[t, best]
@@ -120,7 +109,7 @@ def beam(
 
 @njit(nogil=True, cache=True)
 def _label_scores(node, edge, second, contexts, table, order, powers, t, code, row):
-    """The scores of all labels after one history, into ``row`` [S]; returns log Σ exp of them."""
+    """The scores of all labels after one context, into ``row`` [S]; returns log Σ exp of them."""
     states = node.shape[0]
     base = powers[1]
     i = code % base - 1

@@ -12,6 +12,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from skipchain.kernels.chain import _longest
+
+# Compiled with chain 706fbc2ffc2f
+
 
 def log_softmax(scores, probs, norms):
     """Turn every row of scores [N, R, K] into log-probabilities, in place.
@@ -125,9 +129,7 @@ def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score
     first and come last. Ties go to the lower number; score is −∞ where there is no path.
     """
     states, n_labels = emissions.shape[1:]
-    longest = 1
-    for c in range(offsets.shape[0] - 1):
-        longest = max(longest, offsets[c + 1] - offsets[c])
+    longest = _longest(offsets)
     delta = np.empty((states, n_labels))
     reach = np.empty((states, n_labels))  # the best score before, of what label y may follow
     label_back = np.zeros((longest, states, n_labels), np.int32)

@@ -13,31 +13,31 @@ from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _resized
 
 # Compiled with intern 0d6cdc572160
-# Compiled with token_sets 7fcec35b4c23
+# Compiled with token_sets b342d6b55ab4
 
 
 @njit(nogil=True, cache=True)
 def hash_slices(points, starts, lengths):
     """A number for each slice of a text, by all of its characters. [K]"""
-    found = np.empty(starts.shape[0], np.uint64)
+    hashes = np.empty(starts.shape[0], np.uint64)
     for k in range(starts.shape[0]):
         h = BASIS
         for m in range(starts[k], starts[k] + lengths[k]):
             h = (h ^ np.uint64(points[m])) * PRIME
-        found[k] = h
-    return found
+        hashes[k] = h
+    return hashes
 
 
 @njit(nogil=True, cache=True)
 def hash_phrases(offsets, hashes):
     """A number for each phrase, by those of its tokens in order. [P]"""
-    found = np.empty(offsets.shape[0] - 1, np.uint32)
+    phrase_hashes = np.empty(offsets.shape[0] - 1, np.uint32)
     for p in range(offsets.shape[0] - 1):
         h = BASIS
         for m in range(offsets[p], offsets[p + 1]):
             h = (h ^ hashes[m]) * PRIME
-        found[p] = np.uint32(h >> np.uint64(32))
-    return found
+        phrase_hashes[p] = np.uint32(h >> np.uint64(32))
+    return phrase_hashes
 
 
 @njit(nogil=True, cache=True)
@@ -82,13 +82,13 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
             while node >= 0:
                 h = (h ^ hashes[j]) * PRIME
                 j += 1
-                own = np.uint32(h >> np.uint64(32))
+                form = np.uint32(h >> np.uint64(32))
                 if longest and ends[node + 1] > ends[node]:
                     count = begun
                     furthest = j
                 for e in range(ends[node], ends[node + 1]):
                     if e > ends[node] and lists[e] == lists[e - 1]:  # another way to write it
-                        alike[count - 1] |= forms[e] == own
+                        alike[count - 1] |= forms[e] == form
                         continue
                     if count == room:
                         room *= 2
@@ -99,7 +99,7 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
                     starts[count] = i
                     stops[count] = j
                     which[count] = lists[e]
-                    alike[count] = forms[e] == own
+                    alike[count] = forms[e] == form
                     count += 1
                 if j == stop or codes[j] < 0:
                     break

@@ -9,16 +9,16 @@ from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain b3bec2b1761a
-# Compiled with chain2 7a7f9ba44930
-# Compiled with sgd 356c543c97ec
+# Compiled with chain 706fbc2ffc2f
+# Compiled with chain2 616471241c18
+# Compiled with sgd d54b304699fa
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
 
 @njit(nogil=True, cache=True)
 def _score_expanded(features, state, first, length, node):
-    """node [T, L] from all features of an index without units."""
+    """node [T, L] from all features of an index without bundles."""
     labels = state.shape[1]
     weighted = features.values.shape[0] > 0
     done = 0 if weighted else labels // 8 * 8
@@ -73,7 +73,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     at_edges = at_end + labels
     at_second = at_edges + tables.edges.size
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
+    bundle_weighted = features.bundle_values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
     for t in range(length):
@@ -85,11 +85,11 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
                 v = features.values[k] if weighted else 1.0
                 low, high = 0, 1
                 if source >= split:
-                    low = features.unit_indptr[source - split]
-                    high = features.unit_indptr[source - split + 1]
+                    low = features.bundle_indptr[source - split]
+                    high = features.bundle_indptr[source - split + 1]
                 for u in range(low, high):
-                    f = source if source < split else features.unit_indices[u]
-                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    f = source if source < split else features.bundle_indices[u]
+                    w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
                     n = _push(positions, amounts, n, f * labels + right, w)
                     n = _push(positions, amounts, n, f * labels + wrong, -w)
             if t == 0:
@@ -136,23 +136,9 @@ def _merge(positions, amounts, n, scratch):
 
 @njit(nogil=True, cache=True)
 def margin_epoch(
-    features,
-    tables,
-    vector,
-    total,
-    spread,
-    scratch,
-    fixed,
-    barriers,
-    candidates,
-    offsets,
-    order,
-    gold,
-    update,
-    limit,
-    seen,
-    room,
-):
+    features, tables, vector, total, spread, scratch, fixed, masks, candidates, offsets, order,
+    gold, update, limit, seen, room
+):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
     The vector, of which the tables are views, moves by τ δ, δ = features of the gold path minus
@@ -160,7 +146,7 @@ def margin_epoch(
     ‖δ‖²) where cost = score(best) − score(gold) + √(wrong labels). AROW: with variances ``spread``
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
-    Positions from fixed[0] to below fixed[1] do not move. The features are without units.
+    Positions from fixed[0] to below fixed[1] do not move. The features are expanded.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
@@ -185,28 +171,19 @@ def margin_epoch(
         many = length if paired else 1
         _score_expanded(features, tables.state, first, length, node)
         _score_transitions(
-            features,
-            tables,
-            barriers,
-            candidates,
-            1.0,
-            first,
-            length,
-            (1.0, 1.0),
-            random,
-            kept,
-            node,
-            edge[:many],
-        )
+            features, tables, masks, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
+            node, edge[:many]
+        )  # fmt: skip
         bounds[1] = length
+        chain_node, chain_edge = node[:length], edge[:many]
         if tables.triples.shape[0]:
-            own, own_edge = node[:length], edge[:many]
             order2.nbest(
-                own, own_edge, own, own_edge, tables.triples, False, 1, paths[:, :length], best
-            )
+                chain_node, chain_edge, chain_node, chain_edge, tables.triples, False, 1,
+                paths[:, :length], best
+            )  # fmt: skip
             path[:length] = paths[0, :length]
         else:
-            viterbi(node[:length], edge[:many], bounds, path[:length], best)
+            viterbi(chain_node, chain_edge, bounds, path[:length], best)
         wrong = 0
         right = 0.0
         for t in range(length):

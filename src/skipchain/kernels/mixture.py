@@ -5,17 +5,16 @@ A label has the distribution p(y_k | parents) = Σ_u α_ku p(y_k | y_u), a mixtu
 
     p(y_k = j | y_u = i) = P(i, j) = exp(s(j) + T(i, j)) / Z(i),   Z(i) = Σ_j exp(s(j) + T(i, j)),
 
-where s is the row of scores of the edge and T the table of its kind. So the marginals follow from
+where s is the row of scores of the edge and T the table of its type. So the marginals follow from
 those of the parents, exactly: p_k(j) = Σ_u α_ku Σ_i p_u(i) P(i, j). Nodes are visited in an order
 in which parents come first.
 
 Hazards: scores are shifted by the largest of their row and tables by their largest entry before
 exponentials are taken, one per label and edge. Where a score and a table disagree by hundreds, Z(i)
-may still come to nothing; that row of P is then found in log space.
+may still vanish; that row of P is then computed in log space.
 
-Everything works on the nodes of some documents, ``order[first : last]``; ``scores`` and what has
-their shape hold the rows of these documents only, and ``bases`` [M] tells which row of each kind
-is the first there: row r of kind m is ``scores[r − bases[m]]``.
+Everything works on the nodes of some documents, ``order[first : last]``, whose scores are a
+`BlockScores`.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class MixtureEdges(NamedTuple):
 
 
 class PairTables(NamedTuple):
-    """Label pairs of each kind [M, L, L]: scores, exp of them minus the largest, and that turned.
+    """Label pairs of each edge type [M, L, L]: scores, exp of them minus the largest, transposed.
 
     The last is indexed [m, j, i], so that sums over j run over whole rows at once.
     """
@@ -49,6 +48,35 @@ class PairTables(NamedTuple):
     logs: NDArray[np.float64]
     exps: NDArray[np.float64]
     transposed: NDArray[np.float64]
+
+
+class BlockScores(NamedTuple):
+    """The nodes ``order[first : last]`` of some documents, and the scores of their edges.
+
+    ``scores`` and what has their shape hold the rows of these documents only; row r of edge type m
+    is ``scores[r − bases[m]]``. `sweep` writes ``norms``, the 1 / Z(i) of each row; −1 says that
+    the row has to be computed in log space.
+    """
+
+    first: int
+    last: int
+    bases: NDArray[np.int64]  # [M]
+    scores: NDArray[np.float64]  # [R, L]
+    psi: NDArray[np.float64]  # [R, L], exp of scores minus the largest of each row
+    norms: NDArray[np.float64]  # [R, L]
+    tables: PairTables
+
+
+def block_scores(
+    nodes: tuple[int, int],
+    bases: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    tables: PairTables,
+) -> BlockScores:
+    """The scores of the nodes ``nodes[0] … nodes[1] − 1``, with norms to be written."""
+    psi = np.empty_like(scores)
+    exponentials(scores, psi)
+    return BlockScores(*nodes, bases, scores, psi, np.empty_like(scores), tables)
 
 
 def pair_tables(logs: NDArray[np.float64]) -> PairTables:
@@ -71,7 +99,7 @@ def exponentials(scores, psi):
 
 @njit(nogil=True, cache=True)
 def _normaliser(psi, exps):
-    """1 / Z(i) of one row, or −1 where it has to be found in log space."""
+    """1 / Z(i) of one row, or −1 where it has to be computed in log space."""
     total = 0.0
     for j in range(psi.shape[0]):
         total += psi[j] * exps[j]
@@ -100,7 +128,7 @@ def _conditional(scores, psi, logs, exps, inverse, out):
 
 @njit(nogil=True, cache=True)
 def _weighted_rows(transposed, factors, out):
-    """out(i) = Σ_j X(i, j) f(j), from the turned table."""
+    """out(i) = Σ_j X(i, j) f(j), from the transposed table."""
     labels = factors.shape[0]
     for i in range(labels):
         out[i] = 0.0
@@ -112,19 +140,20 @@ def _weighted_rows(transposed, factors, out):
 
 
 @njit(nogil=True, cache=True)
-def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
-    """Marginals of the nodes. marginals [N, L]; norms [R, L] are the 1 / Z(i) of each row.
+def sweep(block, edges, marginals):
+    """Write the marginals of the block's nodes, and its norms. marginals [N, L]
 
-    p_k = Σ_e α_e Σ_i p_u(i) P_e(i, ·); an edge from nowhere adds α_e exp(s) / Σ exp(s). A norm of
-    −1 says that the row has to be found in log space.
+    p_k = Σ_e α_e Σ_i p_u(i) P_e(i, ·); an edge from nowhere adds α_e exp(s) / Σ exp(s).
     """
+    bases, scores, psi = block.bases, block.scores, block.psi
+    norms, tables = block.norms, block.tables
     labels = scores.shape[1]
     push = np.empty(labels)
     row = np.empty(labels)
-    for place in range(first, last):
+    for place in range(block.first, block.last):
         k = edges.order[place]
-        own = marginals[k]
-        own[:] = 0.0
+        out = marginals[k]
+        out[:] = 0.0
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
             m = edges.edge_types[e]
             r = edges.rows[e] - bases[m]
@@ -136,7 +165,7 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
                     total += near[j]
                 norm[0] = 1.0 / total
                 for j in range(labels):
-                    own[j] += weight * near[j] * norm[0]
+                    out[j] += weight * near[j] * norm[0]
                 continue
             exps, parent = tables.exps[m], marginals[u]
             _weighted_rows(tables.transposed[m], near, norm)
@@ -151,40 +180,26 @@ def sweep(first, last, edges, bases, scores, psi, tables, norms, marginals):
                 elif mass > 0.0:
                     _conditional(scores[r], near, tables.logs[m, i], exps[i], norm[i], row)
                     for j in range(labels):
-                        own[j] += mass * row[j]
+                        out[j] += mass * row[j]
             for j in range(labels):
-                own[j] += push[j] * near[j]
+                out[j] += push[j] * near[j]
 
 
 @njit(nogil=True, cache=True)
-def adjoint_sweep(
-    first,
-    last,
-    edges,
-    bases,
-    scores,
-    psi,
-    tables,
-    norms,
-    marginals,
-    labels,
-    share,
-    adjoint,
-    residuals,
-    pairs,
-    mixing,
-):
+def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pairs, mixing):
     """The loss −share · Σ_k log p_k(y_k), and its gradient, after `sweep`.
 
     From the last node to the first: g_k = −share · [j = y_k] / p_k(y_k) + what its children have
     sent, and each edge sends g_u(i) += α q(i), q(i) = Σ_j P(i, j) g_k(j). The gradient in the
     logits of an edge is α p_u(i) P(i, j) (g_k(j) − q(i)); summed over i it goes to its row of
-    ``residuals`` (added), summed over edges of a kind to ``pairs`` [M, L, L] (added); ``mixing``
+    ``residuals`` (added), summed over edges of a type to ``pairs`` [M, L, L] (added); ``mixing``
     [E] gets that in α. Nodes with label −1 have no term of their own. adjoint [N, L] is scratch.
 
     With P(i, j) = ψ(j) X(i, j) / Z(i) and c(i) = α p_u(i) / Z(i) that gradient is
     X(i, j) (c(i) ψ(j) g(j) − c(i) q(i) ψ(j)).
     """
+    first, last, bases = block.first, block.last, block.bases
+    scores, psi, norms, tables = block.scores, block.psi, block.norms, block.tables
     size = scores.shape[1]
     loss = 0.0
     row = np.empty(size)
@@ -245,20 +260,19 @@ def adjoint_sweep(
 
 
 @njit(nogil=True, cache=True)
-def clamped_likelihood(
-    first, last, edges, bases, scores, psi, tables, labels, mixed, share, residuals, pairs
-):
+def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
     """The loss where all parents have their known labels, and its gradient, added as above.
 
     With ``mixed`` −share · Σ_k log Σ_u α_ku p(y_k | y_u) (equation 3); else each edge by itself,
     −share · Σ_k Σ_u log p(y_k | y_u). Edges with an end whose label is not known (−1) are left out.
     """
+    bases, scores, psi, tables = block.bases, block.scores, block.psi, block.tables
     size = scores.shape[1]
     loss = 0.0
     row = np.empty(size)
     ones = np.ones(size)
     zeros = np.zeros(size)
-    for place in range(first, last):
+    for place in range(block.first, block.last):
         k = edges.order[place]
         y = labels[k]
         if y < 0:
@@ -295,15 +309,17 @@ def clamped_likelihood(
 
 
 @njit(nogil=True, cache=True)
-def edge_entropies(first, last, edges, bases, scores, psi, tables, norms, marginals, entropies):
+def edge_entropies(block, edges, marginals, entropies):
     """The entropy of what each edge says of its child, after `sweep`. entropies [E]
 
     Edge e says Σ_i p_u(i) P_e(i, ·), or exp(s) / Σ exp(s) where it comes from nowhere.
     """
+    bases, scores, psi = block.bases, block.scores, block.psi
+    norms, tables = block.norms, block.tables
     labels = scores.shape[1]
     said = np.empty(labels)
     row = np.empty(labels)
-    for place in range(first, last):
+    for place in range(block.first, block.last):
         k = edges.order[place]
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
             m = edges.edge_types[e]

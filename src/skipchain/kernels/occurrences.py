@@ -1,7 +1,7 @@
 """What the other occurrences of a word in its document say of it.
 
 Occurrences are in ``order [K]``, those of one word in one document together and by position;
-``group [N]`` is the place in ``first [G + 1]`` of the word's own, or −1 where it has none. At most
+``group [N]`` is the place in ``first [G + 1]`` of a token's word, or −1 where it has none. At most
 ``most`` occurrences before a token and as many behind it are looked at.
 """
 
@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets 7fcec35b4c23
+# Compiled with token_sets b342d6b55ab4
 
 
 @njit(nogil=True, cache=True)

@@ -23,7 +23,7 @@ def parse_cells(text, starts, lengths, several, table, done):
         done[v] = False
         here = starts[v]
         stop = here + lengths[v]
-        found = 0
+        count = 0
         good = True
         while good:
             while several and here < stop and (text[here] == 32 or text[here] == 44):
@@ -61,7 +61,7 @@ def parse_cells(text, starts, lengths, several, table, done):
                 power += -size if down else size
             ended = here >= stop or (several and (text[here] == 32 or text[here] == 44))
             exact = whole <= MAX_EXACT_INTEGER and abs(power) <= 22
-            if not (ended and digits > 0 and exact and found < width):
+            if not (ended and digits > 0 and exact and count < width):
                 good = False
             if good:
                 number = np.float64(whole)
@@ -69,6 +69,6 @@ def parse_cells(text, starts, lengths, several, table, done):
                     number /= EXACT_POWERS[-power]
                 else:
                     number *= EXACT_POWERS[power]
-                table[v, found] = -number if negative else number
-                found += 1
-        done[v] = good and found == width and found > 0
+                table[v, count] = -number if negative else number
+                count += 1
+        done[v] = good and count == width and count > 0

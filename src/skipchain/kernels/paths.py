@@ -1,4 +1,4 @@
-"""Sets of paths through linear chains: the k best, those within given label sets, none at all."""
+"""Sets of paths through linear chains: the k best, those within sets of labels, none at all."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Label features: binary units that look at windows of labels, sampled together with them.
+"""Label filters: binary hidden units that look at windows of labels, sampled together with them.
 
-A group g is n_g units that look at the labels at offsets o_k from their own place. It is repeated
-along a chain: the replica at r looks at positions r + o_k. With the labels' own scores node and the
-units' scores ``input`` [N, H], which may depend on the input (both for a fixed x),
+A group g is n_g hidden units that look at the labels at offsets o_k from their place. It is
+repeated along a chain: the replica at r looks at positions r + o_k. With the labels' own scores
+node and the units' scores ``input`` [N, H], which may depend on the input (both for a fixed x),
 
     log p(y, h) = Σ_t node[t, y_t] + Σ_g Σ_r Σ_n h_{g,r,n} a_{g,r,n}(y) − log Z
     a_{g,r,n}(y) = b_{g,n} + input[r, n] + Σ_k w_g[k, y_{r + o_k}, n]
@@ -29,14 +29,16 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
-# Compiled with experts c192cbcaff3d
+# Compiled with chain 706fbc2ffc2f
+# Compiled with experts de996a9a1b16
 # Compiled with random 8cff55a078fd
 
-# σ at multiples of 1/8, from −REACH to REACH: between two of them lies what a uniform number has to
-# be compared with, so that an exponential is seldom needed
+# σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a
+# uniform number has to be compared with, so that an exponential is seldom needed
 SIGMOID_RANGE = 40
 SIGMOID_RESOLUTION = 8
 SIGMOIDS = 1.0 / (
@@ -50,10 +52,11 @@ NEGLIGIBLE_LOG = -40.0  # in a sum with 1, exp of anything below is nothing
 
 
 class RBMLayout(NamedTuple):
-    """Groups as arrays: group g has units[g] … units[g + 1] − 1, looks at places[g] … of offsets.
+    """Groups of hidden units as arrays.
 
-    Its weights [K, L + 1, n] begin at ``weights[g]`` of a flat vector. Replicas of a chain of
-    length T stand at first[g] … T − last[g] − 1.
+    Group g has the units units[g] … units[g + 1] − 1 and the offsets from offset_starts[g] on. Its
+    weights [K, L + 1, n] begin at ``weight_starts[g]`` of a flat vector. Replicas of a chain of
+    length T stand at replica_start[g] … T − replica_margin[g] − 1.
     """
 
     units: np.ndarray  # [G + 1]
@@ -65,11 +68,7 @@ class RBMLayout(NamedTuple):
 
 
 class RBMTables(NamedTuple):
-    """Weights and biases of all units.
-
-    ``label_to_unit`` holds w_g as [K, L + 1, n], ``unit_to_label`` the same numbers as [n, K, L +
-    1].
-    """
+    """Weights and biases of all units: w_g as [K, L + 1, n], and transposed as [n, K, L + 1]."""
 
     label_to_unit: np.ndarray
     unit_to_label: np.ndarray
@@ -78,24 +77,9 @@ class RBMTables(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def contrastive_divergence(
-    node,
-    inputs,
-    offsets,
-    chains,
-    layout,
-    tables,
-    experts,
-    labels,
-    steps,
-    states,
-    current,
-    gradient,
-    bias_gradient,
-    residuals,
-    hidden,
-    moved,
-    emitted,
-):
+    node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
+    gradient, bias_gradient, residuals, hidden, moved, emitted
+):  # fmt: skip
     """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
 
     For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
@@ -107,27 +91,17 @@ def contrastive_divergence(
     step, summed over positions: how badly labels are reconstructed.
     """
     size = node.shape[1]
-    chance = np.empty(size)
-    scores = np.empty((_longest(offsets, chains), size + 1))
+    probs = np.empty(size)
+    scores = np.empty((_longest(offsets[chains[0] : chains[1] + 1]), size + 1))
     active = np.empty(len(tables.bias))
     lost = 0.0
     base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         _statistics(
-            labels,
-            first,
-            length,
-            size,
-            inputs,
-            layout,
-            tables,
-            1.0,
-            active,
-            gradient,
-            bias_gradient,
-            hidden,
-        )
+            labels, first, length, size, inputs, layout, tables, 1.0, active, gradient,
+            bias_gradient, hidden
+        )  # fmt: skip
         add_state_statistics(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
             _score_labels(
@@ -135,97 +109,56 @@ def contrastive_divergence(
             )
             sample_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
             for t in range(length):
-                _normalise(scores, t, chance)
+                _normalise(scores, t, probs)
                 gold = labels[first + t]
                 if step == 0:
-                    lost -= np.log(max(chance[gold], 1e-300))
-                current[first + t] = draw(chance, states, c)
+                    lost -= np.log(max(probs[gold], 1e-300))
+                current[first + t] = draw(probs, states, c)
                 if step == steps - 1:
                     for j in range(size):
-                        residuals[first + t, j] = -chance[j]
+                        residuals[first + t, j] = -probs[j]
                     residuals[first + t, gold] += 1.0
         _statistics(
-            current,
-            first,
-            length,
-            size,
-            inputs,
-            layout,
-            tables,
-            -1.0,
-            active,
-            gradient,
-            bias_gradient,
-            hidden,
-        )
+            current, first, length, size, inputs, layout, tables, -1.0, active, gradient,
+            bias_gradient, hidden
+        )  # fmt: skip
         add_state_statistics(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
 
 @njit(nogil=True, cache=True)
 def sample(
-    node,
-    inputs,
-    offsets,
-    chains,
-    layout,
-    tables,
-    experts,
-    inverse_temperatures,
-    kept,
-    states,
-    current,
-    marginals,
-):
+    node, inputs, offsets, chains, layout, tables, experts, inverse_temperatures, kept, states,
+    current, marginals
+):  # fmt: skip
     """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
 
-    In step s all scores are multiplied by heats[s]; over the last ``kept`` steps p(y | h) is
-    averaged into marginals [N, L]. ``current`` [N] holds the labels to begin from, and takes up
-    the last ones.
+    In step s all scores are multiplied by inverse_temperatures[s]; over the last ``kept`` steps p(y
+    | h) is averaged into marginals [N, L]. ``current`` [N] holds the labels to begin from, and
+    takes up the last ones.
     """
     size = node.shape[1]
-    chance = np.empty(size)
-    scores = np.empty((_longest(offsets, chains), size + 1))
+    probs = np.empty(size)
+    scores = np.empty((_longest(offsets[chains[0] : chains[1] + 1]), size + 1))
     active = np.empty(len(tables.bias))
     base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         marginals[first : first + length] = 0.0
         for s in range(len(inverse_temperatures)):
+            beta = inverse_temperatures[s]
             keep = s >= len(inverse_temperatures) - kept
             _score_labels(
-                current,
-                first,
-                length,
-                node,
-                inputs,
-                inverse_temperatures[s],
-                layout,
-                tables,
-                states,
-                c,
-                active,
-                scores,
-            )
-            sample_states(
-                experts,
-                current,
-                first,
-                length,
-                base,
-                inverse_temperatures[s],
-                s,
-                states,
-                c,
-                scores,
-                size,
-            )
+                current, first, length, node, inputs, beta, layout, tables, states, c, active,
+                scores
+            )  # fmt: skip
+            sample_states(experts, current, first, length, base, beta, s, states, c, scores, size)
             for t in range(length):
-                _normalise(scores, t, chance)
-                current[first + t] = draw(chance, states, c)
+                _normalise(scores, t, probs)
+                current[first + t] = draw(probs, states, c)
                 if keep:
                     for j in range(size):
-                        marginals[first + t, j] += chance[j] / kept
+                        marginals[first + t, j] += probs[j] / kept
 
 
 @njit(nogil=True, cache=True)
@@ -242,37 +175,19 @@ def unit_probabilities(labels, inputs, layout, tables, size, group, out):
 
 
 @njit(nogil=True, cache=True)
-def _longest(offsets, chains):
-    found = 0
-    for c in range(chains[0], chains[1]):
-        found = max(found, offsets[c + 1] - offsets[c])
-    return found
-
-
-@njit(nogil=True, cache=True)
 def _score_labels(
-    labels,
-    begin,
-    length,
-    node,
-    inputs,
-    inverse_temperature,
-    layout,
-    tables,
-    states,
-    c,
-    active,
-    scores,
+    labels, begin, length, node, inputs, beta, layout, tables, states, c, active, scores
 ):
     """Draw all units given the labels, and write the scores of labels given the units. [T, L + 1]
 
-    Rows have a place for the weights of what lies outside, which says nothing here: so the weights
-    of a unit for neighbouring positions are added in one run.
+    All scores are multiplied by the inverse temperature ``beta``. Rows have a place for the weights
+    of what lies outside, which says nothing here: so the weights of a unit for neighbouring
+    positions are added in one run.
     """
     size = node.shape[1]
     for t in range(length):
         for j in range(size):
-            scores[t, j] = inverse_temperature * node[begin + t, j]
+            scores[t, j] = beta * node[begin + t, j]
         scores[t, size] = 0.0
     flat = scores.reshape(-1)
     width = size + 1
@@ -284,7 +199,7 @@ def _score_labels(
             if not _activations(labels, begin, length, size, inputs, r, g, layout, tables, active):
                 continue
             for n in range(units):
-                if not _draw_unit(inverse_temperature * active[n], states, c):
+                if not _draw_unit(beta * active[n], states, c):
                     continue
                 row = layout.weight_starts[g] + n * places * width
                 for k in range(0, places, run):
@@ -292,7 +207,7 @@ def _score_labels(
                     last = min(r + offsets[k] + run, length)
                     shift = row + (k - r - offsets[k]) * width
                     for m in range(first * width, last * width):
-                        flat[m] += inverse_temperature * tables.unit_to_label[shift + m]
+                        flat[m] += beta * tables.unit_to_label[shift + m]
 
 
 @njit(nogil=True, cache=True)
@@ -306,19 +221,9 @@ def _contiguous(offsets):
 
 @njit(nogil=True, cache=True)
 def _statistics(
-    labels,
-    begin,
-    length,
-    size,
-    inputs,
-    layout,
-    tables,
-    sign,
-    active,
-    gradient,
-    bias_gradient,
-    hidden,
-):
+    labels, begin, length, size, inputs, layout, tables, sign, active, gradient, bias_gradient,
+    hidden
+):  # fmt: skip
     """Add σ(a), times the sign, to the gradients of what each unit looks at."""
     for g in range(len(layout.replica_start)):
         first = layout.units[g]
@@ -346,10 +251,10 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out)
     """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
     first = layout.units[g]
     units = layout.units[g + 1] - first
-    given = inputs.shape[0] > 0 and 0 <= r < length
+    has_input = inputs.shape[0] > 0 and 0 <= r < length
     for n in range(units):
         out[n] = tables.bias[first + n]
-        if given:
+        if has_input:
             out[n] += inputs[begin + r, first + n]
     seen = False
     row = layout.weight_starts[g]
@@ -387,15 +292,15 @@ def _sigmoid(a):
 
 
 @njit(nogil=True, cache=True)
-def _normalise(scores, t, chance):
+def _normalise(scores, t, probs):
     """Probabilities from the scores of position t."""
     top = scores[t, 0]
-    for j in range(1, len(chance)):
+    for j in range(1, len(probs)):
         top = max(top, scores[t, j])
     total = 0.0
-    for j in range(len(chance)):
+    for j in range(len(probs)):
         under = scores[t, j] - top
-        chance[j] = np.exp(under) if under > NEGLIGIBLE_LOG else 0.0
-        total += chance[j]
-    for j in range(len(chance)):
-        chance[j] /= total
+        probs[j] = np.exp(under) if under > NEGLIGIBLE_LOG else 0.0
+        total += probs[j]
+    for j in range(len(probs)):
+        probs[j] /= total

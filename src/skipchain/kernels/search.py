@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from skipchain.kernels.chain import _longest
+from skipchain.kernels.chain import _longest, _trace_back
 
-# Compiled with chain b3bec2b1761a
+# Compiled with chain 706fbc2ffc2f
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 
@@ -46,23 +46,23 @@ def _walk(node, edge, first, last, alive, path):
     state = 0
     for t in range(first, last):
         best = -np.inf
-        found = 0
+        label = 0
         if t == first:
             for j in range(states):
                 if node[t, j] > best and (not limited or alive[0, j]):
                     best = node[t, j]
-                    found = j
+                    label = j
         else:
             row = edge[t if varying else 0, state]
             for j in range(states):
                 candidate = node[t, j] + row[j]
                 if candidate > best and (not limited or alive[t - first, j]):
                     best = candidate
-                    found = j
+                    label = j
         total += best
         if total == -np.inf:
             break
-        state = found
+        state = label
         path[t] = state
     return total
 
@@ -129,15 +129,7 @@ def beam(node, edge, norms, offsets, width, path, score):
                         back[t, j] = i
             for j in range(states):
                 delta[j] = best[j] + node[here, j]
-        state = 0
-        for j in range(1, states):
-            if delta[j] > delta[state]:
-                state = j
-        score[c] = delta[state]
-        path[first + length - 1] = state
-        for t in range(length - 1, 0, -1):
-            state = back[t, state]
-            path[first + t - 1] = state
+        score[c] = _trace_back(delta, back, first, length, path)
 
 
 @njit(nogil=True, cache=True)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
-# Compiled with chain b3bec2b1761a
-# Compiled with chain2 7a7f9ba44930
+# Compiled with chain 706fbc2ffc2f
+# Compiled with chain2 616471241c18
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -25,16 +25,17 @@ FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in f
 class FeatureIndex(NamedTuple):
     """The two-level index of tokens' features and the index of label pairs' features.
 
-    Entry k of a token is feature ``indices[k]`` where that is below F, else unit ``indices[k] − F``
-    with all its features. ``values`` of length 0 means ones, and so do ``unit_values``.
+    Entry k of a token is feature ``indices[k]`` where that is below F, else feature bundle
+    ``indices[k] − F`` with all its features. ``values`` of length 0 means ones, and so do
+    ``bundle_values``.
     """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     values: NDArray[np.float64]
-    unit_indptr: NDArray[np.int64]
-    unit_indices: NDArray[np.int32]
-    unit_values: NDArray[np.float64]
+    bundle_indptr: NDArray[np.int64]
+    bundle_indices: NDArray[np.int32]
+    bundle_values: NDArray[np.float64]
     edge_indptr: NDArray[np.int64]
     edge_indices: NDArray[np.int32]
     edge_values: NDArray[np.float64]
@@ -82,11 +83,11 @@ def _bernoulli(random, keep):
 
 @njit(nogil=True, cache=True)
 def _score_chain(
-    features, tables, barriers, candidates, scale, first, length, keep, random, kept, node, edge
+    features, tables, masks, candidates, scale, first, length, keep, random, kept, node, edge
 ):
     """Potentials of one chain, leaving out features at random.
 
-    Each entry of a token (a feature or a whole unit) stays with probability keep[1], and each
+    Each entry of a token (a feature or a whole bundle) stays with probability keep[1], and each
     feature of it with probability keep[0]; what stays is scaled up so that the expected score is
     that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
     the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
@@ -94,7 +95,7 @@ def _score_chain(
     """
     split, labels = tables.state.shape
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
+    bundle_weighted = features.bundle_values.shape[0] > 0
     factor = scale / (keep[0] * keep[1])
     n = 0
     for t in range(length):
@@ -106,49 +107,39 @@ def _score_chain(
             whole = _bernoulli(random, keep[1])
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
+                f = source if source < split else features.bundle_indices[u]
                 on = whole and _bernoulli(random, keep[0])
                 kept[n] = on
                 n += 1
                 if on:
-                    w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                    w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
                     for j in range(labels):
                         node[t, j] += w * tables.state[f, j]
         for j in range(labels):
             node[t, j] *= factor
     _score_transitions(
-        features,
-        tables,
-        barriers,
-        candidates,
-        factor,
-        first,
-        length,
-        keep,
-        random,
-        kept[n:],
-        node,
-        edge,
-    )
+        features, tables, masks, candidates, factor, first, length, keep, random, kept[n:], node,
+        edge
+    )  # fmt: skip
 
 
 @njit(nogil=True, cache=True)
 def _score_transitions(
-    features, tables, barriers, candidates, factor, first, length, keep, random, kept, node, edge
+    features, tables, masks, candidates, factor, first, length, keep, random, kept, node, edge
 ):
     """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
     labels = tables.state.shape[1]
     n = 0
     for j in range(labels):
-        node[0, j] += tables.start[j] + barriers.start[j]
-        node[length - 1, j] += tables.end[j] + barriers.end[j]
+        node[0, j] += tables.start[j] + masks.start[j]
+        node[length - 1, j] += tables.end[j] + masks.end[j]
     for t in range(edge.shape[0] if edge.shape[0] == 1 else length):
         for i in range(labels):
             for j in range(labels):
-                edge[t, i, j] = tables.transitions[i, j] + barriers.pairs[i, j]
+                edge[t, i, j] = tables.transitions[i, j] + masks.pairs[i, j]
     if tables.edges.shape[0] > 0:
         weighted = features.edge_values.shape[0] > 0
         for t in range(length):
@@ -173,8 +164,9 @@ def _score_transitions(
 
 
 @njit(nogil=True, cache=True)
-def _one_chain(node, edge, psi, peaks, bounds, marginals, pairs, log_z):
-    """`forward_backward` of one chain, from compiled code."""
+def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
+    """`forward_backward` of one chain, from compiled code; scratch is psi [T, L], peaks [T]."""
+    psi, peaks = scratch
     _row_peaks(node, peaks)
     for t in range(node.shape[0]):
         for j in range(node.shape[1]):
@@ -196,13 +188,13 @@ def _count_occurrences(features, first, length, kept, gold, tally, clear):
             v = features.values[k] if features.values.shape[0] else 1.0
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
-                f = source if source < split else features.unit_indices[u]
+                f = source if source < split else features.bundle_indices[u]
                 w = v
-                if source >= split and features.unit_values.shape[0]:
-                    w *= features.unit_values[u]
+                if source >= split and features.bundle_values.shape[0]:
+                    w *= features.bundle_values[u]
                 tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
                 n += 1
         for i in range(tally.labels.shape[0]):
@@ -240,7 +232,7 @@ def _sgd_step(
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
     weighted = features.values.shape[0] > 0
-    unit_weighted = features.unit_values.shape[0] > 0
+    bundle_weighted = features.bundle_values.shape[0] > 0
     long = tally.labels.shape[0] > 0
     row = np.empty(labels)
     n = 0
@@ -252,14 +244,14 @@ def _sgd_step(
             v = features.values[k] if weighted else 1.0
             low, high = 0, 1
             if source >= split:
-                low = features.unit_indptr[source - split]
-                high = features.unit_indptr[source - split + 1]
+                low = features.bundle_indptr[source - split]
+                high = features.bundle_indptr[source - split + 1]
             for u in range(low, high):
                 n += 1
                 if not kept[n - 1]:
                     continue
-                f = source if source < split else features.unit_indices[u]
-                w = v * features.unit_values[u] if source >= split and unit_weighted else v
+                f = source if source < split else features.bundle_indices[u]
+                w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
                 if long:
                     w /= max(1.0, tally.state[f] / FULL_STEP_COUNT)
                 if adaptive:
@@ -278,10 +270,10 @@ def _sgd_step(
                         tables.state[f, j] -= large * w * row[j]
     listed = pairs.shape[0] > 1
     for t in range(1, length if listed else 2):
-        own = pairs[t] if listed else pairs[0]
+        pair_residuals = pairs[t] if listed else pairs[0]
         for i in range(labels):
             for j in range(labels):
-                g = own[i, j]
+                g = pair_residuals[i, j]
                 if adaptive:
                     squares.transitions[i, j] += g * g
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
@@ -306,10 +298,8 @@ def _sgd_step(
                         else:
                             g *= large
                         tables.edges[e, i * labels + j] -= g
-    for table, square, t in (
-        (tables.start, squares.start, 0),
-        (tables.end, squares.end, length - 1),
-    ):
+    ends = ((tables.start, squares.start, 0), (tables.end, squares.end, length - 1))
+    for table, square, t in ends:
         for j in range(labels):
             g = node[t, j]
             if adaptive:
@@ -357,15 +347,15 @@ def _sgd_step_row(tables, squares, h, i, rate, row):
 
 
 @njit(nogil=True, cache=True)
-def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, triples):
+def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, pairs, triples):
     """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
     pairs[:] = 0.0
     if local:
-        return order2.local_path(node, edge, second, bounds, gold, own, pairs, triples)
+        return order2.local_path(node, edge, second, bounds, gold, residuals, pairs, triples)
     log_z = np.empty(1)
     order2.forward_backward(
-        node, edge, node, edge, second, bounds, False, own, pairs, triples, log_z
+        node, edge, node, edge, second, bounds, False, residuals, pairs, triples, log_z
     )
     loss = log_z[0]
     if allowed.shape[0]:
@@ -377,48 +367,24 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, own, pairs, 
         known, known_pairs = np.zeros(node.shape), np.zeros(pairs.shape)
         known_triples = np.zeros(triples.shape)
         order2.forward_backward(
-            limits,
-            edge,
-            limits,
-            edge,
-            second,
-            bounds,
-            False,
-            known,
-            known_pairs,
-            known_triples,
-            log_z,
-        )
-        own -= known
+            limits, edge, limits, edge, second, bounds, False, known, known_pairs, known_triples,
+            log_z
+        )  # fmt: skip
+        residuals -= known
         pairs -= known_pairs
         triples -= known_triples
     else:
         order2.path_score(node, edge, second, bounds, gold, log_z)
-        subtract_path(bounds, gold, own, pairs)
+        subtract_path(bounds, gold, residuals, pairs)
         order2.subtract_path(bounds, gold, triples)
     return loss - log_z[0]
 
 
 @njit(nogil=True, cache=True)
 def likelihood_epoch(
-    features,
-    tables,
-    squares,
-    support,
-    barriers,
-    candidates,
-    offsets,
-    order,
-    gold,
-    allowed,
-    local,
-    bounded,
-    rate,
-    shrink,
-    keep,
-    random,
-    room,
-):
+    features, tables, squares, support, masks, candidates, offsets, order, gold, allowed, local,
+    bounded, rate, shrink, keep, random, room
+):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
     The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
@@ -460,80 +426,52 @@ def likelihood_epoch(
             continue
         many = length if paired else 1
         _score_chain(
-            features,
-            tables,
-            barriers,
-            candidates,
-            scale,
-            first,
-            length,
-            keep,
-            random,
-            kept,
-            node,
-            edge[:many],
-        )
-        own, own_pairs = marginals[:length], pairs[:many]
+            features, tables, masks, candidates, scale, first, length, keep, random, kept, node,
+            edge[:many]
+        )  # fmt: skip
+        chain_node, chain_edge = node[:length], edge[:many]
+        residuals, pair_residuals = marginals[:length], pairs[:many]
+        path = gold[first : first + length]
         if tables.triples.shape[0]:
             bounds[1] = length
+            limits = allowed[first : first + length] if limited else allowed
             loss += _second_order(
-                node[:length],
-                edge[:many],
-                tables.triples,
-                bounds,
-                gold[first : first + length],
-                allowed[first : first + length] if limited else allowed,
-                local,
-                own,
-                own_pairs,
-                triples,
-            )
+                chain_node, chain_edge, tables.triples, bounds, path, limits, local,
+                residuals, pair_residuals, triples,
+            )  # fmt: skip
             if local:  # only what follows the gold labels has moved
                 rows[0, 0] = labels
-                rows[1 : length + 1, 0] = gold[first : first + length]
+                rows[1 : length + 1, 0] = path
             else:
                 order2.list_labels(node, 0, length, rows, counts)
         elif local:
-            own_pairs[:] = 0.0
+            pair_residuals[:] = 0.0
             bounds[1] = length
-            path = gold[first : first + length]
-            loss += local_path(node[:length], edge[:many], bounds, path, own, own_pairs)
+            loss += local_path(chain_node, chain_edge, bounds, path, residuals, pair_residuals)
         else:
+            scratch = (psi[:length], peaks[:length])
             loss += _one_chain(
-                node[:length],
-                edge[:many],
-                psi[:length],
-                peaks[:length],
-                bounds,
-                own,
-                own_pairs,
-                log_z,
+                chain_node, chain_edge, scratch, bounds, residuals, pair_residuals, log_z
             )
             if limited:
                 for t in range(length):
                     for j in range(labels):
                         if not allowed[first + t, j]:
                             node[t, j] = -np.inf
+                known, known_pairs = clamped[:length], clamped_pairs[:many]
                 loss -= _one_chain(
-                    node[:length],
-                    edge[:many],
-                    psi[:length],
-                    peaks[:length],
-                    bounds,
-                    clamped[:length],
-                    clamped_pairs[:many],
-                    log_z,
+                    chain_node, chain_edge, scratch, bounds, known, known_pairs, log_z
                 )
-                own -= clamped[:length]
-                own_pairs -= clamped_pairs[:many]
+                residuals -= known
+                pair_residuals -= known_pairs
             else:
                 for t in range(length):
                     y = gold[first + t]
                     loss -= node[t, y]
-                    own[t, y] -= 1.0
+                    residuals[t, y] -= 1.0
                     if t > 0:
                         loss -= edge[t if many > 1 else 0, gold[first + t - 1], y]
-                        own_pairs[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
+                        pair_residuals[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
         fall = 1.0 - rate * shrink
         scale *= fall
         factor = 1.0 / (keep[0] * keep[1])
@@ -549,19 +487,9 @@ def likelihood_epoch(
         seen = tally if long else none
         pair_rates = _pair_rates(rate, seen, labels)
         _sgd_step(
-            features,
-            tables,
-            support,
-            squares,
-            first,
-            length,
-            rates,
-            pair_rates,
-            kept,
-            seen,
-            own,
-            own_pairs,
-        )
+            features, tables, support, squares, first, length, rates, pair_rates, kept, seen,
+            residuals, pair_residuals
+        )  # fmt: skip
         if tables.triples.shape[0]:
             _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:

@@ -2,7 +2,7 @@
 
 Potentials are those of `kernels.chain` (``node [N, S]``, ``edge [E, S, S]``, ``offsets``). A label
 is drawn given those beside it, p(y_t = j) ∝ exp((node_t(j) + edge_t(y_{t−1}, j) + edge_{t+1}(j,
-y_{t+1})) / c): equations 2 and 4 of Finkel, Grenager and Manning (2005).
+y_{t+1})) / T), T the temperature: equations 2 and 4 of Finkel, Grenager and Manning (2005).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from skipchain.kernels.random import uniform
 
 @njit(nogil=True, cache=True)
 def gibbs_sweeps(node, edge, offsets, temperatures, states, labels):
-    """Go through each chain once a temperature; labels [N] is where it begins and ends.
+    """Sweep over each chain once per temperature; labels [N] is where it begins and ends.
 
-    states [C] are those of the chains' random numbers. Where the heat is 0 the best label is taken.
-    A label that all others forbid is left as it is.
+    states [C] are those of the chains' random numbers. Where the temperature is 0 the best label is
+    taken. A label that all others forbid is left as it is.
     """
     size = node.shape[1]
     varying = edge.shape[0] > 1

@@ -45,11 +45,11 @@ def gather_sets(tokens, codes, n):
     indptr = np.zeros(n + 1, np.int64)
     for t in range(n):
         indptr[t + 1] = indptr[t] + filled[t]
-    found = np.empty(indptr[n], np.int32)
+    distinct = np.empty(indptr[n], np.int32)
     for t in range(n):
         for m in range(filled[t]):
-            found[indptr[t] + m] = held[first[t] + m]
-    return indptr, found
+            distinct[indptr[t] + m] = held[first[t] + m]
+    return indptr, distinct
 
 
 @njit(nogil=True, cache=True)
@@ -91,6 +91,6 @@ def number_sets(indptr, codes, slots):
 @njit(nogil=True, cache=True)
 def _resized(array, room):
     """The array with room for more."""
-    found = np.empty(room, array.dtype)
-    found[: array.shape[0]] = array
-    return found
+    resized = np.empty(room, array.dtype)
+    resized[: array.shape[0]] = array
+    return resized

@@ -40,9 +40,9 @@ def expectation_maximisation(
             break
         risen = min(1.0, number / max(1.0, iterations / 2.0))
         function = expect(vector, initial_inverse_temperature ** (1.0 - risen))
-        found = minimize(function, vector, max_iterations=steps, tolerance=1e-6, period=5)
-        if found.reason == INTERRUPTED:
+        result = minimize(function, vector, max_iterations=steps, tolerance=1e-6, period=5)
+        if result.reason == INTERRUPTED:
             raise KeyboardInterrupt
-        vector = found.vector
-        evaluations += found.evaluations + 1
+        vector = result.vector
+        evaluations += result.evaluations + 1
     return vector, evaluations

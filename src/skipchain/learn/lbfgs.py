@@ -72,17 +72,17 @@ def minimize(
             if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
                 history.pairs.clear()
                 direction = -slope
-            first = 1.0 if history.pairs else 1.0 / steepness
-            found = search(function, x, loss, gradient, slope, direction, first, l1)
-            evaluations += found.trials
-            if not found.accepted:
+            size = 1.0 if history.pairs else 1.0 / steepness
+            step = search(function, x, loss, slope, direction, size, l1)
+            evaluations += step.trials
+            if not step.accepted:
                 if not history.pairs:
                     reason = LINE_SEARCH_FAILED
                     break
                 history.pairs.clear()
                 continue
-            history.add(found.vector - x, found.gradient - gradient)
-            x, loss, gradient = found.vector, found.loss, found.gradient
+            history.add(step.vector - x, step.gradient - gradient)
+            x, loss, gradient = step.vector, step.loss, step.gradient
             iteration += 1
             past.append(loss)
             improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
@@ -173,7 +173,6 @@ def _wolfe_search(
     function: Objective,
     x: Floats,
     loss: float,
-    gradient: Floats,
     slope: Floats,
     direction: Floats,
     size: float,
@@ -199,7 +198,6 @@ def _orthant_search(
     function: Objective,
     x: Floats,
     loss: float,
-    gradient: Floats,
     slope: Floats,
     direction: Floats,
     size: float,

@@ -59,7 +59,7 @@ class MomentumTable:
         self._powers = np.zeros((1, 4))
 
     def begin(self, epoch: int, steps: int) -> None:
-        """Before an epoch of so many steps; all rows must be settled."""
+        """Before an epoch of so many steps; call it after `flush`."""
         self._momentum, self._now = self._ascent.momentum_at(epoch), 0
         self._moved[:] = 0
         shrink = self._ascent.rate * self._ascent.decay
@@ -81,36 +81,14 @@ class MomentumTable:
 
         A table is either moved as a whole in all steps of an epoch, or row by row.
         """
-        ascent = self._ascent
+        settings = (count, self._momentum, self._ascent.rate, self._ascent.decay, self._largest)
         if rows is None:
-            return bool(
-                _step(
-                    self.values.reshape(-1),
-                    self._velocity.reshape(-1),
-                    gradient.reshape(-1),
-                    count,
-                    self._momentum,
-                    ascent.rate,
-                    ascent.decay,
-                    self._largest,
-                )
-            )
+            values, velocity = self.values.reshape(-1), self._velocity.reshape(-1)
+            return bool(_step(values, velocity, gradient.reshape(-1), *settings))
         self._apply_pending(rows)
         self._now += 1
         self._moved[rows] = self._now
-        return bool(
-            _step_rows(
-                self.values,
-                self._velocity,
-                rows,
-                gradient,
-                count,
-                self._momentum,
-                ascent.rate,
-                ascent.decay,
-                self._largest,
-            )
-        )
+        return bool(_step_rows(self.values, self._velocity, rows, gradient, *settings))
 
     def flush(self) -> None:
         """Move all rows to where they are now."""
@@ -143,8 +121,8 @@ def _step(values, velocity, gradient, count, kept, rate, decay, largest):  # typ
 def _step_rows(values, velocity, rows, gradient, count, kept, rate, decay, largest):  # type: ignore[no-untyped-def]
     good = True
     for r in range(len(rows)):
-        own = rows[r]
-        good &= _step(values[own], velocity[own], gradient[r], count, kept, rate, decay, largest)
+        row = rows[r]
+        good &= _step(values[row], velocity[row], gradient[r], count, kept, rate, decay, largest)
     return good
 
 

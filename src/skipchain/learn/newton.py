@@ -30,10 +30,10 @@ def minimize(
     ``max_iterations``, when ``callback`` returns True, or on a keyboard interrupt, which keeps what
     has been reached.
 
-    >>> found = minimize(
+    >>> result = minimize(
     ...     lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), lambda x: 2 * np.eye(2), np.zeros(2)
     ... )
-    >>> found.vector, found.iterations
+    >>> result.vector, result.iterations
     (array([3., 3.]), 1)
     """
     began = time.perf_counter()
@@ -78,9 +78,9 @@ def _direction(curvature: Floats, gradient: Floats) -> Floats:
     for share in DAMPING:
         np.fill_diagonal(curvature, diagonal + share * diagonal.mean())
         try:
-            found: Floats = -cho_solve(cho_factor(curvature, lower=True), gradient)
+            direction: Floats = -cho_solve(cho_factor(curvature, lower=True), gradient)
         except (LinAlgError, ValueError):  # not positive, or not finite
             continue
-        if np.isfinite(found).all() and dot(found, gradient) <= 0.0:
-            return found
+        if np.isfinite(direction).all() and dot(direction, gradient) <= 0.0:
+            return direction
     return -gradient

@@ -15,12 +15,12 @@ MapFunction = Callable[
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """What became of each start: its loss, and whether it was gone on with to the end."""
+    """The best of several minimisations, and the loss of each start."""
 
     best: OptimisationResult
     losses: Sequence[float]
     finished: Sequence[bool] = field(default=())
-    """For each start, in the order of their numbers."""
+    """For each start, by its number: whether it was run to the end."""
 
 
 def best_of_restarts(
@@ -43,21 +43,17 @@ def best_of_restarts(
     ...     return minimize(wells, np.array([number - 1.5]), max_iterations=3)
     >>> def finish(number, so_far):
     ...     return minimize(wells, so_far.vector)
-    >>> found = best_of_restarts(begin, finish, 4, 2, lambda f, numbers: list(map(f, numbers)))
-    >>> float(found.best.vector.round(1)[0]), found.finished
+    >>> restarts = best_of_restarts(begin, finish, 4, 2, lambda f, numbers: list(map(f, numbers)))
+    >>> float(restarts.best.vector.round(1)[0]), restarts.finished
     (-2.0, (True, True, False, False))
     """
     begun = mapped(begin, range(count))
     order = sorted(range(count), key=lambda number: _rank(begun[number]))
     chosen = sorted(order[:keep])
     ended = dict(zip(chosen, mapped(lambda n: finish(n, begun[n]), chosen), strict=True))
-    all_of_them = [ended.get(number, begun[number]) for number in range(count)]
-    best = min(all_of_them, key=_rank)
-    return Restarts(
-        best,
-        tuple(result.loss for result in all_of_them),
-        tuple(number in ended for number in range(count)),
-    )
+    results = [ended.get(number, begun[number]) for number in range(count)]
+    losses = tuple(result.loss for result in results)
+    return Restarts(min(results, key=_rank), losses, tuple(n in ended for n in range(count)))
 
 
 def _rank(result: OptimisationResult) -> float:

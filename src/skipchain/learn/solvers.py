@@ -6,7 +6,7 @@ A solver says what to do, not how: `skipchain.chains.learn` and the families of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
 from skipchain.checks import check_choice, check_integer, check_number, nearest
@@ -24,7 +24,7 @@ class Solver:
     @classmethod
     def settings(cls) -> dict[str, Any]:
         """The names of all settings, with their defaults."""
-        return {field.name: field.default for field in fields(cls)}
+        return {own.name: own.default for own in fields(cls) if own.init}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The settings by name."""
@@ -61,15 +61,24 @@ class Automatic(Solver):
     pairs: str | None = None
     prune: float | None = None
     patience: int | None = None
+    short: bool = field(default=False, init=False)
+    """Whether the solver that is taken is to end as soon as it can."""
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
         self.as_solver(SGD).check()
 
+    def for_warmup(self) -> Automatic:
+        """The same, but the solver that is taken ends as soon as it can."""
+        short = Automatic(self.pairs, self.prune)
+        object.__setattr__(short, "short", True)
+        return short
+
     def as_solver(self, kind: type[Solver], **settings: Any) -> Any:
         """The settings given, as those of a solver that has them; others may follow."""
         given = {k: v for k, v in self.get_params().items() if v is not None}
-        return kind(**{k: v for k, v in given.items() if k in kind.settings()}, **settings)
+        solver = kind(**{k: v for k, v in given.items() if k in kind.settings()}, **settings)
+        return solver.for_warmup() if self.short else solver
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""What every optimiser tells: the state after an iteration, and where it ended."""
+"""What every optimiser reports: the state after an iteration, and the result."""
 
 from __future__ import annotations
 

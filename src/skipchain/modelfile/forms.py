@@ -100,8 +100,8 @@ def form_of(name: str, kind: str) -> Form:
     place = model_kind(kind).form
     if place is None:
         raise ModelFileError(f"model files have no form {name!r}, and the model {kind} brings none")
-    found = load_object(place)
-    return found
+    form: Form = load_object(place)
+    return form
 
 
 def _check_schema(schema: Mapping[str, ArraySchema], arrays: Arrays) -> None:

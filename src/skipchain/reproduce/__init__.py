@@ -19,60 +19,39 @@ from skipchain.reproduce.table import Row, Table
 
 __all__ = ["TABLES", "Picture", "Row", "Run", "Table", "check_name", "reproduce"]
 
-# The modules are imported when they are run.
+# Folder (one a publication) and description of each; modules are imported when they are run.
 TABLES = {
-    "maxent": "worked examples of maximum entropy: constraints, overlap, interaction",
-    "labelbias": "a generated case where a MEMM fails and a CRF does not",
-    "faq": "segments of FAQ files: ME-stateless, TokenHMM, FeatureHMM, MEMM (needs data)",
-    "search": "greedy, beam and Viterbi search with one MEMM on names (needs data)",
-    "encodings": "IO, IOB1, IOB2 and BIOES: accuracy and time of training (needs data)",
-    "mop-ner": "MEMM, mixtures of parents, CRF and skip-chain CRF on names (needs data)",
-    "mop-webkb": "maximum entropy and mixtures of parents on linked pages (needs data)",
-    "toy1": "an ambiguous input: ten models, with and without hidden variables",
-    "toy2": "larger structures in the labels: the same, and how hidden states overfit",
-    "toy3": "two bits of memory: LR, CRF, IOHMM, HRF, RBM-CRF",
-    "cora": "fields of references: the thirteen models of a thesis, and a better CRF (needs data)",
-    "thesis": "toy1, toy2, toy3 and cora together: all tables of one thesis (needs data)",
-    "gibbs-viterbi": "annealed sampling finds what Viterbi finds (needs data)",
-    "consistency-counts": "how often names keep their type in a document (needs data)",
-    "nonlocal-conll": "names that keep their type, by sampling across documents (needs data)",
-    "nonlocal-seminars": "fields of announcements that agree, by sampling (needs data)",
-    "ner-knowledge": "names with lexicons, clusters and whole documents (needs data)",
-    "name-tagger": "persons without labelled data, by gender and animacy (needs data)",
+    "maxent": ("xu", "worked examples of maximum entropy: constraints, overlap, interaction"),
+    "labelbias": ("xu", "a generated case where a MEMM fails and a CRF does not"),
+    "faq": ("xu", "segments of FAQ files: ME-stateless, TokenHMM, FeatureHMM, MEMM (needs data)"),
+    "search": ("mausam", "greedy, beam and Viterbi search with one MEMM on names (needs data)"),
+    "encodings": ("mausam", "IO, IOB1, IOB2 and BIOES: accuracy and training time (needs data)"),
+    "mop-ner": ("rosenberg", "MEMM, mixtures of parents, CRF, skip-chain CRF (needs data)"),
+    "mop-webkb": ("rosenberg", "MaxEnt and mixtures of parents on linked pages (needs data)"),
+    "toy1": ("stewart", "an ambiguous input: ten models, with and without hidden variables"),
+    "toy2": ("stewart", "larger label structures: ten models, and how hidden states overfit"),
+    "toy3": ("stewart", "two bits of memory: LR, CRF, IOHMM, HRF, RBM-CRF"),
+    "cora": ("stewart", "fields of references: thirteen models, and a better CRF (needs data)"),
+    "thesis": ("stewart", "toy1, toy2, toy3 and cora: all tables of one thesis (needs data)"),
+    "gibbs-viterbi": ("finkel", "annealed Gibbs sampling finds what Viterbi finds (needs data)"),
+    "consistency-counts": ("finkel", "how often names keep their type (needs data)"),
+    "nonlocal-conll": ("finkel", "names that keep their type, by Gibbs sampling (needs data)"),
+    "nonlocal-seminars": ("finkel", "fields that agree, by Gibbs sampling (needs data)"),
+    "ner-knowledge": ("mausam", "names with lexicons, clusters and documents (needs data)"),
+    "name-tagger": ("mausam", "persons without labelled data (needs data)"),
 }
-
-FOLDERS = {
-    "maxent": "xu",
-    "labelbias": "xu",
-    "faq": "xu",
-    "search": "mausam",
-    "encodings": "mausam",
-    "mop-ner": "rosenberg",
-    "mop-webkb": "rosenberg",
-    "toy1": "stewart",
-    "toy2": "stewart",
-    "toy3": "stewart",
-    "cora": "stewart",
-    "thesis": "stewart",
-    "gibbs-viterbi": "finkel",
-    "consistency-counts": "finkel",
-    "nonlocal-conll": "finkel",
-    "nonlocal-seminars": "finkel",
-    "ner-knowledge": "mausam",
-    "name-tagger": "mausam",
-}
-"""The publication whose folder has the module of each table."""
 
 
 def check_name(name: str) -> None:
-    """Refuse a table that there is not."""
+    """Refuse the name of a table that does not exist."""
     if name not in TABLES:
         raise SkipchainError(f"there is no table {name!r}; there are {', '.join(TABLES)}")
 
 
 def reproduce(name: str, run: Run | None = None) -> Table:
-    """Measure one table; ``run`` says how (a full run in silence unless told)."""
+    """Measure one table; ``run`` says how (by default in full, and in silence)."""
     check_name(name)
-    module = import_module(f"skipchain.reproduce.{FOLDERS[name]}.{name.replace('-', '_')}")
+    folder, _ = TABLES[name]
+    module = import_module(f"skipchain.reproduce.{folder}.{name.replace('-', '_')}")
     table: Table = module.measure(run or Run())
     return table

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from skipchain.arrays import Floats
 from skipchain.metrics.token import TokenScores
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.table import Row
+from skipchain.reproduce.table import Row, of_metric
 
 
 def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
@@ -19,69 +20,59 @@ def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
         metrics = list(dict.fromkeys(row.metric for row in rows))
         panels = figure.subplots(1, len(metrics), squeeze=False, sharey=True)[0]
         for panel, metric in zip(panels, metrics, strict=True):
-            own = [row for row in rows if row.metric == metric]
-            places = np.arange(len(own))
-            published = [np.nan if row.published is None else row.published for row in own]
-            measured = np.array([row.measured for row in own])
-            low = np.array([row.measured if row.low is None else row.low for row in own])
-            high = np.array([row.measured if row.high is None else row.high for row in own])
+            shown = of_metric(rows, metric)
+            places = np.arange(len(shown))
+            published = [np.nan if row.published is None else row.published for row in shown]
+            measured, errors = _error_bars(shown)
             panel.bar(places - 0.2, published, 0.4, label="published", color="0.75")
-            panel.bar(
-                places + 0.2,
-                measured,
-                0.4,
-                label="measured",
-                color="tab:blue",
-                yerr=np.clip([measured - low, high - measured], 0.0, None),
-            )
-            panel.set_xticks(places, [row.system for row in own], rotation=30, ha="right")
+            panel.bar(places + 0.2, measured, 0.4, label="measured", color="tab:blue", yerr=errors)
+            panel.set_xticks(places, [row.system for row in shown], rotation=30, ha="right")
             panel.set_title(metric)
         panels[0].legend()
 
     return Picture("bars", caption, draw)
 
 
-def points(rows: Sequence[Row], caption: str) -> Picture:
+def points(rows: Sequence[Row], caption: str, *, name: str = "points") -> Picture:
     """Published and measured figures of one metric as points, on an axis that fits them."""
 
     def draw(figure: Any) -> None:
         panel = figure.subplots()
         places = np.arange(len(rows))[::-1]
-        measured = np.array([row.measured for row in rows])
-        ends = [(row.low, row.high) if row.low is not None else (row.measured,) * 2 for row in rows]
-        low, high = np.array(ends, np.float64).T
-        panel.errorbar(
-            measured,
-            places,
-            xerr=np.clip([measured - low, high - measured], 0, None),
-            fmt="o",
-            capsize=3,
-            color="tab:blue",
-            label="measured",
-        )
-        told = [(row.published, y) for row, y in zip(rows, places, strict=True)]
-        told = [(x, y) for x, y in told if x is not None]
-        if told:
-            panel.plot(*zip(*told, strict=True), "D", color="0.6", label="published")
+        measured, errors = _error_bars(rows)
+        style = {"fmt": "o", "capsize": 3, "color": "tab:blue", "label": "measured"}
+        panel.errorbar(measured, places, xerr=errors, **style)
+        both = zip((row.published for row in rows), places, strict=True)
+        published = [(x, y) for x, y in both if x is not None]
+        if published:
+            panel.plot(*zip(*published, strict=True), "D", color="0.6", label="published")
             panel.legend()
         panel.set_yticks(places, [row.system for row in rows])
         panel.set_xlabel(rows[0].metric)
         panel.grid(axis="x", color="0.9")
 
-    return Picture("points", caption, draw)
+    return Picture(name, caption, draw)
+
+
+def _error_bars(rows: Sequence[Row]) -> tuple[Floats, Floats]:
+    """The measured figures ``[R]``, and how far their ranges reach down and up ``[2, R]``."""
+    measured = np.array([row.measured for row in rows])
+    low = np.array([row.measured if row.low is None else row.low for row in rows])
+    high = np.array([row.measured if row.high is None else row.high for row in rows])
+    return measured, np.clip([measured - low, high - measured], 0.0, None)
 
 
 def label_bars(
     f1: Mapping[str, Mapping[str, float]], caption: str, *, name: str = "labels", log: bool = False
 ) -> Picture:
     """The F1 of each label, in percent, a bar a system; ``log`` draws −log10(1 − F1), at most 4."""
-    labels = list(dict.fromkeys(label for own in f1.values() for label in own))
+    labels = list(dict.fromkeys(label for by_label in f1.values() for label in by_label))
 
     def draw(figure: Any) -> None:
         panel = figure.subplots()
         places, width = np.arange(len(labels)), 0.8 / len(f1)
-        for k, (system, own) in enumerate(f1.items()):
-            heights = np.array([own.get(label, np.nan) for label in labels])
+        for k, (system, by_label) in enumerate(f1.items()):
+            heights = np.array([by_label.get(label, np.nan) for label in labels])
             if log:
                 heights = -np.log10(np.maximum(1.0 - heights / 100.0, 1e-4))
             panel.bar(places + (k - (len(f1) - 1) / 2) * width, heights, width, label=system)
@@ -99,28 +90,29 @@ def confusions(
 
     def draw(figure: Any) -> None:
         panels = figure.subplots(1, len(scores), squeeze=False)[0]
-        for panel, (system, own) in zip(panels, scores.items(), strict=True):
-            shares = 100.0 * own.confusion / np.maximum(own.confusion.sum(axis=1), 1)[:, None]
-            panel.imshow(shares, cmap="Blues", vmin=0.0, vmax=100.0)
-            for (y, x), share in np.ndenumerate(shares):
-                if share >= 0.5:
-                    panel.text(
-                        x,
-                        y,
-                        f"{share:.0f}",
-                        ha="center",
-                        va="center",
-                        fontsize="small",
-                        color="white" if share > 50.0 else "0.3",
-                    )
-            panel.set_xticks(range(len(own.labels)), own.labels, rotation=90)
-            panel.set_yticks(range(len(own.labels)), own.labels)
+        for panel, (system, tokens) in zip(panels, scores.items(), strict=True):
+            totals = np.maximum(tokens.confusion.sum(axis=1), 1)
+            heat_map(panel, 100.0 * tokens.confusion / totals[:, None], "{:.0f}", most=100.0)
+            panel.set_xticks(range(len(tokens.labels)), tokens.labels, rotation=90)
+            panel.set_yticks(range(len(tokens.labels)), tokens.labels)
             panel.set_title(system, fontsize="medium")
-            panel.set_xlabel("found")
+            panel.set_xlabel("predicted")
         panels[0].set_ylabel("gold")
 
-    size = 1.5 + 0.35 * max(len(own.labels) for own in scores.values())
+    size = 1.5 + 0.35 * max(len(tokens.labels) for tokens in scores.values())
     return Picture(name, caption, draw, (max(4.0, size * len(scores)), max(3.0, size)))
+
+
+def heat_map(
+    panel: Any, table: Floats, style: str, *, most: float = 1.0, aspect: str = "equal"
+) -> None:
+    """A table of numbers from 0 to ``most`` as shades of blue, with each number that is not 0."""
+    panel.imshow(table, cmap="Blues", vmin=0.0, vmax=most, aspect=aspect)
+    for (y, x), value in np.ndenumerate(table):
+        if value >= 0.005 * most:
+            colour = "white" if value > most / 2 else "0.3"
+            text = style.format(value)
+            panel.text(x, y, text, ha="center", va="center", fontsize="small", color=colour)
 
 
 def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "curves") -> Picture:
@@ -128,8 +120,8 @@ def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "
 
     def draw(figure: Any) -> None:
         panel = figure.subplots()
-        for system, own in losses.items():
-            panel.loglog(np.arange(1, len(own) + 1), own, label=system)
+        for system, values in losses.items():
+            panel.loglog(np.arange(1, len(values) + 1), values, label=system)
         panel.set_xlabel("iteration")
         panel.set_ylabel("−log-likelihood, penalty included")
         panel.grid(color="0.9")
@@ -151,14 +143,15 @@ def errors_by_states(
         panels = figure.subplots(1, len(errors), squeeze=False, sharey=True)[0]
         for panel, (part, systems) in zip(panels, errors.items(), strict=True):
             for k, system in enumerate(names):
-                own = systems.get(system, {})
-                panel.plot(list(own), list(own.values()), "o-", color=f"C{k}", label=system)
-            panel.set_xticks(sorted({states for own in systems.values() for states in own}))
+                by_states = systems.get(system, {})
+                x, y = list(by_states), list(by_states.values())
+                panel.plot(x, y, "o-", color=f"C{k}", label=system)
+            panel.set_xticks(sorted({states for errors in systems.values() for states in errors}))
             panel.set_title(part)
             panel.set_xlabel("states")
             panel.set_ylim(bottom=0.0)
             panel.grid(color="0.9")
-        panels[0].set_ylabel("labels wrong (%)")
+        panels[0].set_ylabel("wrong labels (%)")
         panels[0].legend(fontsize="small")
 
     return Picture(name, caption, draw, (4.5 * len(errors), 4.5))

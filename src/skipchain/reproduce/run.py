@@ -1,4 +1,4 @@
-"""What a table's module is told when it is to measure."""
+"""How a table is to be measured: the settings of a run, its data and its clock."""
 
 from __future__ import annotations
 
@@ -9,22 +9,51 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skipchain.corpus import Corpus
+from skipchain.datasets.registry import data_set
+
 
 def say_nothing(message: str) -> None:
-    """Say nothing."""
+    """Report no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How to measure: ``quick`` for a run of seconds, ``say`` for a line about how far it is."""
+    """How to measure a table.
+
+    ``quick`` takes less data and fewer seeds, so that it is a matter of seconds; ``say`` is called
+    with a line of text at each step.
+    """
 
     quick: bool = False
     threads: int | None = None
     say: Callable[[str], None] = say_nothing
 
+    def seeds(self, full: int, quick: int) -> tuple[int, ...]:
+        """The seeds from 0 on: so many of them in a full run, and in a quick one.
+
+        >>> Run().seeds(3, quick=1), Run(quick=True).seeds(3, quick=1)
+        ((0, 1, 2), (0,))
+        """
+        return tuple(range(quick if self.quick else full))
+
+    def read(self, name: str, *, by_sentences: bool = False, **sizes: int) -> list[Corpus]:
+        """Parts of a data set, in the order of the keywords.
+
+        A quick run has only the first documents of each part, or the first sentences, as many as
+        the keyword says.
+        """
+        parts = [data_set(name).read(part) for part in sizes]
+        if not self.quick:
+            return parts
+        return [
+            part[:size] if by_sentences else part.take_documents(np.arange(size))
+            for part, size in zip(parts, sizes.values(), strict=True)
+        ]
+
 
 class Timer:
-    """Seconds spent inside ``with clock():``, summed by name.
+    """Seconds spent inside ``with clock(name):``, summed by name.
 
     >>> clock = Timer()
     >>> with clock("sleep"):
@@ -46,10 +75,5 @@ class Timer:
             self._spent[name] = self.seconds(name) + time.perf_counter() - began
 
     def seconds(self, name: str) -> float:
-        """The time so far."""
+        """The time that a name has so far."""
         return self._spent.get(name, 0.0)
-
-
-def mean_and_range(values: list[float]) -> tuple[float, float, float]:
-    """Mean, smallest and largest of the runs with different seeds."""
-    return float(np.mean(values)), min(values), max(values)

@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
-from skipchain.models.chain.fitting import warm_start_weights
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -21,6 +20,7 @@ from skipchain.errors import (
 )
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
+from skipchain.models.chain.warm_start import warm_start_weights
 
 NAMES = ["Ada", "Bo", "Cy", "Dee"]
 PLACES = ["York", "Rome", "Oslo"]
@@ -146,7 +146,7 @@ def test_l1_leaves_few_weights_and_l2_keeps_them_small():
 
 def test_all_pairs_have_weights_where_asked():
     data = corpus(30)
-    for optimiser in ("lbfgs", "sgd", "adagrad"):
+    for solver in ("lbfgs", "sgd", "adagrad"):
         observed, every = (
             CRF("word", solver=solver, pairs=pairs).fit(data).model_.weights.state
             for pairs in ("observed", "all")
@@ -242,7 +242,7 @@ def test_values_that_cancel_are_observed_all_the_same():
 
 
 def test_an_interrupt_without_a_display_is_passed_on(monkeypatch):
-    from skipchain.models.chain import loglinear as module
+    from skipchain.chains import learn as module
 
     def interrupted(*arguments, **options):
         minimum = minimize(*arguments, **{**options, "max_iterations": 3})
@@ -327,7 +327,7 @@ def test_unseen_words_are_dropped_and_counted():
         (lambda: CRF("nerr").fit(corpus(1)), TemplateError, "standard sets: ner"),
         (lambda: CRF().fit([[{"a": 1e308}]] * 3, [["A"], ["B"], ["A"]]), FeatureError, "scale"),
         (lambda: CRF(min_count=0).fit(corpus(1)), SkipchainError, "min_count must be"),
-        (lambda: CRF(pairs="some").fit(corpus(1)), SkipchainError, "observed, all"),
+        (lambda: CRF(pairs="some").fit(corpus(1)), SkipchainError, "all, observed"),
         (lambda: CRF(constraints="x").fit(corpus(1)), SkipchainError, "decoding, training, none"),
         (lambda: CRF(threads=0).fit(corpus(1)), SkipchainError, "threads must be"),
         (lambda: CRF(encoding="xyz").fit(corpus(1)), SkipchainError, "xyz"),
@@ -406,10 +406,10 @@ def test_parameters_choose_the_optimiser_that_they_are_for():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "sgd", "tolerance": 0.1}, "tolerance is for optimiser lbfgs, not for sgd"),
-        ({"solver": "lbfgs", "rate": 0.1}, "rate is for optimiser sgd and adagrad, not for"),
-        ({"max_iterations": 9, "epochs": 9}, "epochs is for optimiser sgd and adagrad, not for"),
-        ({"l1": 0.1, "epochs": 9}, "epochs is for"),
+        ({"solver": "sgd", "tolerance": 0.1}, "tolerance is for solver lbfgs, not for sgd"),
+        ({"solver": "lbfgs", "rate": 0.1}, "rate is for solver sgd and adagrad, not for"),
+        ({"max_iterations": 9, "epochs": 9}, "no solver has all of"),
+        ({"l1": 0.1, "epochs": 9}, "no solver has all of l1, epochs"),
         ({"rate": 0.0}, "rate must be above 0"),
         ({"tolerance": -1.0}, "tolerance must be"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),

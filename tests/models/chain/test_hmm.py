@@ -227,7 +227,7 @@ def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
 
 def test_made_by_kind():
     assert repr(make_estimator("hmm", None, smoothing=1.0)) == "HMM(smoothing=1.0)"
-    with pytest.raises(ParameterError, match="'patience' is no setting of model hmm"):
+    with pytest.raises(ParameterError, match="model hmm has no setting 'patience'"):
         make_estimator("hmm", None, patience=3)
 
 

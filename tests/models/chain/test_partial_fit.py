@@ -7,8 +7,8 @@ import pytest
 
 from skipchain import CRF, HMM, MEMM, Corpus, MaxEnt, Perceptron
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.learn import Monitor
 from skipchain.errors import CorpusError, ParameterError
-from skipchain.models.chain.estimator import ChainTask
 from skipchain.parallel import Workers
 
 NAMES, PLACES = ["Ada", "Bo", "Cy"], ["York", "Rome"]
@@ -40,13 +40,12 @@ def test_calls_are_epochs_over_the_parts(kind, settings):
         model = found.partial_fit(part).model_
         epoch = kind("word\nshape", seed=5 + number, epochs=1, **settings)
         if kind is not Perceptron:
-            epoch.set_params(prune=0.0, solver=settings.get("solver", "sgd"))
+            epoch.set_params(prune=0.0)
         gold = [model.labels.index(label.replace("B-", "S-")) for label in part.labels]
         data = Dataset(model.features.encode(part), part.sentences, np.array(gold, np.int32))
         with Workers(1) as workers:
-            weights = epoch._learn(
-                ChainTask(data, model, None, None, weights, workers, None, None)
-            ).weights
+            problem = epoch._problem(data, model, None, weights)
+            weights = epoch._learn(problem, workers, Monitor()).weights
         np.testing.assert_array_equal(model.weights.vector, weights.vector)
     assert found.passes_ == 3
     assert found.score(corpus(10, 2)) > 0.9
@@ -145,7 +144,7 @@ def test_an_interrupt_is_passed_on_and_the_model_kept(monkeypatch):
 
 
 def test_mistakes_are_named():
-    for optimiser in ("lbfgs", "newton"):
+    for solver in ("lbfgs", "newton"):
         with pytest.raises(ParameterError, match="takes stochastic steps; use solver='sgd'"):
             MEMM("word", solver=solver).partial_fit(corpus(3))
     with pytest.raises(CorpusError, match="no token to learn from"):

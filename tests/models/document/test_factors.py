@@ -964,7 +964,7 @@ REFUSED = [
     (lambda: Forbidden("A", "A"), "'A' twice"),
     (lambda: CandidateLimits(-0.1), "tolerance must be from 0 to 1"),
     (lambda: CandidateLimits(np.nan), "tolerance must be from 0 to 1"),
-    (lambda: CandidateLimits(0.1, 0), "most must be at least 1"),
+    (lambda: CandidateLimits(0.1, 0), "most must be a whole number of at least 1"),
     (lambda: Annealing(0), "samples must be a whole number of at least 1, got 0"),
     (lambda: Annealing(2.5), "samples must be a whole number"),
     (lambda: Annealing(2, chains=0), "chains must be"),

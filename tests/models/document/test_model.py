@@ -199,7 +199,7 @@ class Impatient:
         pass
 
 
-@pytest.mark.parametrize("part", [None, "without part 2 of 2, for the factors"])
+@pytest.mark.parametrize("part", [None, "without fold 2 of 2, for the factors"])
 def test_what_is_interrupted_is_told_and_has_penalties_by_counts(part):
     found = Factored(chain(), folds=2)
     display = Impatient(part)
@@ -715,7 +715,7 @@ def model(run, folder):
 def test_training_with_consistency_is_told(model, folder):
     log = (folder / "train.log").read_text()
     for number in (1, 2):
-        assert f"without part {number} of 2, for the factors" in log
+        assert f"without fold {number} of 2, for the factors" in log
     assert "wrote m.skip" in log
     assert "warning" not in log
     found = load_model(folder / "m.skip")

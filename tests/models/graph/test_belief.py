@@ -261,8 +261,8 @@ def in_log_space(problem, monkeypatch, **settings):
     """The beliefs of a problem whose fast sums are made to fail: ψ is nothing."""
     compiled = belief._propagate_documents
 
-    def failing(node, psi, *others):
-        compiled(node, np.zeros_like(psi), *others)
+    def failing(scores, *others):
+        compiled(scores._replace(psi=np.zeros_like(scores.psi)), *others)
 
     with monkeypatch.context() as patch:
         patch.setattr(belief, "_propagate_documents", failing)
@@ -371,8 +371,8 @@ def test_empty_documents_and_graphs_without_edges(documents):
         ([0, 2, 4], [[-1, 1]], None, None, "edge 0 joins nodes -1 and 1, but"),
         ([0, 2, 4], [[0, 1], [3, 3]], None, None, "edge 1 joins node 3 to itself"),
         ([0, 2, 4], [[0, 1], [1, 2]], None, None, "edge 1 joins nodes 1 and 2 of documents 0 and"),
-        ([0, 2, 4], [[0, 1]], [-1], None, "edge 0 is of kind -1"),
-        ([0, 2, 4], [[0, 1]], [0, 1], None, "there are 1 edges, but kinds of 2"),
+        ([0, 2, 4], [[0, 1]], [-1], None, "edge 0 is of type -1"),
+        ([0, 2, 4], [[0, 1]], [0, 1], None, "there are 1 edges, but edge types of 2"),
         ([0, 2, 4], [[0, 1]], None, [1], "agreeing edge 1 is missing"),
         ([0, 2, 4], [[0, 1]], None, [0, 0], "edge 0 is named twice"),
         ([1, 2], [], None, None, "offsets into its nodes"),
@@ -391,7 +391,7 @@ def test_graphs_that_make_no_sense_are_refused(documents, ends, kinds, agreeing,
         ((2, 0), (1, 0, 0), (0, 0), r"node scores must be \[2, S\]"),
         ((2, 2), (1, 2, 3), (0, 2), r"tables must be \[M, 2, 2\]"),
         ((2, 2), (1, 2, 2), (1, 2), r"agree must be \[0, 2\]"),
-        ((2, 2), (0, 2, 2), (0, 2), "edge 0 is of kind 0, but there are only 0 tables"),
+        ((2, 2), (0, 2, 2), (0, 2), "edge 0 is of type 0, but there are only 0 tables"),
     ],
 )
 def test_scores_that_do_not_fit_are_refused(node, tables, agree, message):

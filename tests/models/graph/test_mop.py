@@ -258,7 +258,7 @@ def test_held_out_data_are_watched_while_edges_are_trained_together():
     fitted = MoPMEMM(TEMPLATES, objective="marginal", orderings="forward", patience=3)
     fitted.fit(TRAIN, dev=TEST, progress=shown)
     assert shown.parts == [
-        "edges of kind previous", "edges of kind same_word", "all edges together",
+        "edges of type previous", "edges of type same_word", "all edges together",
     ]  # fmt: skip
     assert shown.ends == 3
     assert shown.scores[-1] is not None
@@ -307,7 +307,7 @@ def test_an_interrupt_keeps_the_kinds_that_are_learnt(after):
         ({"orderings": "sideways"}, "no ordering 'sideways'"),
         ({"objective": "joint"}, "objective must be one of conditional, mixture, marginal"),
         ({"constraints": "training"}, "give 'decoding' or 'none'"),
-        ({"patience": 3}, "patience is for training all kinds of edges together"),
+        ({"patience": 3}, "patience is for training all edge types together"),
         ({"features": "label[-1] & word"}, "no features of label pairs"),
         ({"mixing": "guessed"}, "mixing must be one of"),
         ({"folds": 0}, "folds must be"),

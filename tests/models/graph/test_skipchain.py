@@ -383,8 +383,8 @@ class Interrupting:
 @pytest.mark.parametrize(
     ("part", "kinds"),
     [
-        ("edges of kind previous", ["previous"]),
-        ("edges of kind same_word", ["previous", "same_word"]),
+        ("edges of type previous", ["previous"]),
+        ("edges of type same_word", ["previous", "same_word"]),
         ("all edges together", ["previous", "same_word"]),
     ],
 )
@@ -400,12 +400,12 @@ def test_an_interrupt_keeps_what_has_been_learnt(part, kinds):
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"damping": 1.0}, "damping must be below 1"),
+        ({"damping": 1.0}, "damping must be a number of at least 0 and below 1"),
         ({"precision": 0.0}, "precision must be above 0"),
         ({"max_sweeps": 0}, "max_sweeps must be a whole number"),
         ({"objective": "marginal"}, "objective must be one of piecewise, joint"),
         ({"edges": "previous, alone"}, "the edges previous and alone both say"),
-        ({"patience": 3}, "patience is for training all kinds of edges together"),
+        ({"patience": 3}, "patience is for training all edge types together"),
         ({"solver": "newton"}, "'newton' is for MaxEnt and MEMM"),
     ],
 )

@@ -15,6 +15,7 @@ from skipchain.errors import ModelFileError, ParameterError, SkipchainError, Ski
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded, uniform
 from skipchain.modelfile import load_model
+from skipchain.models.base.task import TrainingTask
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.estimator import parse_steps
 from skipchain.models.rbm.expert_tables import expert_tables
@@ -479,7 +480,7 @@ def test_an_estimator_is_fitted_first():
     )
     taken = RBMCRF(**{**settings, "observation": alone}).fit(PROBLEM.train_x, PROBLEM.train_y)
     assert (taken.result_.vector != model.result_.vector).any()
-    assert clone(model).get_params()["folds"] == 3
+    assert clone(model).get_params()["solver__folds"] == 3
 
 
 def test_label_features_beside_hidden_states():
@@ -621,7 +622,7 @@ def test_a_summary_tells_what_units_look_for(fitted):
         ({"steps": "1, x:3"}, "or a schedule that begins with one"),
         ({"steps": {5: 1}}, "such as '1, 500:3'"),
         ({"rate": -1.0}, "rate must be a number of at least 0"),
-        ({"momentum": 1.0}, "momentum must be below 1"),
+        ({"momentum": 1.0}, "momentum must be a number of at least 0 and below 1"),
         ({"burn_in": -1}, "burn_in must be a whole number of at least 0"),
         ({"folds": 1}, "folds must be a whole number of at least 2"),
         ({"constraints": "training"}, "when it decodes"),
@@ -694,7 +695,7 @@ def test_an_interrupt_keeps_what_has_been_learnt():
 def test_batches_hold_every_sequence_once():
     model = RBMCRF(**QUICK)
     with Workers(1) as workers:
-        task = model._encode_training_data(PROBLEM.train_x, PROBLEM.train_y, workers)
+        task = model._encode(TrainingTask(PROBLEM.train_x, PROBLEM.train_y, None, workers))
     batches = task.batches(8, 0)
     assert [len(own.offsets) - 1 for own in batches] == [8, 8, 8, 6]
     found = sorted(

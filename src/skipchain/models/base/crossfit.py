@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from skipchain.arrays import Floats, Ints, members
 from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
-from skipchain.errors import ParameterError
+from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.models.base.inputs import chain_offsets, take_sequences
 from skipchain.models.base.model import AnyModel
 from skipchain.parallel import Workers
@@ -86,7 +88,7 @@ def deal(
     so many. Documents without tokens are in the first fold.
     """
     if by_documents is None:
-        by_documents = isinstance(given, Corpus) and given.n_documents >= 2 * folds
+        by_documents = isinstance(given, Corpus) and _has_documents(given, folds)
     if by_documents:
         assert isinstance(given, Corpus)
         fold = _deal_documents(given, folds, seed, most=most)
@@ -94,7 +96,7 @@ def deal(
         count = min(folds, len(given)) if most else folds
         if not 2 <= count <= len(given):
             raise ParameterError(
-                f"{folds} folds need as many sequences, and at least 2; there are {len(given)}"
+                f"{folds} folds need as many sequences, but there are {len(given)}; give fewer"
             )
         fold = np.empty(len(given), np.int64)
         fold[np.random.default_rng(seed).permutation(len(given))] = np.arange(len(given)) % count
@@ -113,6 +115,13 @@ def deal(
     ]
 
 
+def _has_documents(corpus: Corpus, folds: int) -> bool:
+    """Whether there are enough documents that differ to be dealt."""
+    bounds = corpus.sentences[corpus.documents].tolist()
+    words = {corpus.words.codes[a:b].tobytes() for a, b in pairwise(bounds)}
+    return len(words) >= 2 * folds
+
+
 def cross_fit(
     folds: Sequence[Fold], fit: Callable[[Fold], Result], workers: Workers | None = None
 ) -> list[Result]:
@@ -122,13 +131,31 @@ def cross_fit(
 
 def _deal_documents(corpus: Corpus, folds: int, seed: int, *, most: bool) -> Ints:
     """The fold of each document. [D]"""
-    filled = np.flatnonzero(np.diff(corpus.sentences[corpus.documents]))
-    if most:
-        folds = min(folds, len(filled))
-    fold = np.zeros(corpus.n_documents, np.int64)
-    some = corpus if len(filled) == corpus.n_documents else corpus.take_documents(filled)
-    fold[filled] = document_folds(some, folds, seed=seed)
-    return fold
+    if not most:
+        return document_folds(corpus, folds, seed=seed)
+    bounds = corpus.sentences[corpus.documents]
+    filled = np.flatnonzero(np.diff(bounds))
+    words = [corpus.words.codes[bounds[d] : bounds[d + 1]].tobytes() for d in filled.tolist()]
+    first = {text: k for k, text in reversed(list(enumerate(words)))}
+    distinct, group = np.unique([first[text] for text in words], return_inverse=True)
+    if len(distinct) == 1 < len(filled):
+        warnings.warn(
+            "all documents have the same words, so that none is new to a model that has learnt "
+            "from the others; what is learnt from held-out documents is too sure of itself",
+            SkipchainWarning,
+            stacklevel=4,
+        )
+        distinct, group = filled, np.arange(len(filled))
+    count = min(folds, len(distinct))
+    if count < 2:
+        raise ParameterError(
+            f"{folds} folds need at least 2 documents with tokens, and there are {len(filled)}"
+        )
+    fold = np.empty(len(distinct), np.int64)
+    fold[np.random.default_rng(seed).permutation(len(distinct))] = np.arange(len(distinct)) % count
+    every = np.zeros(corpus.n_documents, np.int64)
+    every[filled] = fold[group]
+    return every
 
 
 def cross_predict(

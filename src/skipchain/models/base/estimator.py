@@ -258,7 +258,7 @@ class BaseEstimator(ABC):
         features, corpus = templates.fit_annotators(corpus, progress)
         return self.replaced(features=features), corpus
 
-    def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:
+    def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:  # noqa: B027
         """Warn of a corpus that has not the documents that the model needs; most need none.
 
         ``longest`` is the number of tokens of the longest document in training.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -74,9 +74,10 @@ class HMM(ChainEstimator):
     ) -> None:
         self._keep(locals())
 
-    def partial_fit(self, X: Any, y: Any = None, *, classes: Sequence[str] | None = None) -> Self:
-        """Refused: an HMM is counted, and takes all its data at once."""
-        raise ParameterError("an HMM is counted afresh; fit it to all data together")
+    @property
+    def partial_fit(self) -> Any:
+        """There is none: an HMM is counted, and takes all its data at once."""
+        raise AttributeError("an HMM has no partial_fit; fit it to all data together")
 
     def _check(self) -> None:
         super()._check()

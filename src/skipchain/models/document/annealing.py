@@ -1,13 +1,14 @@
-"""Choosing among candidates whose spans mind each other: by sampling, climbing, mean field."""
+"""Assignments of candidates in a candidate graph: by annealing, ICM and mean field."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skipchain.arrays import Floats, Ints
+from skipchain.checks import check_integer
 from skipchain.errors import ParameterError
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.random import seeded
@@ -15,18 +16,19 @@ from skipchain.models.document.candidate_graph import CandidateGraph
 from skipchain.parallel import Workers
 
 RETYPE_INTERVAL = 10  # sweeps after which spans with the same words may change their type together
-MAX_SWEEPS = 100  # of climbing and of mean field, at most
+MAX_SWEEPS = 100  # of ICM and of mean field, at most
 DAMPING = 0.5
 MEAN_FIELD_TOLERANCE = 1e-4  # the largest change of a probability in a sweep
 
 
 @dataclass(frozen=True, slots=True)
 class Annealing:
-    """How states are sampled: ``samples`` sweeps over all stretches, from hot to cold.
+    """How assignments are sampled: ``samples`` sweeps over all segments, from hot to cold.
 
-    In sweep s probabilities are raised to the power 1/c_s. The ``schedule`` is ``linear``, from 1
-    to 0, or the numbers c themselves, one a sweep. ``chains`` begin from the labelling that is best
-    without factors, or with ``random_start`` from random ones; of all states the best is kept.
+    In a sweep at temperature T probabilities are raised to the power 1/T. The ``schedule`` of
+    temperatures is ``linear``, from 1 to 0, or one number a sweep. ``chains`` begin from the
+    labelling that is best without factors, or with ``random_start`` from random ones; of all
+    assignments the best is kept.
 
     >>> Annealing(samples=3).temperatures
     array([1. , 0.5, 0. ])
@@ -44,11 +46,7 @@ class Annealing:
 
     def __post_init__(self) -> None:
         for name, least in (("samples", 1), ("chains", 1), ("seed", 0)):
-            value: Any = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-                raise ParameterError(
-                    f"{name} must be a whole number of at least {least}, got {value!r}"
-                )
+            check_integer(name, getattr(self, name), least=least)
         if isinstance(self.schedule, str):
             if self.schedule != "linear":
                 raise ParameterError(
@@ -59,153 +57,114 @@ class Annealing:
             raise ParameterError(
                 f"schedule has {len(self.schedule)} numbers for {self.samples} samples"
             )
-        wrong = [own for own in self.schedule if not (np.isfinite(own) and own >= 0.0)]
+        wrong = [number for number in self.schedule if not 0.0 <= number < np.inf]
         if wrong:
             raise ParameterError(f"schedule must be numbers of at least 0, got {wrong[0]}")
 
     @property
     def temperatures(self) -> Floats:
-        """c of each sweep. [samples]"""
+        """The temperature of each sweep. [samples]"""
         if isinstance(self.schedule, str):
             return np.linspace(1.0, 0.0, self.samples)
         return np.array(self.schedule, np.float64)
 
 
 def anneal(graph: CandidateGraph, annealing: Annealing, workers: Workers) -> Ints:
-    """The best choice that sampling meets, or that can be reached from it by climbing. [V]
+    """The best assignment that sampling meets, or that ICM reaches from there. [V]
 
-    What mean field comes to is a candidate, too: it weighs all spans of a name at once.
+    ICM starts from the mean field, too: that weighs all spans of a name at once.
     """
     best = icm(graph, workers, graph.argmax(mean_field(graph, workers)))
-    tops = np.array(graph.document_scores(best))
+    best_scores = np.array(graph.document_scores(best))
     for number in range(annealing.chains):
-        found = icm(graph, workers, anneal_chain(graph, annealing, workers, number))
-        scores = np.array(graph.document_scores(found))
-        for document in np.flatnonzero(scores > tops).tolist():
-            own = graph.document_segments[document]
-            best[own] = found[own]
-        tops = np.maximum(tops, scores)
+        assignment = icm(graph, workers, anneal_chain(graph, annealing, workers, number))
+        scores = np.array(graph.document_scores(assignment))
+        for document in np.flatnonzero(scores > best_scores).tolist():
+            segments = graph.document_segments[document]
+            best[segments] = assignment[segments]
+        best_scores = np.maximum(best_scores, scores)
     return best
 
 
 def anneal_chain(
     graph: CandidateGraph, annealing: Annealing, workers: Workers, number: int = 0
 ) -> Ints:
-    """The best choice that one chain of samples meets, and nothing else. [V]"""
-    assignment = _initial_assignment(graph, annealing, number)
-    found = assignment.copy()
-    field = graph.field(np.zeros(len(graph.arrays.unary)))
-    parts = (graph.arrays, graph.edges, graph.weights, graph.internal_scores, field)
-    states = seeded(annealing.seed, number, len(graph.document_segments))
-    temperatures = annealing.temperatures
-
-    def run(document: int) -> None:
-        own, string_ids = graph.document_segments[document], graph.shared_strings[document]
-        kernel.add_and_score(*parts, own, assignment)
-        kernel.sample(
-            *parts,
-            graph.string_variables,
-            string_ids,
-            RETYPE_INTERVAL,
-            own,
-            assignment,
-            temperatures,
-            states[document : document + 1],
-            np.zeros(0, np.int64),
-            found,
-        )
-
-    workers.map(run, range(len(graph.document_segments)))
-    return found
+    """The best assignment that one chain of samples meets, without ICM. [V]"""
+    sweeps = [(annealing.temperatures, np.zeros(0, np.int64))]
+    return _sample(graph, annealing, workers, number, RETYPE_INTERVAL, sweeps)
 
 
 def sample_probabilities(
     graph: CandidateGraph, annealing: Annealing, burn_in: int, workers: Workers
 ) -> Floats:
-    """How often each candidate is met when the heat stays 1. [Q]
+    """How often each candidate is met at the temperature 1. [Q]
 
-    Stretches that mind nothing outside of them have their exact probabilities.
+    Segments that do not interact with others have their exact probabilities.
     """
     probabilities = np.exp(graph.isolated_log_probs)
     visits = np.zeros(len(probabilities), np.int64)
-    temperatures = np.ones(annealing.samples)
+    sweeps = [(np.ones(burn_in), visits[:0]), (np.ones(annealing.samples), visits)]
     for number in range(annealing.chains):
-        _count_visits(graph, annealing, workers, number, np.ones(burn_in), temperatures, visits)
+        _sample(graph, annealing, workers, number, 0, sweeps)
     live = graph.interacting[graph.candidates.segment_ids]
     probabilities[live] = visits[live] / (annealing.samples * annealing.chains)
     return probabilities
 
 
-def _count_visits(
+def _sample(
     graph: CandidateGraph,
     annealing: Annealing,
     workers: Workers,
     number: int,
-    before: Floats,
-    temperatures: Floats,
-    visits: Ints,
-) -> None:
-    """Count the states that one chain meets, after those ``before``."""
+    every: int,
+    sweeps: Sequence[tuple[Floats, Ints]],
+) -> Ints:
+    """One chain of samples: the best assignment met. [V]
+
+    ``sweeps`` are temperatures, and the visits [Q] that count the assignments met (or [0]). After
+    each of ``every`` sweeps (0: never) spans with the same words may change their type together.
+    """
     assignment = _initial_assignment(graph, annealing, number)
     best = assignment.copy()
-    field = graph.field(np.zeros(len(graph.arrays.unary)))
-    parts = (graph.arrays, graph.edges, graph.weights, graph.internal_scores, field)
+    parts = graph.kernel_arguments(np.zeros(len(graph.arrays.unary)))
     states = seeded(annealing.seed, number, len(graph.document_segments))
 
     def run(document: int) -> None:
-        own, state = graph.document_segments[document], states[document : document + 1]
-        together = (graph.string_variables, graph.shared_strings[document], 0)
-        kernel.add_and_score(*parts, own, assignment)
-        nothing = np.zeros(0, np.int64)
-        kernel.sample(*parts, *together, own, assignment, before, state, nothing, best)
-        kernel.sample(*parts, *together, own, assignment, temperatures, state, visits, best)
+        segments, state = graph.document_segments[document], states[document : document + 1]
+        together = (graph.string_variables, graph.shared_strings[document], every)
+        kernel.add_and_score(*parts, segments, assignment)
+        for temperatures, visits in sweeps:
+            kernel.sample(
+                *parts, *together, segments, assignment, temperatures, state, visits, best
+            )
 
     workers.map(run, range(len(graph.document_segments)))
+    return best
 
 
 def icm(graph: CandidateGraph, workers: Workers, assignment: Ints | None = None) -> Ints:
-    """From a choice (None: the best without factors) to better ones, stretch by stretch. [V]"""
+    """Iterated conditional modes from an assignment, by default the best without factors. [V]"""
     chosen = graph.argmax(graph.isolated_log_probs)
     if assignment is not None:
         chosen = np.where(graph.interacting, assignment, chosen)
-    field = graph.field(graph.one_hot(chosen))
+    parts = graph.kernel_arguments(graph.one_hot(chosen))
 
     def run(document: int) -> None:
-        kernel.icm(
-            graph.arrays,
-            graph.edges,
-            graph.weights,
-            graph.internal_scores,
-            field,
-            graph.string_variables,
-            graph.shared_strings[document],
-            graph.document_segments[document],
-            chosen,
-            MAX_SWEEPS,
-        )
+        together = (graph.string_variables, graph.shared_strings[document])
+        kernel.icm(*parts, *together, graph.document_segments[document], chosen, MAX_SWEEPS)
 
     workers.map(run, range(len(graph.document_segments)))
     return chosen
 
 
 def mean_field(graph: CandidateGraph, workers: Workers) -> Floats:
-    """The probabilities of candidates if stretches were independent, as well as that goes. [Q]"""
+    """The probabilities of candidates in the mean-field approximation. [Q]"""
     probabilities = np.exp(graph.isolated_log_probs)
-    field = graph.field(probabilities)
+    parts = graph.kernel_arguments(probabilities)
+    settings = (DAMPING, MEAN_FIELD_TOLERANCE, MAX_SWEEPS)
 
-    def run(own: Ints) -> None:
-        kernel.mean_field(
-            graph.arrays,
-            graph.edges,
-            graph.weights,
-            graph.internal_scores,
-            field,
-            own,
-            probabilities,
-            DAMPING,
-            MEAN_FIELD_TOLERANCE,
-            MAX_SWEEPS,
-        )
+    def run(segments: Ints) -> None:
+        kernel.mean_field(*parts, segments, probabilities, *settings)
 
     workers.map(run, graph.document_segments)
     return probabilities

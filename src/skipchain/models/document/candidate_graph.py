@@ -1,4 +1,4 @@
-"""Candidates whose spans mind each other: a chain model times factors across a document."""
+"""The candidate graph: a chain model times factors between spans anywhere in a document."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
+from skipchain.arrays import Bools, Floats, Ints, Labels, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import decode
 from skipchain.corpus.schemes.labels import PREFIXES, parse
@@ -27,7 +27,7 @@ MIN_CONTEST = 1e-9  # smaller differences are rounding
 
 @dataclass(frozen=True, slots=True)
 class LabelTypes:
-    """The labels of a model and the types they belong to: kinds [L], −1 outside of spans."""
+    """The labels of a model and the numbers of their types, −1 outside of spans."""
 
     labels: tuple[str, ...]
     encoding: str
@@ -50,13 +50,13 @@ class LabelTypes:
 
     def spans(self, codes: Labels, offsets: Ints) -> tuple[Ints, Ints, Ints]:
         """The spans of labels: where they start and stop, and the numbers of their types."""
-        found = decode(Column(codes, self.labels), offsets, self.encoding)
-        rank = np.array([self.types.index(name) for name in found.names], np.int64)
-        return found.starts, found.stops, rank[found.types] if len(found) else found.starts
+        spans = decode(Column(codes, self.labels), offsets, self.encoding)
+        rank = np.array([self.types.index(name) for name in spans.names], np.int64)
+        return spans.starts, spans.stops, rank[spans.types] if len(spans) else spans.starts
 
 
 class MentionSpans(NamedTuple):
-    """Spans of tokens as factors see them, by slot and kind.
+    """Spans of tokens as factors see them, by mention string and type.
 
     They belong to candidates ``candidate_ids``, or are fixed (−1).
     """
@@ -68,32 +68,32 @@ class MentionSpans(NamedTuple):
     candidate_ids: Ints
 
     def take(self, which: Ints | slice) -> MentionSpans:
-        """Some of them."""
-        return MentionSpans(*(own[which] for own in self))
+        """The spans with some numbers."""
+        return MentionSpans(*(array[which] for array in self))
 
 
 @dataclass(frozen=True)
 class CandidateGraph:
-    """The candidates of a corpus with their spans and the links between them.
+    """The candidates of a corpus with their spans and the factor edges between mention strings.
 
-    ``weights`` [D, K + 1, K + 1] are the tables of the links' directions: `directions` says of
-    which relation each is, and whether it is turned.
+    ``weights`` [D, K + 1, K + 1] are the tables of the edges: ``directions`` says of which pair
+    potential each is, and whether it is transposed.
     """
 
     candidates: Candidates
     fixed: MentionSpans
     candidate_mentions: MentionSpans
-    """Those of candidates, in their order."""
+    """The spans of candidates, in their order."""
     arrays: CandidateArrays
     edges: StringEdges
     weights: Floats  # [D, K + 1, K + 1]
     directions: tuple[tuple[int, bool], ...]
     pair_potentials: tuple[PairPotential, ...]
     potentials_per_factor: tuple[int, ...]
-    """How many relations each factor has."""
+    """How many pair potentials each factor has."""
     documents: Ints  # [V]
     all_interacting: bool = False
-    """Whether all stretches count as live."""
+    """Whether all segments count as interacting."""
 
     @classmethod
     def of(
@@ -103,70 +103,64 @@ class CandidateGraph:
         label_types: LabelTypes,
         factors: Sequence[SpanFactor],
     ) -> CandidateGraph:
-        """Find the spans of all candidates, and wire them."""
-        own = find_mention_spans(candidates, label_types, corpus.sentences)
-        size = len(label_types.types)
-        mentions, string_ids = MentionStrings.of(corpus, own.starts, own.stops, own.type_ids, size)
-        own = own._replace(string_ids=string_ids)
-        factor_edges_list: list[FactorEdges] = []
-        first = len(mentions)
+        """Find the spans of all candidates, and the factor edges between them."""
+        spans = find_mention_spans(candidates, label_types, corpus.sentences)
+        types = label_types.types
+        mentions, string_ids = MentionStrings.of(
+            corpus, spans.starts, spans.stops, spans.type_ids, len(types)
+        )
+        spans = spans._replace(string_ids=string_ids)
+        by_factor: list[FactorEdges] = []
+        n_strings = len(mentions)
         for factor in factors:
-            factor_edges_list.append(factor.build_edges(mentions, label_types.types, first))
-            first += factor_edges_list[-1].n_strings
-        relations = tuple(
-            relation
-            for factor_edges in factor_edges_list
-            for relation in factor_edges.pair_potentials
-        )
-        edges, directions = _string_edges(relations, first)
-        spans = _all_mention_spans(candidates, label_types, own, factor_edges_list)
+            by_factor.append(factor.build_edges(mentions, types, n_strings))
+            n_strings += by_factor[-1].n_strings
+        potentials = tuple(p for factor_edges in by_factor for p in factor_edges.pair_potentials)
+        edges, directions = _string_edges(potentials, n_strings)
+        spans = _all_mention_spans(candidates, label_types, spans, by_factor)
         spans = spans.take(np.argsort(spans.candidate_ids, kind="stable"))
-        still = int(np.searchsorted(spans.candidate_ids, 0))
-        fixed, candidate_mentions = spans.take(slice(still)), spans.take(slice(still, None))
-        ends = offsets_of(
-            np.bincount(candidate_mentions.candidate_ids, minlength=len(candidates.scores))
-        )
+        n_fixed = int(np.searchsorted(spans.candidate_ids, 0))
+        chosen = spans.take(slice(n_fixed, None))
+        ends = offsets_of(np.bincount(chosen.candidate_ids, minlength=len(candidates.scores)))
         return cls(
-            candidates,
-            fixed,
-            candidate_mentions,
-            CandidateArrays(
-                candidates.first,
-                candidates.scores,
-                ends,
-                candidate_mentions.string_ids,
-                candidate_mentions.type_ids,
+            candidates=candidates,
+            fixed=spans.take(slice(n_fixed)),
+            candidate_mentions=chosen,
+            arrays=CandidateArrays(
+                candidates.first, candidates.scores, ends, chosen.string_ids, chosen.type_ids
             ),
-            edges,
-            directed_tables([relation.table for relation in relations], directions, size + 1),
-            directions,
-            relations,
-            tuple(len(factor_edges.pair_potentials) for factor_edges in factor_edges_list),
-            corpus.document_of(candidates.starts),
+            edges=edges,
+            weights=directed_tables([p.table for p in potentials], directions, len(types) + 1),
+            directions=directions,
+            pair_potentials=potentials,
+            potentials_per_factor=tuple(len(each.pair_potentials) for each in by_factor),
+            documents=corpus.document_of(candidates.starts),
         )
 
     @cached_property
     def internal_scores(self) -> Floats:
         """What pairs of each candidate's own spans add. [Q]"""
-        found = np.empty(len(self.arrays.unary))
-        kernel.internal_scores(self.arrays, self.edges, self.weights, found)
-        return found
+        scores = np.empty(len(self.arrays.unary))
+        kernel.internal_scores(self.arrays, self.edges, self.weights, scores)
+        return scores
 
     @cached_property
     def isolated_log_probs(self) -> Floats:
-        """The log-probabilities of candidates if no other stretch were in doubt or fixed. [Q]"""
+        """The log-probabilities of candidates without any span outside of their segment. [Q]"""
         scores = self.arrays.unary + self.internal_scores
         first = self.arrays.first[:-1]
         if not len(first):
             return scores
         counts = np.diff(self.arrays.first)
         scores = scores - np.repeat(np.maximum.reduceat(scores, first), counts)
-        found: Floats = scores - np.repeat(np.log(np.add.reduceat(np.exp(scores), first)), counts)
-        return found
+        log_probs: Floats = scores - np.repeat(
+            np.log(np.add.reduceat(np.exp(scores), first)), counts
+        )
+        return log_probs
 
     @cached_property
     def interacting(self) -> Bools:
-        """The stretches with spans that mind spans outside of them. [V]"""
+        """The segments with spans that interact with spans outside of them. [V]"""
         if self.all_interacting:
             return np.ones(len(self.documents), np.bool_)
         arrays, edges = self.arrays, self.edges
@@ -177,18 +171,17 @@ class CandidateGraph:
         for string_ids, owners in ((arrays.string_ids, segment), (self.fixed.string_ids, -1)):
             np.minimum.at(low, string_ids, owners)
             np.maximum.at(high, string_ids, owners)
-        degree = np.diff(edges.starts)[arrays.string_ids]
-        other = edges.neighbours[concat_ranges(edges.starts[:-1][arrays.string_ids], degree)]
-        own = np.repeat(segment, degree)
+        other = edges.neighbours[members(edges.starts, arrays.string_ids)]
+        owner = np.repeat(segment, np.diff(edges.starts)[arrays.string_ids])
         known = high[other] > -2
-        away = known & ((low[other] != own) | (high[other] != own))
-        found = np.zeros(len(self.documents), np.bool_)
-        found[own[away]] = True
-        return found
+        away = known & ((low[other] != owner) | (high[other] != owner))
+        interacting = np.zeros(len(self.documents), np.bool_)
+        interacting[owner[away]] = True
+        return interacting
 
     @cached_property
     def document_segments(self) -> list[Ints]:
-        """The live stretches of each document that has any."""
+        """The interacting segments of each document that has any."""
         live = np.flatnonzero(self.interacting)
         if not len(live):
             return []
@@ -197,7 +190,7 @@ class CandidateGraph:
 
     @cached_property
     def string_variables(self) -> StringVariables:
-        """The live stretches that have spans of each slot."""
+        """The interacting segments that have spans of each mention string."""
         segment = np.repeat(self.candidates.segment_ids, np.diff(self.arrays.spans))
         live = self.interacting[segment]
         pairs = np.unique(np.stack([self.arrays.string_ids[live], segment[live]]), axis=1)
@@ -206,21 +199,21 @@ class CandidateGraph:
 
     @cached_property
     def shared_strings(self) -> list[Ints]:
-        """For each of the groups, the slots that several of its stretches have."""
-        sizes = np.diff(self.string_variables.starts)
-        string_ids = np.flatnonzero(sizes > 1)
-        owner = self.documents[
-            self.string_variables.variables[self.string_variables.starts[string_ids]]
-        ]
+        """For each of `document_segments`, the mention strings that several segments have."""
+        users = self.string_variables
+        string_ids = np.flatnonzero(np.diff(users.starts) > 1)
+        owner = self.documents[users.variables[users.starts[string_ids]]]
         order = np.argsort(owner, kind="stable")
         string_ids, owner = string_ids[order], owner[order]
-        wanted = np.array([self.documents[own[0]] for own in self.document_segments], np.int64)
+        wanted = np.array(
+            [self.documents[segments[0]] for segments in self.document_segments], np.int64
+        )
         low = np.searchsorted(owner, wanted).tolist()
         high = np.searchsorted(owner, wanted, side="right").tolist()
         return [string_ids[a:b] for a, b in zip(low, high, strict=True)]
 
     def argmax(self, scores: Floats) -> Ints:
-        """The candidate of each stretch with the highest score, the first of equals. [V]"""
+        """The candidate of each segment with the highest score, the first of equals. [V]"""
         first = self.arrays.first[:-1]
         if not len(first):
             return first
@@ -230,174 +223,143 @@ class CandidateGraph:
         return places[np.searchsorted(places, first)]
 
     def field(self, probabilities: Floats) -> Floats:
-        """What fixed spans and candidates with some chances add to spans. [S, K + 1]"""
+        """What fixed spans and candidates with some probabilities add to spans. [S, K + 1]"""
         field = np.zeros((len(self.edges.starts) - 1, self.weights.shape[1]))
-        string_ids = self.fixed.string_ids
-        kernel.add_spans(
-            self.edges,
-            self.weights,
-            string_ids,
-            self.fixed.type_ids,
-            np.ones(len(string_ids)),
-            field,
-        )
         amounts = np.repeat(probabilities, np.diff(self.arrays.spans))
-        kernel.add_spans(
-            self.edges, self.weights, self.arrays.string_ids, self.arrays.type_ids, amounts, field
-        )
+        for spans, times in ((self.fixed, np.ones(len(self.fixed.starts))), (self.arrays, amounts)):
+            kernel.add_spans(
+                self.edges, self.weights, spans.string_ids, spans.type_ids, times, field
+            )
         return field
 
+    def kernel_arguments(
+        self, probabilities: Floats
+    ) -> tuple[CandidateArrays, StringEdges, Floats, Floats, Floats]:
+        """What kernels take: candidates, edges, weights, scores of pairs inside, and the field."""
+        field = self.field(probabilities)
+        return self.arrays, self.edges, self.weights, self.internal_scores, field
+
     def expected_counts(self, probabilities: Floats) -> Floats:
-        """How many spans of each slot and kind are expected. [S, K + 1]"""
-        found = np.zeros((len(self.edges.starts) - 1, self.weights.shape[1]))
-        np.add.at(found, (self.fixed.string_ids, self.fixed.type_ids), 1.0)
+        """How many spans of each mention string and type are expected. [S, K + 1]"""
+        counts = np.zeros((len(self.edges.starts) - 1, self.weights.shape[1]))
+        np.add.at(counts, (self.fixed.string_ids, self.fixed.type_ids), 1.0)
         amounts = np.repeat(probabilities, np.diff(self.arrays.spans))
-        np.add.at(found, (self.arrays.string_ids, self.arrays.type_ids), amounts)
-        return found
+        np.add.at(counts, (self.arrays.string_ids, self.arrays.type_ids), amounts)
+        return counts
 
     def one_hot(self, assignment: Ints) -> Floats:
-        """Chances of 1 for the candidates picked, else 0. [Q]"""
-        found = np.zeros(len(self.arrays.unary))
-        found[assignment] = 1.0
-        return found
+        """Probabilities of 1 for the candidates of an assignment [V], else 0. [Q]"""
+        probabilities = np.zeros(len(self.arrays.unary))
+        probabilities[assignment] = 1.0
+        return probabilities
 
     def contested(self) -> MentionSpans:
-        """The fixed spans that other fixed ones would rather have another kind, or not there."""
-        own = self.fixed
-        field = self.field(np.zeros(len(self.arrays.unary)))[own.string_ids]  # [E, K + 1]
-        degree = np.diff(self.edges.starts)[own.string_ids]
-        link = concat_ranges(self.edges.starts[:-1][own.string_ids], degree)
-        span = np.repeat(np.arange(len(own.string_ids)), degree)
-        itself = self.edges.neighbours[link] == own.string_ids[span]
-        link, span = link[itself], span[itself]
-        met = (
-            self.edges.scales[link, None]
-            * self.weights[self.edges.table_ids[link], own.type_ids[span]]
-        )
-        np.subtract.at(field, span, met)
+        """The fixed spans that other fixed ones would score higher with another type, or absent."""
+        fixed, edges = self.fixed, self.edges
+        field = self.field(np.zeros(len(self.arrays.unary)))[fixed.string_ids]  # [E, K + 1]
+        edge = members(edges.starts, fixed.string_ids)
+        span = np.repeat(np.arange(len(fixed.string_ids)), np.diff(edges.starts)[fixed.string_ids])
+        itself = edges.neighbours[edge] == fixed.string_ids[span]
+        edge, span = edge[itself], span[itself]
+        tables = self.weights[edges.table_ids[edge], fixed.type_ids[span]]
+        np.subtract.at(field, span, edges.scales[edge, None] * tables)
         rows = np.arange(len(field))
-        here = field[rows, own.type_ids]
-        field[rows, own.type_ids] = 0.0  # as if it were not there
-        # a span may count in several slots, and what one of them takes another may give back
-        span = number_pairs(own.starts, own.type_ids) if len(rows) else rows
+        here = field[rows, fixed.type_ids]
+        field[rows, fixed.type_ids] = 0.0  # as if it were not there
+        # a span may count for several strings, and what one of them takes another may give back
+        span = number_pairs(fixed.starts, fixed.type_ids) if len(rows) else rows
         now, other = np.bincount(span, here), np.zeros(len(rows))
         np.maximum.at(other, span, field.max(axis=1))
-        return own.take(np.flatnonzero(now[span] < other[span] - MIN_CONTEST))
+        return fixed.take(np.flatnonzero(now[span] < other[span] - MIN_CONTEST))
 
     def document_scores(self, assignment: Ints) -> list[float]:
-        """What the chosen candidates [V] of the live stretches of each of the groups score."""
-        field = self.field(np.zeros(len(self.arrays.unary)))
-        return [
-            float(
-                kernel.add_and_score(
-                    self.arrays,
-                    self.edges,
-                    self.weights,
-                    self.internal_scores,
-                    field,
-                    own,
-                    assignment,
-                )
-            )
-            for own in self.document_segments
-        ]
+        """What an assignment [V] scores on the interacting segments of each document."""
+        return self._scores(self.document_segments, assignment)
 
     def score(self, assignment: Ints) -> float:
-        """The log-probability of a choice [V], up to a constant."""
-        field = self.field(np.zeros(len(self.arrays.unary)))
-        return float(
-            kernel.add_and_score(
-                self.arrays,
-                self.edges,
-                self.weights,
-                self.internal_scores,
-                field,
-                np.arange(len(assignment)),
-                assignment,
-            )
-        )
+        """The log-probability of an assignment [V], up to a constant."""
+        return self._scores([np.arange(len(assignment))], assignment)[0]
+
+    def _scores(self, groups: Sequence[Ints], assignment: Ints) -> list[float]:
+        """What an assignment scores on groups of segments, one after the other."""
+        parts = self.kernel_arguments(np.zeros(len(self.arrays.unary)))
+        return [float(kernel.add_and_score(*parts, group, assignment)) for group in groups]
 
 
 def find_mention_spans(
     candidates: Candidates, label_types: LabelTypes, sentences: Ints
 ) -> MentionSpans:
-    """The spans of fixed labels and of all candidates; their slots are not known yet."""
-    still = candidates.fixed.copy()
+    """The spans of fixed labels and of all candidates; their mention strings are not known yet."""
+    fixed = candidates.fixed.copy()
     lengths = candidates.stops - candidates.starts
     if len(lengths):
-        still[concat_ranges(candidates.starts, lengths)] = int(
-            np.flatnonzero(label_types.type_ids < 0)[0]
-        )
-    starts, stops, type_ids = label_types.spans(still, sentences)
-    own_starts, own_stops, own_kinds = label_types.spans(candidates.labels, candidates.offsets)
-    owners = np.searchsorted(candidates.offsets, own_starts, side="right") - 1
+        outside = int(np.flatnonzero(label_types.type_ids < 0)[0])
+        fixed[concat_ranges(candidates.starts, lengths)] = outside
+    fixed_starts, fixed_stops, fixed_types = label_types.spans(fixed, sentences)
+    starts, stops, type_ids = label_types.spans(candidates.labels, candidates.offsets)
+    owners = np.searchsorted(candidates.offsets, starts, side="right") - 1
     shift = candidates.starts[candidates.segment_ids[owners]] - candidates.label_starts[owners]
-    every = np.append(starts, own_starts + shift)
+    every = np.append(fixed_starts, starts + shift)
     return MentionSpans(
         every,
-        np.append(stops, own_stops + shift),
+        np.append(fixed_stops, stops + shift),
         np.zeros_like(every),
-        np.append(type_ids, own_kinds),
-        np.append(np.full(len(starts), -1), owners),
+        np.append(fixed_types, type_ids),
+        np.append(np.full(len(fixed_starts), -1), owners),
     )
 
 
 def directed_tables(
     tables: Sequence[Floats], directions: Sequence[tuple[int, bool]], size: int
 ) -> Floats:
-    """The tables of relations in the directions of their links. [D, K + 1, K + 1]"""
-    found = [tables[number].T if turned else tables[number] for number, turned in directions]
-    return np.array(found) if found else np.zeros((0, size, size))
+    """The tables of pair potentials in the directions of their edges. [D, K + 1, K + 1]"""
+    directed = [tables[number].T if flipped else tables[number] for number, flipped in directions]
+    return np.array(directed).reshape(-1, size, size)
 
 
 def _string_edges(
-    relations: Sequence[PairPotential], string_ids: int
+    potentials: Sequence[PairPotential], n_strings: int
 ) -> tuple[StringEdges, tuple[tuple[int, bool], ...]]:
-    """The links of all slots, each in both directions."""
+    """The edges of all mention strings, each in both directions."""
     directions: list[tuple[int, bool]] = []
     parts = []
-    for number, relation in enumerate(relations):
-        ends = [(relation.rows, relation.columns, relation.scales, False)]
-        if relation.rows is not relation.columns:
-            apart = relation.rows != relation.columns  # a slot and itself are linked already
-            ends.append(
-                (relation.columns[apart], relation.rows[apart], relation.scales[apart], True)
-            )
-        for sources, targets, sizes, turned in ends:
+    for number, p in enumerate(potentials):
+        ends = [(p.rows, p.columns, p.scales, False)]
+        if p.rows is not p.columns:
+            apart = p.rows != p.columns  # a string and itself are linked already
+            ends.append((p.columns[apart], p.rows[apart], p.scales[apart], True))
+        for sources, targets, scales, flipped in ends:
             table = np.full(len(sources), len(directions))
-            parts.append((sources, targets, table, sizes))
-            directions.append((number, turned))
+            parts.append((sources, targets, table, scales))
+            directions.append((number, flipped))
     if not parts:
         none = np.zeros(0, np.int64)
-        return StringEdges(np.zeros(string_ids + 1, np.int64), none, none, np.zeros(0)), ()
-    sources, targets, tables, sizes = (np.concatenate(own) for own in zip(*parts, strict=True))
+        return StringEdges(np.zeros(n_strings + 1, np.int64), none, none, np.zeros(0)), ()
+    sources, targets, tables, scales = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(sources, kind="stable")
-    starts = offsets_of(np.bincount(sources, minlength=string_ids))
-    return StringEdges(starts, targets[order], tables[order], sizes[order]), tuple(directions)
+    starts = offsets_of(np.bincount(sources, minlength=n_strings))
+    return StringEdges(starts, targets[order], tables[order], scales[order]), tuple(directions)
 
 
 def _all_mention_spans(
     candidates: Candidates,
     label_types: LabelTypes,
-    own: MentionSpans,
-    factor_edges_list: Sequence[FactorEdges],
+    spans: MentionSpans,
+    by_factor: Sequence[FactorEdges],
 ) -> MentionSpans:
-    """Spans with those that marks and lapses add."""
-    parts = [own]
+    """Spans with those that aliases and violations add."""
+    parts = [spans]
     size = len(label_types.types)
-    for factor_edges in factor_edges_list:
+    for factor_edges in by_factor:
         if len(factor_edges.alias_sources):
             keys = factor_edges.alias_sources * size + factor_edges.type_ids
             order = np.argsort(keys, kind="stable")
-            asked = own.string_ids * size + own.type_ids
+            asked = spans.string_ids * size + spans.type_ids
             first = np.searchsorted(keys[order], asked)
             count = np.searchsorted(keys[order], asked, side="right") - first
-            marked = own.take(np.repeat(np.arange(len(asked)), count))
-            parts.append(
-                marked._replace(
-                    string_ids=factor_edges.alias_targets[order][concat_ranges(first, count)]
-                )
-            )
+            targets = factor_edges.alias_targets[order][concat_ranges(first, count)]
+            aliases = spans.take(np.repeat(np.arange(len(asked)), count))
+            parts.append(aliases._replace(string_ids=targets))
         if len(factor_edges.violation_tokens):
             parts.append(_violations(candidates, label_types, factor_edges))
     return MentionSpans(*(np.concatenate(part) for part in zip(*parts, strict=True)))
@@ -406,25 +368,23 @@ def _all_mention_spans(
 def _violations(
     candidates: Candidates, label_types: LabelTypes, factor_edges: FactorEdges
 ) -> MentionSpans:
-    """Tokens without the type that is wanted, fixed or in candidates."""
+    """Tokens without the required type, fixed or in candidates, as spans of the type after all."""
     tokens = factor_edges.violation_tokens
     segment = np.searchsorted(candidates.starts, tokens, side="right") - 1
     inside = segment >= 0
     inside[inside] = tokens[inside] < candidates.stops[segment[inside]]
-    still = np.flatnonzero(
-        ~inside & (label_types.type_ids[candidates.fixed[tokens]] != factor_edges.required_types)
-    )
-    own = np.flatnonzero(inside)
-    counts = np.diff(candidates.first)[segment[own]]
-    number = concat_ranges(candidates.first[:-1][segment[own]], counts)  # candidates
-    which = np.repeat(own, counts)
+    differs = label_types.type_ids[candidates.fixed[tokens]] != factor_edges.required_types
+    fixed = np.flatnonzero(~inside & differs)
+    open_tokens = np.flatnonzero(inside)
+    number = members(candidates.first, segment[open_tokens])  # candidates
+    which = np.repeat(open_tokens, np.diff(candidates.first)[segment[open_tokens]])
     at = candidates.label_starts[number] + tokens[which] - candidates.starts[segment[which]]
-    lapsed = label_types.type_ids[candidates.labels[at]] != factor_edges.required_types[which]
-    which = np.append(still, which[lapsed])
+    violated = label_types.type_ids[candidates.labels[at]] != factor_edges.required_types[which]
+    which = np.append(fixed, which[violated])
     return MentionSpans(
         tokens[which],
         tokens[which] + 1,
         factor_edges.violation_strings[which],
         np.full(len(which), len(label_types.types)),
-        np.append(np.full(len(still), -1), number[lapsed]),
+        np.append(np.full(len(fixed), -1), number[violated]),
     )

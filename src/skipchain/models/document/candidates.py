@@ -1,8 +1,8 @@
-"""Where labels are in doubt, and the labellings that come into question there.
+"""Uncertain segments of sentences, and the candidate labellings of each.
 
 A sentence of a trained model is mostly certain. Tokens whose label is nearly sure are fixed; what
-remains are short stretches, and given the fixed labels around them they do not depend on each
-other. Each stretch has a list of its best labellings with their probabilities. So a document
+remains are short uncertain segments, and given the fixed labels around them they do not depend on
+each other. Each segment has a list of its best labellings with their probabilities. So a document
 becomes a few variables with a few values each, whatever the order and the encoding of the model.
 """
 
@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
+from skipchain.chains import order2
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.scores import ChainScores
+from skipchain.checks import check_integer
 from skipchain.errors import ParameterError
 from skipchain.kernels import chain, paths
-from skipchain.kernels import chain2 as second
 from skipchain.parallel import Workers, blocks
 
 BLOCK_TOKENS = 4096
@@ -28,10 +29,11 @@ BLOCK_TOKENS = 4096
 
 @dataclass(frozen=True, slots=True)
 class CandidateLimits:
-    """What is taken for certain: tokens that leave less than ``tolerance`` to other labels.
+    """Which tokens are certain, and how many labellings an uncertain segment has.
 
-    A stretch in doubt keeps the ``most`` probable labellings, and beside them the best one in which
-    each of its spans has another type.
+    Certain are tokens that leave less than ``tolerance`` to other labels. A segment keeps the
+    ``most`` probable labellings, and for each of its spans and each other type the best labelling
+    in which the span has that type.
 
     >>> CandidateLimits(tolerance=2.0)
     Traceback (most recent call last):
@@ -45,19 +47,18 @@ class CandidateLimits:
     def __post_init__(self) -> None:
         if not 0.0 <= self.tolerance <= 1.0:
             raise ParameterError(f"tolerance must be from 0 to 1, got {self.tolerance}")
-        if self.most < 1:
-            raise ParameterError(f"most must be at least 1, got {self.most}")
+        check_integer("most", self.most)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Stretches of tokens with the labellings that come into question, best first.
+    """Uncertain segments with their candidate labellings, best first.
 
-    Stretch v covers tokens starts[v] … stops[v] − 1. Its candidates are first[v] … first[v + 1] −
-    1; the labels of candidate q begin at places[q]. ``scores`` are log-probabilities given the
-    labels around, so exp(scores) of a stretch adds up to what its list covers. All other tokens
-    have the labels of ``fixed``. ``uncovered_mass`` is the probability that a sentence is labelled
-    in a way that cannot be put together from all this, at most.
+    Segment v covers tokens starts[v] … stops[v] − 1. Its candidates are first[v] … first[v + 1] −
+    1; the labels of candidate q begin at label_starts[q]. ``scores`` are log-probabilities given
+    the labels around, so exp(scores) of a segment adds up to what its list covers. All other tokens
+    have the labels of ``fixed``. ``uncovered_mass`` is an upper bound of the probability that a
+    sentence has a labelling that no choice of candidates gives.
     """
 
     fixed: Labels  # [N]
@@ -71,7 +72,7 @@ class Candidates:
 
     @property
     def segment_ids(self) -> Ints:
-        """The stretch of each candidate. [Q]"""
+        """The segment of each candidate. [Q]"""
         return np.repeat(np.arange(len(self.starts)), np.diff(self.first))
 
     @property
@@ -80,13 +81,12 @@ class Candidates:
         return np.append(self.label_starts, len(self.labels))
 
     def assemble_labels(self, chosen: Ints) -> Labels:
-        """The labels of all tokens where each stretch has a candidate, ``chosen`` [V]. [N]"""
-        found = self.fixed.copy()
+        """The labels of all tokens where segments have the candidates ``chosen`` [V]. [N]"""
+        labels = self.fixed.copy()
         lengths = self.stops - self.starts
-        found[concat_ranges(self.starts, lengths)] = self.labels[
-            concat_ranges(self.label_starts[chosen], lengths)
-        ]
-        return found
+        places = concat_ranges(self.label_starts[chosen], lengths)
+        labels[concat_ranges(self.starts, lengths)] = self.labels[places]
+        return labels
 
 
 def find_candidates(
@@ -98,11 +98,11 @@ def find_candidates(
     candidate_limits: CandidateLimits,
     opened: Bools,
 ) -> Candidates:
-    """The stretches in doubt of all sentences, and their labellings.
+    """The uncertain segments of all sentences, and their labellings.
 
-    best [N] are the jointly best labels, marginals [N, L] their probabilities. kinds [L] are the
-    numbers of the labels' types, −1 for labels outside spans; only tokens fixed at such a label
-    separate stretches. Tokens ``opened`` [N] count as doubtful however sure they are.
+    best [N] are the jointly best labels, marginals [N, L] the probabilities of labels. type_ids [L]
+    are the numbers of the labels' types, −1 for labels outside spans; only tokens fixed at such a
+    label separate segments. Tokens ``opened`` [N] count as uncertain whatever their marginals.
     """
     gaps = 1.0 - marginals[np.arange(len(best)), best]
     sure = (gaps <= candidate_limits.tolerance) & ~opened
@@ -119,27 +119,25 @@ def find_candidates(
         )
 
     parts = workers.map(run, blocks(offsets, BLOCK_TOKENS))
-    listed = [own for part in parts for own in part]
-    counts = np.array([len(own.scores) for own in listed], np.int64)
-    lengths = np.repeat(stops - starts, counts)
-    found = np.concatenate([own.scores for own in listed]) if listed else np.zeros(0)
-    missed = np.array([max(0.0, 1.0 - np.exp(own.scores).sum()) for own in listed])
-    doubt = np.bincount(sentences, missed, minlength=len(offsets) - 1)
+    segments = [segment for part in parts for segment in part]
+    counts = np.array([len(segment.scores) for segment in segments], np.int64)
+    missed = np.array([max(0.0, 1.0 - np.exp(segment.scores).sum()) for segment in segments])
+    unlisted = np.bincount(sentences, missed, minlength=len(offsets) - 1)
     spent = np.concatenate([[0.0], np.cumsum(np.where(sure, gaps, 0.0))])
     return Candidates(
-        best,
-        starts,
-        stops,
-        offsets_of(counts),
-        offsets_of(lengths)[:-1],
-        np.concatenate([own.paths.ravel() for own in listed] or [np.zeros(0, np.int32)]),
-        found,
-        doubt + spent[offsets[1:]] - spent[offsets[:-1]],
+        fixed=best,
+        starts=starts,
+        stops=stops,
+        first=offsets_of(counts),
+        label_starts=offsets_of(np.repeat(stops - starts, counts))[:-1],
+        labels=np.concatenate([best[:0], *(segment.paths.ravel() for segment in segments)]),
+        scores=np.concatenate([np.zeros(0), *(segment.scores for segment in segments)]),
+        uncovered_mass=unlisted + spent[offsets[1:]] - spent[offsets[:-1]],
     )
 
 
 def all_fixed(best: Labels, sentences: int) -> Candidates:
-    """All labels fixed, nothing in doubt."""
+    """All labels fixed, no uncertain segment."""
     none = np.zeros(0, np.int64)
     return Candidates(
         best, none, none, np.zeros(1, np.int64), none, best[:0], np.zeros(0), np.zeros(sentences)
@@ -147,7 +145,7 @@ def all_fixed(best: Labels, sentences: int) -> Candidates:
 
 
 class _SegmentCandidates(NamedTuple):
-    """The candidates of one stretch: paths [K, T], scores [K]."""
+    """The candidates of one segment: paths [K, T], scores [K]."""
 
     paths: Labels
     scores: Floats
@@ -156,7 +154,7 @@ class _SegmentCandidates(NamedTuple):
 def _uncertain_segments(
     sure: Bools, outside: Bools, offsets: Ints, order: int
 ) -> tuple[Ints, Ints]:
-    """Runs of tokens between certain ones outside of spans, with some token in doubt."""
+    """Runs of tokens between certain ones outside of spans, with at least one uncertain token."""
     between = sure & outside
     heads = np.zeros(len(sure) + 1, np.bool_)
     heads[offsets] = True
@@ -185,7 +183,7 @@ def _segment_candidates(
     type_ids: NDArray[np.int32],
     most: int,
 ) -> list[_SegmentCandidates]:
-    """The candidates of the stretches of one block of sentences."""
+    """The candidates of the segments of one block of sentences."""
     p, raw = scores.potentials(block), scores.raw(block)
     bounds = p.offsets + p.first
     owner = np.searchsorted(bounds, starts, side="right") - 1
@@ -193,7 +191,7 @@ def _segment_candidates(
     low = np.maximum(starts - order, bounds[owner])
     high = np.minimum(stops + order, bounds[owner + 1])
     rivals = _other_type_spans(starts, stops, best, type_ids)
-    which = np.concatenate([np.arange(len(starts)), [own[0] for own in rivals]]).astype(np.int64)
+    which = np.array([*range(len(starts)), *(rival[0] for rival in rivals)], np.int64)
     lengths = (high - low)[which]
     tokens = concat_ranges(low[which], lengths) - p.first
     cuts = offsets_of(lengths)
@@ -202,98 +200,80 @@ def _segment_candidates(
     fixed |= tokens + p.first >= np.repeat(stops[which], lengths)
     node = np.where(fixed[:, None], -np.inf, p.node[tokens])
     kept = np.flatnonzero(fixed)
-    own = best[tokens[kept] + p.first]
-    node[kept, own] = p.node[tokens[kept], own]
-    for row, (segment, a, b, kind) in enumerate(rivals, start=len(starts)):
+    labels = best[tokens[kept] + p.first]
+    node[kept, labels] = p.node[tokens[kept], labels]
+    for row, (segment, a, b, type_id) in enumerate(rivals, start=len(starts)):
         at = cuts[row] - low[segment]
         node[at + a : at + b] = np.where(
-            type_ids == kind, p.node[a - p.first : b - p.first], -np.inf
+            type_ids == type_id, p.node[a - p.first : b - p.first], -np.inf
         )
-    windows = Potentials(node, p.edge[tokens] if len(p.edge) > 1 else p.edge, cuts)
-    opened = Potentials(raw.node[tokens], raw.edge[tokens] if len(raw.edge) > 1 else raw.edge, cuts)
-    sums = _log_partition(scores, windows, opened)
-    found: list[_SegmentCandidates] = []
+    varying = len(p.edge) > 1
+    windows = Potentials(node, p.edge[tokens] if varying else p.edge, cuts)
+    free = Potentials(raw.node[tokens], raw.edge[tokens] if varying else raw.edge, cuts)
+    sums = _log_partition(scores, windows, free)
+    candidates: list[_SegmentCandidates] = []
     for row, segment in enumerate(which.tolist()):
-        paths, values = _nbest(scores, windows, opened, row, most if row < len(starts) else 1)
+        paths, values = _nbest(scores, windows, free, row, most if row < len(starts) else 1)
         at = int(starts[segment] - low[segment])
         size = int(stops[segment] - starts[segment])
-        listed = _SegmentCandidates(paths[:, at : at + size], values - sums[segment])
+        ranked = _SegmentCandidates(paths[:, at : at + size], values - sums[segment])
         if row < len(starts):
-            found.append(listed)
-        elif len(values) and not (found[segment].paths == listed.paths).all(axis=1).any():
-            found[segment] = _SegmentCandidates(
-                np.concatenate([found[segment].paths, listed.paths]),
-                np.concatenate([found[segment].scores, listed.scores]),
+            candidates.append(ranked)
+        elif len(values) and not (candidates[segment].paths == ranked.paths).all(axis=1).any():
+            candidates[segment] = _SegmentCandidates(
+                np.concatenate([candidates[segment].paths, ranked.paths]),
+                np.concatenate([candidates[segment].scores, ranked.scores]),
             )
-    return found
+    return candidates
 
 
 def _other_type_spans(
     starts: Ints, stops: Ints, best: Labels, type_ids: NDArray[np.int32]
 ) -> list[tuple[int, int, int, int]]:
-    """Spans of the best labelling and the other types they could have: stretch, start, stop, type.
+    """Spans of the best labelling and the other types they could have: segment, start, stop, type.
 
     Runs of one type stand for spans.
     """
-    found = []
+    rivals = []
     types = sorted(set(type_ids.tolist()) - {-1})
     for segment, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-        own = type_ids[best[start:stop]]
-        cuts = [0, *(np.flatnonzero(np.diff(own)) + 1).tolist(), stop - start]
+        types_at = type_ids[best[start:stop]]
+        cuts = [0, *(np.flatnonzero(np.diff(types_at)) + 1).tolist(), stop - start]
         for a, b in pairwise(cuts):
-            if own[a] >= 0:
-                found += [(segment, start + a, start + b, kind) for kind in types if kind != own[a]]
-    return found
+            if types_at[a] >= 0:
+                rivals += [
+                    (segment, start + a, start + b, other)
+                    for other in types
+                    if other != types_at[a]
+                ]
+    return rivals
 
 
-def _log_partition(scores: ChainScores, windows: Potentials, opened: Potentials) -> Floats:
+def _log_partition(scores: ChainScores, windows: Potentials, raw: Potentials) -> Floats:
     """log Z of every window."""
+    if scores.weights.order > 1:
+        return order2.log_partition(scores, windows, raw)
     states = windows.node.shape[1]
     log_z = np.empty(len(windows.offsets) - 1)
     none = np.empty((0, states, states))
-    if scores.weights.order == 1:
-        chain.forward_backward(
-            windows.node, windows.edge, windows.offsets, np.empty_like(windows.node), none, log_z
-        )
-    else:
-        second.forward_backward(
-            windows.node,
-            windows.edge,
-            opened.node,
-            opened.edge,
-            scores.weights.triples,
-            windows.offsets,
-            scores.local,
-            np.empty_like(windows.node),
-            np.zeros((1, states, states)),
-            none,
-            log_z,
-        )
+    chain.forward_backward(
+        windows.node, windows.edge, windows.offsets, np.empty_like(windows.node), none, log_z
+    )
     return log_z
 
 
 def _nbest(
-    scores: ChainScores, windows: Potentials, opened: Potentials, row: int, most: int
+    scores: ChainScores, windows: Potentials, raw: Potentials, row: int, most: int
 ) -> tuple[Labels, Floats]:
     """The best paths of one window and their scores."""
     a, b = windows.offsets[row : row + 2].tolist()
-    found, values = np.empty((most, b - a), np.int32), np.empty(most)
     if scores.weights.order == 1:
-        paths.nbest(windows.node[a:b], windows.tables(a, b), most, found, values)
+        ranked, values = np.empty((most, b - a), np.int32), np.empty(most)
+        paths.nbest(windows.node[a:b], windows.tables(a, b), most, ranked, values)
     else:
-        second.nbest(
-            windows.node[a:b],
-            windows.tables(a, b),
-            opened.node[a:b],
-            opened.tables(a, b),
-            scores.weights.triples,
-            scores.local,
-            most,
-            found,
-            values,
-        )
+        ranked, values = order2.best_paths(scores, windows.part(a, b), raw.part(a, b), most)
     real = values > -np.inf
-    return found[real], values[real]
+    return ranked[real], values[real]
 
 
 def concat_ranges(starts: Ints, lengths: Ints) -> Ints:

@@ -1,4 +1,4 @@
-"""What factors had to say about a token's label, as data."""
+"""What factors add to the candidates of a token's label, as data."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from skipchain.parallel import Workers
 
 @dataclass(frozen=True, slots=True)
 class FactorContribution:
-    """What a pair of spans adds to a labelling: the relation, both spans, and the amount.
+    """What a pair of spans adds to a labelling: the pair potential, both spans, and the amount.
 
-    Spans are (start, stop, type, words); a type of None is a word without the type asked for.
+    Spans are (start, stop, type, words); a type of None is a word without the type required of it.
     """
 
     relation: str
@@ -33,7 +33,7 @@ class FactorContribution:
 
 @dataclass(frozen=True, slots=True)
 class CandidateExplanation:
-    """One way to label the stretch that a token stands in.
+    """One candidate labelling of the uncertain segment that a token stands in.
 
     ``score`` is its log-probability by the chain model, given the certain labels around, and
     ``remarks`` what factors add to that, the largest first.
@@ -46,7 +46,7 @@ class CandidateExplanation:
 
     @property
     def total(self) -> float:
-        """The score with all remarks."""
+        """The score with all that factors add."""
         return self.score + sum(remark.amount for remark in self.remarks)
 
 
@@ -54,8 +54,8 @@ class CandidateExplanation:
 class FactorExplanation:
     """The label that a chain model would give a token, and the one it has with factors.
 
-    The stretch of doubtful tokens that it stands in begins at ``start``. Both readings are the
-    same where factors changed nothing; there is no stretch where the label is certain.
+    The uncertain segment that it stands in begins at ``start``. Both candidates are the same where
+    factors changed nothing; there is no segment where the label is certain.
     """
 
     token: int
@@ -70,11 +70,11 @@ class FactorExplanation:
         return self.chain.label != self.factored.label
 
     def as_dict(self) -> dict[str, Any]:
-        """The same for programs."""
-        found = asdict(self)
+        """The explanation as a dictionary, for programs."""
+        fields = asdict(self)
         for name in ("chain", "factored"):
-            found[name]["total"] = getattr(self, name).total
-        return {**found, "changed": self.changed}
+            fields[name]["total"] = getattr(self, name).total
+        return {**fields, "changed": self.changed}
 
 
 def explain_factors(
@@ -84,7 +84,7 @@ def explain_factors(
     *,
     threads: int | None = None,
 ) -> FactorExplanation:
-    """What factors say of the label of one token, all other stretches as they are decoded."""
+    """What factors add to the label of one token, all other segments as they are decoded."""
     if not isinstance(given, Corpus):
         raise SkipchainError("factors look at whole documents, so give a Corpus")
     at = token_index(given, token, given.n_tokens)
@@ -96,15 +96,15 @@ def explain_factors(
     word = given.words[at : at + 1].tolist()[0]
     if segment < 0 or at >= candidates.stops[segment]:
         label = model.labels[candidates.fixed[at]]
-        sure = CandidateExplanation((label,), label, 0.0, ())
-        return FactorExplanation(at, word, at, sure, sure)
+        certain = CandidateExplanation((label,), label, 0.0, ())
+        return FactorExplanation(at, word, at, certain, certain)
     start = int(candidates.starts[segment])
     around = np.append(assignment[:segment], assignment[segment + 1 :])
-    readings = [
+    explained = [
         _explain_candidate(model, given, graph, around, number, at)
         for number in (int(candidates.first[segment]), int(assignment[segment]))
     ]
-    return FactorExplanation(at, word, start, *readings)
+    return FactorExplanation(at, word, start, *explained)
 
 
 def _explain_candidate(
@@ -115,26 +115,26 @@ def _explain_candidate(
     place = int(candidates.label_starts[number])
     size = int(candidates.stops[segment] - candidates.starts[segment])
     labels = [model.labels[code] for code in candidates.labels[place : place + size]]
-    candidate_mentions, arrays, edges = graph.candidate_mentions, graph.arrays, graph.edges
-    own = range(int(arrays.spans[number]), int(arrays.spans[number + 1]))
-    taken = np.flatnonzero(np.isin(candidate_mentions.candidate_ids, around))
+    mentions, arrays, edges = graph.candidate_mentions, graph.arrays, graph.edges
+    spans_of_candidate = range(int(arrays.spans[number]), int(arrays.spans[number + 1]))
+    taken = np.flatnonzero(np.isin(mentions.candidate_ids, around))
     others = MentionSpans(
-        *(np.append(a, b[taken]) for a, b in zip(graph.fixed, candidate_mentions, strict=True))
+        *(np.append(a, b[taken]) for a, b in zip(graph.fixed, mentions, strict=True))
     )
     remarks = []
-    for e in own:
-        string_id, kind = int(candidate_mentions.string_ids[e]), int(candidate_mentions.type_ids[e])
+    for e in spans_of_candidate:
+        string_id, type_id = int(mentions.string_ids[e]), int(mentions.type_ids[e])
         for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
-            relation = graph.pair_potentials[graph.directions[edges.table_ids[r]][0]]
-            table = graph.weights[edges.table_ids[r], kind]
+            potential = graph.pair_potentials[graph.directions[edges.table_ids[r]][0]]
+            table = graph.weights[edges.table_ids[r], type_id]
             for f in np.flatnonzero(others.string_ids == edges.neighbours[r]):
                 amount = float(edges.scales[r] * table[others.type_ids[f]])
                 if amount:
                     spans = (
-                        _describe_span(model, corpus, candidate_mentions, e),
+                        _describe_span(model, corpus, mentions, e),
                         _describe_span(model, corpus, others, int(f)),
                     )
-                    remarks.append(FactorContribution(relation.name, *spans, amount))
+                    remarks.append(FactorContribution(potential.name, *spans, amount))
     remarks.sort(key=lambda remark: -abs(remark.amount))
     return CandidateExplanation(
         tuple(labels),
@@ -149,6 +149,6 @@ def _describe_span(
 ) -> tuple[int, int, str | None, str]:
     start, stop = int(spans.starts[number]), int(spans.stops[number])
     types = model.label_types.types
-    kind = int(spans.type_ids[number])
+    type_id = int(spans.type_ids[number])
     words = " ".join(corpus.words[start:stop].tolist())
-    return start, stop, types[kind] if kind < len(types) else None, words
+    return start, stop, types[type_id] if type_id < len(types) else None, words

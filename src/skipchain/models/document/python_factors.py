@@ -1,4 +1,4 @@
-"""Sampling beside factors of a user's own: in Python, stretch by stretch."""
+"""Annealing with factors written in Python by the user, segment by segment."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def anneal_with_python_factors(
     factors: Sequence[PythonFactor],
     annealing: Annealing,
 ) -> Ints:
-    """The best choice that sampling meets, other factors counted as well. [V]
+    """The best assignment that sampling meets, other factors counted as well. [V]
 
     ``labels`` are the names of the model's labels. Documents are taken one by one.
     """
@@ -43,7 +43,7 @@ def anneal_with_python_factors(
 
 
 class _DocumentState:
-    """One document with its labels, and the factors that are told of them."""
+    """One document with its labels, and the factors that follow them."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class _DocumentState:
         temperatures: Floats,
         random: np.random.Generator,
     ) -> None:
-        """Sweep over the stretches, and leave the best state met in ``assignment``."""
+        """Sweep over the segments, and leave the best assignment met in ``assignment``."""
         best, top, total = assignment[segments].copy(), 0.0, 0.0
         for temperature in temperatures.tolist():
             for v in segments.tolist():
@@ -94,7 +94,7 @@ class _DocumentState:
         temperature: float,
         random: np.random.Generator,
     ) -> float:
-        """Draw one stretch anew; what the labelling has gained."""
+        """Draw one segment anew; what the labelling has gained."""
         graph = self._graph
         arrays, edges, weights = graph.arrays, graph.edges, graph.weights
         kernel.add_candidate(arrays, edges, weights, field, assignment[v], -1.0)
@@ -103,15 +103,15 @@ class _DocumentState:
         values += [self._score_change(int(q), v) for q in numbers]
         peak = values - values.max()
         odds = np.exp(peak / temperature) if temperature > 0.0 else (peak == 0.0).astype(np.float64)
-        pick = int(random.choice(numbers, p=odds / odds.sum()))
-        gain = float(values[pick - numbers[0]] - values[assignment[v] - numbers[0]])
-        self._apply(pick, v)
-        assignment[v] = pick
-        kernel.add_candidate(arrays, edges, weights, field, pick, 1.0)
+        choice = int(random.choice(numbers, p=odds / odds.sum()))
+        gain = float(values[choice - numbers[0]] - values[assignment[v] - numbers[0]])
+        self._apply(choice, v)
+        assignment[v] = choice
+        kernel.add_candidate(arrays, edges, weights, field, choice, 1.0)
         return gain
 
     def _score_change(self, number: int, v: int) -> float:
-        """What the factors say to a candidate, compared with the labels as they are."""
+        """What a candidate adds to the factors' scores, compared with the labels as they are."""
         changed = self._changed_labels(number, v)
         if not changed:
             return 0.0
@@ -137,9 +137,9 @@ class _DocumentState:
         start = int(candidates.starts[v]) - self._first
         size = int(candidates.stops[v] - candidates.starts[v])
         place = int(candidates.label_starts[number])
-        own = candidates.labels[place : place + size]
-        other = np.flatnonzero(own != self._codes[start : start + size])
-        return [(start + int(k), int(own[k])) for k in other]
+        labels = candidates.labels[place : place + size]
+        other = np.flatnonzero(labels != self._codes[start : start + size])
+        return [(start + int(k), int(labels[k])) for k in other]
 
     def _set_label(self, token: int, code: int) -> None:
         self._codes[token] = code

@@ -1,4 +1,4 @@
-"""Sampling labels one at a time: the plain way, to compare with."""
+"""Gibbs sampling of one label at a time: the plain way, to compare with."""
 
 from __future__ import annotations
 
@@ -21,11 +21,8 @@ def anneal_tokens(scores: ChainScores, annealing: Annealing, workers: Workers) -
     It mixes slowly: two labels that are only good together are never changed together. For the same
     reason nothing is forbidden: a label that its neighbours rule out could never be left.
     """
-    if (
-        scores.weights.order != 1
-        or scores.label_ngrams is not None
-        or scores.label_history is not None
-    ):
+    longer = scores.label_ngrams is not None or scores.label_history is not None
+    if scores.weights.order != 1 or longer:
         raise SkipchainError("labels are sampled one at a time in chains of order 1 only")
     scores = replace(scores, constraints=None)
     data = scores.data

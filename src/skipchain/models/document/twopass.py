@@ -1,4 +1,4 @@
-"""Two passes: what a word is elsewhere in its document counts in the second."""
+"""Two passes: the marginals of a word elsewhere in its document count in the second."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ def two_pass(
     workers: Workers,
     weight: float = OCCURRENCE_WEIGHT,
 ) -> Labels:
-    """The jointly best labels when words are told how they are labelled elsewhere. [N]
+    """The jointly best labels, given how words are labelled elsewhere in their document. [N]
 
-    kinds [L] are the numbers of the labels' types, −1 outside. A label's score rises by ``weight``
-    times the mean probability that the word has its type at its other places in the document.
+    type_ids [L] are the numbers of the labels' types, −1 outside. A label's score rises by
+    ``weight`` times the mean probability that the word has its type at its other places in the
+    document.
     """
-    told = other_occurrence_marginals(chains.marginals(scores, workers), corpus, type_ids)
-    return chains.viterbi(replace(scores, extra=weight * told[:, type_ids]), workers)
+    elsewhere = other_occurrence_marginals(chains.marginals(scores, workers), corpus, type_ids)
+    return chains.viterbi(replace(scores, extra=weight * elsewhere[:, type_ids]), workers)
 
 
 def other_occurrence_marginals(
@@ -48,13 +49,13 @@ def other_occurrence_marginals(
     """
     types = int(type_ids.max(initial=-1)) + 1
     by_type = np.zeros((len(marginals), types + 1))
-    for column, kind in enumerate(type_ids.tolist()):
-        by_type[:, kind] += marginals[:, column]
+    for column, type_id in enumerate(type_ids.tolist()):
+        by_type[:, type_id] += marginals[:, column]
     width = len(corpus.words.values)
     places = corpus.document_of(np.arange(len(marginals))) * width + corpus.words.codes
     _, word = np.unique(places, return_inverse=True)
     sums = np.zeros((int(word.max(initial=-1)) + 1, types + 1))
     np.add.at(sums, word, by_type)
     others = np.bincount(word)[word][:, None] - 1
-    found: Floats = np.where(others > 0, (sums[word] - by_type) / np.maximum(others, 1), 0.0)
-    return found
+    means: Floats = np.where(others > 0, (sums[word] - by_type) / np.maximum(others, 1), 0.0)
+    return means

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skipchain.arrays import Bools, Floats, Ints
+from skipchain.checks import check_integer, check_number
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief
 from skipchain.kernels.adjacency import layout
+from skipchain.kernels.belief import BeliefArrays, MessageSlots
 from skipchain.parallel import Workers, blocks
 
 
@@ -20,26 +22,19 @@ class GraphBlock:
 
     documents: slice
     nodes: slice
-    edge_types: Ints  # [k] the kinds of edges that occur
+    edge_types: Ints  # [k] the types of edges that occur
     agreeing: Ints  # [a] the rows of agree that belong here
     agreeing_edge_types: Ints  # [a] which of ``edge_types`` their edges are
-    offsets: Ints  # [d + 1]
-    order: NDArray[np.int32]  # [n]
-    indptr: Ints  # [n + 1]
-    middle: Ints  # [n]
-    other: NDArray[np.int32]  # [2e]
-    twin: NDArray[np.int32]  # [2e]
-    table: NDArray[np.int32]  # [2e]
-    row: NDArray[np.int32]  # [2e]
+    slots: MessageSlots
 
 
 @dataclass(frozen=True, slots=True)
 class PairwiseGraph:
-    """Which nodes of D documents are joined; what is computed once, for scores of many kinds.
+    """Which nodes of D documents are joined; computed once, for any number of scores.
 
-    Edge e joins the nodes ``ends[e]`` = (u, v) of one document and is of a kind, which says the
-    table of scores [y_u, y_v] that it has. Edge ``agreeing[a]`` has scores of its own besides, for
-    ends with the same label. Two nodes may be joined more than once.
+    Edge e joins the nodes ``ends[e]`` = (u, v) of one document; its edge type says which table of
+    scores [y_u, y_v] it has. Edge ``agreeing[a]`` has scores of its own besides, for ends with the
+    same label. Two nodes may be joined more than once.
 
     >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], edge_types=[0, 0, 1])
     >>> graph.n_nodes, graph.n_edges
@@ -60,18 +55,15 @@ class PairwiseGraph:
         edge_types: ArrayLike | None = None,
         agreeing: ArrayLike | None = None,
     ) -> PairwiseGraph:
-        """Check and arrange; without ``edge_types`` all are of type 0, without ``agreeing`` "
-        "none."""
+        """A checked graph; by default all edges are of type 0, and none is ``agreeing``."""
         offsets = np.asarray(documents, np.int64)
         pairs = np.asarray(ends, np.int64).reshape(-1, 2)
-        sorts = (
-            np.zeros(len(pairs), np.int32)
-            if edge_types is None
-            else np.asarray(edge_types, np.int32)
-        )
-        rows = np.zeros(0, np.int64) if agreeing is None else np.asarray(agreeing, np.int64)
-        owner = _documents_of(offsets, pairs, sorts, rows)
-        return cls(offsets, pairs, sorts, rows, _blocks(offsets, pairs, sorts, rows, owner))
+        type_ids = np.zeros(len(pairs), np.int32)
+        if edge_types is not None:
+            type_ids = np.asarray(edge_types, np.int32)
+        rows = np.asarray([] if agreeing is None else agreeing, np.int64)
+        owner = _documents_of(offsets, pairs, type_ids, rows)
+        return cls(offsets, pairs, type_ids, rows, _blocks(offsets, pairs, type_ids, rows, owner))
 
     @property
     def n_nodes(self) -> int:
@@ -89,12 +81,12 @@ class Beliefs:
     """What belief propagation finds: exact in documents without loops, else an approximation.
 
     ``residual`` is the largest change of a message that had still to be passed on when sending
-    stopped. Where it is above the tolerance the messages have not come to rest, and the rest is not
-    to be trusted. ``log_z`` is −∞ where no labelling is possible; all beliefs are 0 there.
+    stopped. Where it is above the tolerance the messages have not converged, and the rest is not to
+    be trusted. ``log_z`` is −∞ where no labelling is possible; all beliefs are 0 there.
     """
 
     node: Floats  # [N, S] p(y_n)
-    pairs: Floats  # [M, S, S] p(y_u, y_v), summed over the edges of each kind
+    pairs: Floats  # [M, S, S] p(y_u, y_v), summed over the edges of each type
     agreements: Floats  # [A, S] p(y_u = y_v = l) of each agreeing edge
     log_z: Floats  # [D]
     sweeps: Ints  # [D]
@@ -103,15 +95,15 @@ class Beliefs:
 
 @dataclass(frozen=True, slots=True)
 class PropagationSettings:
-    """How messages are sent, and when they are said to be at rest; see `propagate`."""
+    """How messages are sent, and when they are said to have converged; see `propagate`."""
 
     damping: float = 0.0
     tolerance: float = 1e-3
     max_sweeps: int = 100
 
-    def unconverged(self, found: Beliefs) -> Ints:
-        """The documents whose messages did not come to rest."""
-        return np.flatnonzero(found.residual > self.tolerance)
+    def unconverged(self, beliefs: Beliefs) -> Ints:
+        """The documents whose messages did not converge."""
+        return np.flatnonzero(beliefs.residual > self.tolerance)
 
 
 def propagate(
@@ -128,12 +120,12 @@ def propagate(
 ) -> Beliefs:
     """The beliefs of a graph under log scores; −∞ forbids.
 
-    node [N, S]; tables [M, S, S] by kind, as [y_u, y_v]; agree [A, S] is added where both ends of
-    an agreeing edge have the same label. ``tolerance`` is relative: messages that differ by less
-    are the same. ``damping`` is the share of the old message in a new one; where messages go round
-    in circles a share of 0.5 often brings them to rest. Messages may rest in more than one place;
-    those that begin in the states ``start`` [N] are tried too, and the higher ``log_z`` counts. The
-    gradient of the sum of ``log_z`` in node, tables and agree is ``node``, ``pairs`` and
+    node [N, S]; tables [M, S, S] by edge type, as [y_u, y_v]; agree [A, S] is added where both ends
+    of an agreeing edge have the same label. ``tolerance`` is relative: messages that differ by less
+    are the same. ``damping`` is the share of the old message in a new one; where messages
+    oscillate, a share of 0.5 often lets them converge. There may be more than one fixed point;
+    messages that begin in the states ``start`` [N] are tried too, and the higher ``log_z`` counts.
+    The gradient of the sum of ``log_z`` in node, tables and agree is ``node``, ``pairs`` and
     ``agreements``.
 
     Two labels, three words; the first and the last agree in all likelihood:
@@ -141,12 +133,12 @@ def propagate(
     >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], agreeing=[2])
     >>> node = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
     >>> with Workers(1) as workers:
-    ...     found = propagate(graph, node, np.zeros((1, 2, 2)), np.full((1, 2), 3.0), workers)
-    >>> found.node.round(2)
+    ...     beliefs = propagate(graph, node, np.zeros((1, 2, 2)), np.full((1, 2), 3.0), workers)
+    >>> beliefs.node.round(2)
     array([[0.12, 0.88],
            [0.73, 0.27],
            [0.16, 0.84]])
-    >>> bool(found.residual[0] <= 1e-3)
+    >>> bool(beliefs.residual[0] <= 1e-3)
     True
     """
     _check_settings(damping, tolerance, max_sweeps)
@@ -156,48 +148,38 @@ def propagate(
     _check_scores(graph, node, tables, agree)
     states_at = np.zeros(0, np.int32) if start is None else np.asarray(start, np.int32)
     documents = len(graph.documents) - 1
-    found = Beliefs(
-        np.empty_like(node),
-        np.zeros_like(tables),
-        np.empty_like(agree),
-        np.empty(documents),
-        np.empty(documents, np.int64),
-        np.empty(documents),
+    beliefs = Beliefs(
+        node=np.empty_like(node),
+        pairs=np.zeros_like(tables),
+        agreements=np.empty_like(agree),
+        log_z=np.empty(documents),
+        sweeps=np.empty(documents, np.int64),
+        residual=np.empty(documents),
     )
+    settings = float(damping), float(tolerance), int(max_sweeps)
 
     def run(b: GraphBlock) -> Floats:
         pairs = np.zeros((len(b.edge_types), states, states))
         agreements = np.empty((len(b.agreeing), states))
+        by_document = (beliefs.log_z, beliefs.sweeps, beliefs.residual)
         belief.propagate(
             node[b.nodes],
             tables[b.edge_types],
             agree[b.agreeing],
             b.agreeing_edge_types,
-            b.offsets,
-            b.order,
-            b.indptr,
-            b.middle,
-            b.other,
-            b.twin,
-            b.table,
-            b.row,
+            b.slots,
             states_at[b.nodes],
-            float(damping),
-            float(tolerance),
-            int(max_sweeps),
-            found.node[b.nodes],
-            pairs,
-            agreements,
-            found.log_z[b.documents],
-            found.sweeps[b.documents],
-            found.residual[b.documents],
+            *settings,
+            BeliefArrays(
+                beliefs.node[b.nodes], pairs, agreements, *(x[b.documents] for x in by_document)
+            ),
         )
-        found.agreements[b.agreeing] = agreements
+        beliefs.agreements[b.agreeing] = agreements
         return pairs
 
     for block, pairs in zip(graph.blocks, workers.map(run, graph.blocks), strict=True):
-        found.pairs[block.edge_types] += pairs
-    return found
+        beliefs.pairs[block.edge_types] += pairs
+    return beliefs
 
 
 def _blocks(
@@ -232,24 +214,20 @@ def _block(
     other, twin = np.empty(slots, np.int32), np.empty(slots, np.int32)
     sides = np.empty(slots, np.int64)
     layout(offsets, ends[edges] - documents[0], order, indptr, middle, other, twin, sides)
-    used, kind = np.unique(edge_types[edges], return_inverse=True)
+    used, type_ids = np.unique(edge_types[edges], return_inverse=True)
     agree = agreement[edges]
-    row = kind.copy()
+    row = type_ids.copy()
     row[agree >= 0] = len(used) + np.arange(np.count_nonzero(agree >= 0))
+    table = (2 * type_ids[sides >> 1] + (sides & 1)).astype(np.int32)
     return GraphBlock(
-        slice(first, first + len(documents) - 1),
-        slice(int(documents[0]), int(documents[-1])),
-        used.astype(np.int64),
-        agree[agree >= 0],
-        kind[agree >= 0],
-        offsets,
-        order,
-        indptr,
-        middle,
-        other,
-        twin,
-        (2 * kind[sides >> 1] + (sides & 1)).astype(np.int32),
-        row[sides >> 1].astype(np.int32),
+        documents=slice(first, first + len(documents) - 1),
+        nodes=slice(int(documents[0]), int(documents[-1])),
+        edge_types=used.astype(np.int64),
+        agreeing=agree[agree >= 0],
+        agreeing_edge_types=type_ids[agree >= 0],
+        slots=MessageSlots(
+            offsets, order, indptr, middle, other, twin, table, row[sides >> 1].astype(np.int32)
+        ),
     )
 
 
@@ -261,7 +239,9 @@ def _documents_of(offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agre
             f"fall, got {offsets.tolist()[:5]} …"
         )
     if edge_types.shape != (len(ends),):
-        raise CorpusError(f"there are {len(ends)} edges, but kinds of {edge_types.size}: one each")
+        raise CorpusError(
+            f"there are {len(ends)} edges, but edge types of {edge_types.size}: one each"
+        )
     nodes = int(offsets[-1])
     if (e := _first((ends < 0) | (ends >= nodes))) is not None:
         raise CorpusError(
@@ -278,7 +258,7 @@ def _documents_of(offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agre
             "nodes of one document: leave it out, or make one document of the two"
         )
     if (e := _first(edge_types < 0)) is not None:
-        raise CorpusError(f"edge {e} is of kind {edge_types[e]}; kinds are numbered from 0")
+        raise CorpusError(f"edge {e} is of type {edge_types[e]}; edge types are numbered from 0")
     if (a := _first((agreeing < 0) | (agreeing >= len(ends)))) is not None:
         raise CorpusError(
             f"agreeing edge {agreeing[a]} is missing: there are {len(ends)} edges, numbered from 0"
@@ -313,14 +293,12 @@ def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Flo
         )
     if (e := _first(graph.edge_types >= len(tables))) is not None:
         raise CorpusError(
-            f"edge {e} is of kind {graph.edge_types[e]}, but there are only {len(tables)} tables"
+            f"edge {e} is of type {graph.edge_types[e]}, but there are only {len(tables)} tables"
         )
 
 
 def _check_settings(damping: float, tolerance: float, max_sweeps: int) -> None:
-    if not 0.0 <= damping < 1.0:
-        raise ParameterError(f"damping must be at least 0 and below 1, got {damping!r}")
+    check_number("damping", damping, below=1.0)
     if not tolerance > 0.0:
         raise ParameterError(f"tolerance must be above 0, got {tolerance!r}")
-    if max_sweeps < 1:
-        raise ParameterError(f"max_sweeps must be at least 1, got {max_sweeps!r}")
+    check_integer("max_sweeps", max_sweeps)

@@ -1,4 +1,4 @@
-"""Linked data: the encoded tokens of a corpus, and the features of every kind of edge."""
+"""Graph datasets: the encoded tokens of a corpus, and the features of every edge type."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from skipchain.parallel import BLOCK_TOKENS, blocks
 
 @dataclass(frozen=True, slots=True)
 class GraphDataset:
-    """Tokens, what links them, and one set of rows per kind of edge.
+    """Tokens, the edge set that links them, and one set of rows per edge type.
 
     The row of an edge of a chain is that of its child among the tokens; other edges have rows of
-    their own, one per pair of their relation, with the features of both ends.
+    their own, one per pair of their rule, with the features of both ends.
     """
 
     tokens: FeatureMatrix
@@ -32,17 +32,15 @@ class GraphDataset:
     def of(
         cls, tokens: FeatureMatrix, edge_set: EdgeSet, ends: Mapping[str, EdgeFeatures | None]
     ) -> GraphDataset:
-        """With the rows of each kind; those of chains have no ``ends``."""
-        found = {}
-        for edge_type, own in ends.items():
-            relation, first_is_parent = cls(tokens, edge_set).edges_of_type(edge_type)
-            if own is None:
-                found[edge_type] = tokens
-            else:
-                found[edge_type] = own.encode(
-                    tokens, *relation.endpoints(first_is_parent=first_is_parent)
-                )
-        return cls(tokens, edge_set, found)
+        """With the rows of each edge type; chains have no features of ``ends``."""
+        rows = {}
+        for edge_type, features in ends.items():
+            edges, first_is_parent = cls(tokens, edge_set).edges_of_type(edge_type)
+            children, parents = edges.endpoints(first_is_parent=first_is_parent)
+            rows[edge_type] = (
+                tokens if features is None else features.encode(tokens, children, parents)
+            )
+        return cls(tokens, edge_set, rows)
 
     @property
     def offsets(self) -> Ints:
@@ -50,16 +48,16 @@ class GraphDataset:
         return self.edge_set.corpus.sentences
 
     def edges_of_type(self, edge_type: str) -> tuple[RuleEdges, bool]:
-        """The relation of a kind of edge, and whether the parent is the first of the pair."""
+        """The edges of a type, and whether the parent is the first of each pair."""
         number = self.edge_set.edge_types.index(edge_type)
         return self.edge_set.by_rule[number // 2], number % 2 == 0
 
     def type_index(self, edge_type: str) -> int:
-        """The number that a graph has for the kind."""
+        """The number that a graph has for an edge type."""
         return self.edge_set.edge_types.index(edge_type)
 
     def n_rows(self, edge_type: str) -> int:
-        """How many rows the edges of a kind have."""
+        """How many rows the edges of a type have."""
         return int(self.row_offsets(edge_type)[-1])
 
     def row_offsets(self, edge_type: str) -> Ints:
@@ -68,7 +66,7 @@ class GraphDataset:
         return self.edge_set.documents if relation.rule.is_chain else relation.offsets
 
     def dags(self, orderings: Sequence[Ordering]) -> list[Dag]:
-        """The graph of each ordering, with edges of the kinds that have rows."""
+        """The graph of each ordering, with edges of the types that have rows."""
         return [self.edge_set.dag(ordering, self.edges) for ordering in orderings]
 
     def blocks(self) -> list[tuple[int, int]]:
@@ -76,7 +74,7 @@ class GraphDataset:
         return blocks(self.edge_set.documents, BLOCK_TOKENS)
 
     def chain_bounds(self, edge_type: str) -> tuple[Ints, Ints]:
-        """The tokens that begin and that end chains of a kind."""
+        """The tokens that begin and that end chains of an edge type."""
         sentences = self.offsets
         filled = np.diff(sentences) > 0
         ends = sentences[:-1][filled], sentences[1:][filled] - 1

@@ -33,12 +33,8 @@ class EdgeFeatures:
     @classmethod
     def fit(cls, rows: FeatureMatrix, children: Ints, parents: Ints) -> EdgeFeatures:
         """The features of the tokens that stand at the ends of edges."""
-        return cls(
-            *(
-                np.unique(rows.take(np.unique(own)).expanded().indices)
-                for own in (children, parents)
-            )
-        )
+        tokens = (rows.take(np.unique(ends)) for ends in (children, parents))
+        return cls(*(np.unique(some.expanded().indices) for some in tokens))
 
     @property
     def n_features(self) -> int:
@@ -48,39 +44,34 @@ class EdgeFeatures:
     def encode(self, rows: FeatureMatrix, children: Ints, parents: Ints) -> FeatureMatrix:
         """The features of edges, from those of all tokens.
 
-        A token's features are one unit at each end, so that they are summed once however many edges
-        it has.
+        A token's features are one feature bundle at each end, so that they are summed once however
+        many edges it has.
         """
-        sides = [
-            self._bundles(rows, *np.unique(own, return_inverse=True), table, first)
-            for own, table, first in (
-                (children, self.child, 0),
-                (parents, self.parent, len(self.child)),
-            )
-        ]
-        (units, child), (more, parent) = sides
+        bundles, child = self._bundles(rows, children, self.child, 0)
+        more, parent = self._bundles(rows, parents, self.parent, len(self.child))
         shift = self.n_features
-        entries = np.stack([shift + child, shift + units.n_rows + parent], axis=1)
+        entries = np.stack([shift + child, shift + bundles.n_rows + parent], axis=1)
         edges = len(children)
         return FeatureMatrix(
             CSRMatrix(np.arange(0, 2 * edges + 1, 2), entries.astype(np.int32).ravel()),
-            units.vstack(more),
+            bundles.vstack(more),
             CSRMatrix.empty(edges),
             self.n_features,
         )
 
     def _bundles(
-        self, rows: FeatureMatrix, tokens: Ints, owners: Ints, table: Labels, first: int
+        self, rows: FeatureMatrix, ends: Ints, table: Labels, first: int
     ) -> tuple[CSRMatrix, Ints]:
-        """One unit per token with the features that the table has, and the unit of each edge."""
-        flat = rows.take(tokens).expanded()
-        number = np.full(rows.n_features, -1, np.int32)
-        number[table] = np.arange(first, first + len(table), dtype=np.int32)
-        found = number[flat.indices]
-        known = found >= 0
-        indptr = offsets_of(known)[flat.indptr]
-        values = flat.values[known] if len(flat.values) else NO_VALUES
-        return CSRMatrix(indptr, found[known], values), owners.ravel()
+        """One bundle per token with the features of the table, and the bundle of each edge."""
+        tokens, owners = np.unique(ends, return_inverse=True)
+        expanded = rows.take(tokens).expanded()
+        numbers = np.full(rows.n_features, -1, np.int32)
+        numbers[table] = np.arange(first, first + len(table), dtype=np.int32)
+        indices = numbers[expanded.indices]
+        known = indices >= 0
+        indptr = offsets_of(known)[expanded.indptr]
+        values = expanded.values[known] if len(expanded.values) else NO_VALUES
+        return CSRMatrix(indptr, indices[known], values), owners.ravel()
 
     def keep(self, chosen: Bools) -> EdgeFeatures:
         """Only the chosen features of edges."""

@@ -1,4 +1,4 @@
-"""Scores of edges: what one kind of edge says of its child, given the parent's label."""
+"""Scores of edges: what an edge says of its child, given the parent's label."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
-from skipchain.chains.scorer import Weights, unit_sums
-from skipchain.kernels.gather import gather
+from skipchain.chains.scorer import Weights, sum_block, sum_bundles
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.parallel import Workers, blocks
@@ -19,7 +18,7 @@ ROW_ENTRIES = 1 << 16  # index entries of the rows that one thread scores at a t
 
 @dataclass(frozen=True, slots=True)
 class EdgeModel:
-    """p(label of the child | label of one parent, input) for one kind of edge.
+    """p(label of the child | label of one parent, input) for one edge type.
 
     ``weights.state`` goes with the features that ``edge_features`` names or, for chains (None),
     with all features of the child; ``weights.transitions`` [prev, cur] with the labels of parent
@@ -46,22 +45,22 @@ class EdgeModel:
 
 @dataclass(frozen=True, slots=True)
 class EdgeScores:
-    """The scores of edges, block by block: weights of each kind, summed once for each unit."""
+    """The scores of edges, block by block: weights of each edge type, summed once per bundle."""
 
     dataset: GraphDataset
     weights: Mapping[str, Weights]
-    units: Mapping[str, Floats]
+    bundle_sums: Mapping[str, Floats]
 
     @classmethod
     def of(
         cls, dataset: GraphDataset, weights: Mapping[str, Weights], workers: Workers
     ) -> EdgeScores:
-        """For the kinds of edges that have rows."""
-        units = {
-            edge_type: unit_sums(rows, weights[edge_type].state, workers)
+        """For the edge types that have rows."""
+        bundle_sums = {
+            edge_type: sum_bundles(rows, weights[edge_type].state, workers)
             for edge_type, rows in dataset.edges.items()
         }
-        return cls(dataset, weights, units)
+        return cls(dataset, weights, bundle_sums)
 
     @property
     def n_labels(self) -> int:
@@ -70,15 +69,15 @@ class EdgeScores:
 
     @property
     def tables(self) -> Floats:
-        """The scores of label pairs by the number of the kind; zero for those without. [M, L, L]"""
+        """The scores of label pairs by edge type; zero for types without weights. [M, L, L]"""
         size = self.n_labels
-        found = np.zeros((len(self.dataset.edge_set.edge_types), size, size))
-        for edge_type, own in self.weights.items():
-            found[self.dataset.type_index(edge_type)] = own.transitions
-        return found
+        tables = np.zeros((len(self.dataset.edge_set.edge_types), size, size))
+        for edge_type, weights in self.weights.items():
+            tables[self.dataset.type_index(edge_type)] = weights.transitions
+        return tables
 
     def rows(self, edge_type: str, workers: Workers) -> Floats:
-        """The scores of all edges of one kind. [R, L]"""
+        """The scores of all edges of one type. [R, L]"""
         index = self.dataset.edges[edge_type].tokens
         scores = np.empty((index.n_rows, self.weights[edge_type].n_labels))
         workers.map(
@@ -90,8 +89,8 @@ class EdgeScores:
     def block(self, block: tuple[int, int]) -> tuple[Floats, Ints, dict[str, slice]]:
         """The scores of the edges of some documents.
 
-        Scores [R, L] of all kinds; by the number of the kind which of its rows would be the first
-        of them [M]; and where the rows of each kind stand.
+        Scores [R, L] of all edge types; for each type which of its rows would be the first of them
+        [M]; and where the rows of each type stand.
         """
         dataset = self.dataset
         bases = np.zeros(len(dataset.edge_set.edge_types), np.int64)
@@ -109,17 +108,7 @@ class EdgeScores:
 
     def _fill(self, edge_type: str, first: int, out: Floats) -> None:
         rows, weights = self.dataset.edges[edge_type].tokens, self.weights[edge_type]
-        gather(
-            rows.indptr[first : first + len(out) + 1],
-            rows.indices,
-            rows.values,
-            weights.state,
-            self.units[edge_type],
-            out,
-            0,
-            len(out),
-            False,
-        )
+        sum_block(rows, first, weights.state, self.bundle_sums[edge_type], out)
         if self.dataset.edges_of_type(edge_type)[0].rule.has_boundaries:
             for tokens, scores in zip(
                 self.dataset.chain_bounds(edge_type), (weights.start, weights.end), strict=True

@@ -12,7 +12,7 @@ from skipchain.corpus import Corpus
 from skipchain.edges.dag import Dag
 
 FEATURES = ("kind", "parents", "distance", "preceding", "entropy", "doubt")
-"""What a gate looks at: the kind of edge (one), the logarithm of the number of parents, that of the
+"""What a gate looks at: the edge type (one), the logarithm of the number of parents, that of the
 distance, whether the words before both ends are the same, the entropy of the parent's marginal, and
 the entropy of what the edge says of its child."""
 PARENT_ENTROPY, EDGE_ENTROPY = FEATURES.index("entropy"), FEATURES.index("doubt")
@@ -52,8 +52,8 @@ class GateInputs:
     ) -> None:
         """Set the entropies of the edges of nodes ``first … last − 1``. [N, L], [E]"""
         edges = self.edges(first, last)
-        own = np.maximum(marginals[first:last], np.finfo(np.float64).tiny)
-        entropy = np.append(-(own * np.log(own)).sum(axis=1), 0.0)
+        probabilities = np.maximum(marginals[first:last], np.finfo(np.float64).tiny)
+        entropy = np.append(-(probabilities * np.log(probabilities)).sum(axis=1), 0.0)
         parents = self.dag.parents[edges]
         self.values[edges, PARENT_ENTROPY] = entropy[np.where(parents < 0, last, parents) - first]
         self.values[edges, EDGE_ENTROPY] = edge_entropies[edges]
@@ -61,24 +61,24 @@ class GateInputs:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """α_e ∝ exp(Σ_n w[kind, n] · φ_n(e)) among the edges of each node.
+    """α_e ∝ exp(Σ_n w[type of e, n] · φ_n(e)) among the edges of each node.
 
-    ``weights`` gives each kind of edge one number per entry of `FEATURES`.
+    ``weights`` gives each edge type one number per entry of `FEATURES`.
     """
 
     weights: Mapping[str, Floats]
 
     @classmethod
-    def zeros(cls, kinds: Mapping[str, object]) -> Gate:
+    def zeros(cls, edge_types: Mapping[str, object]) -> Gate:
         """The gate that gives all parents the same weight."""
-        return cls({kind: np.zeros(len(FEATURES)) for kind in kinds})
+        return cls({edge_type: np.zeros(len(FEATURES)) for edge_type in edge_types})
 
     def table(self, names: tuple[str, ...]) -> Floats:
-        """The weights by the number of the kind. [M, 6]"""
-        found = np.zeros((len(names), len(FEATURES)))
-        for kind, own in self.weights.items():
-            found[names.index(kind)] = own
-        return found
+        """The weights by edge type. [M, 6]"""
+        table = np.zeros((len(names), len(FEATURES)))
+        for edge_type, weights in self.weights.items():
+            table[names.index(edge_type)] = weights
+        return table
 
     def mixing(self, gate_inputs: GateInputs, first: int, last: int) -> Floats:
         """The mixing weights of the edges of nodes ``first … last − 1``."""
@@ -86,7 +86,7 @@ class Gate:
 
 
 def mixing_weights(table: Floats, gate_inputs: GateInputs, first: int, last: int) -> Floats:
-    """exp of each edge's weighted facts, divided by their sum at its node."""
+    """The softmax of the gate's scores among the edges of each node."""
     dag, edges = gate_inputs.dag, gate_inputs.edges(first, last)
     logits = (table[dag.edge_types[edges]] * gate_inputs.values[edges]).sum(axis=1)
     starts = dag.indptr[first:last] - edges.start

@@ -1,4 +1,4 @@
-"""Likelihoods of mixtures of parents, as functions of one vector for all kinds of edges."""
+"""Likelihoods of mixtures of parents, as functions of one vector for all edge types."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
 from skipchain.edges.dag import Dag
-from skipchain.kernels.mixture import PairTables, clamped_likelihood, pair_tables
+from skipchain.kernels.mixture import PairTables, adjoint_sweep, clamped_likelihood, pair_tables
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.mixture import ScoredBlock, mixture_edges
@@ -20,11 +20,11 @@ MARGINAL, MIXTURE, CONDITIONAL = "marginal", "mixture", "conditional"
 
 
 class MixtureLikelihood(GraphObjective):
-    """A loss of mixtures of parents + l2 · Σ w², and its gradient, over all kinds of edges.
+    """A loss of mixtures of parents + l2 · Σ w², and its gradient, over all edge types.
 
     ``marginal`` is −Σ_k log p(y_k | x), for which the gradient takes one sweep back through the
     graph; ``mixture`` is −Σ_k log Σ_u α_ku p(y_k | y_u, x) with known labels y_u; ``conditional``
-    is −Σ_k Σ_u log p(y_k | y_u, x), where the kinds of edges have nothing to do with each other.
+    is −Σ_k Σ_u log p(y_k | y_u, x), where edge types are independent of each other.
     Each of several graphs counts by its ``shares``.
     """
 
@@ -64,11 +64,9 @@ class MixtureLikelihood(GraphObjective):
 
     def _gold(self, edge_type: str) -> NDArray[np.int32]:
         relation, first_is_parent = self.dataset.edges_of_type(edge_type)
-        return (
-            self._labels
-            if relation.rule.is_chain
-            else self._labels[relation.endpoints(first_is_parent=first_is_parent)[0]]
-        )
+        if relation.rule.is_chain:
+            return self._labels
+        return self._labels[relation.endpoints(first_is_parent=first_is_parent)[0]]
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
         tables = pair_tables(scores.tables)
@@ -82,35 +80,18 @@ class MixtureLikelihood(GraphObjective):
     ) -> tuple[float, Floats]:
         scored = ScoredBlock.of(scores, block, tables)
         loss, pairs = 0.0, np.zeros_like(tables.logs)
-        total = np.zeros_like(scored.scores)
+        rows = scored.rows
+        total = np.zeros_like(rows.scores)
         for edges, share in zip(self._graphs, self._shares, strict=True):
             if self._loss == MARGINAL:
                 scored.sweep(edges, self._marginals)
-                loss += scored.adjoint(
-                    edges,
-                    self._marginals,
-                    self._labels,
-                    share,
-                    self._adjoint,
-                    total,
-                    pairs,
-                    np.empty(len(edges.parents)),
+                mixing, known = np.empty(len(edges.parents)), (self._marginals, self._labels)
+                loss += float(
+                    adjoint_sweep(rows, edges, *known, share, self._adjoint, total, pairs, mixing)
                 )
             else:
-                loss += clamped_likelihood(
-                    scored.first,
-                    scored.last,
-                    edges,
-                    scored.bases,
-                    scored.scores,
-                    scored.psi,
-                    tables,
-                    self._labels,
-                    self._loss == MIXTURE,
-                    share,
-                    total,
-                    pairs,
-                )
+                mixed = self._loss == MIXTURE
+                loss += clamped_likelihood(rows, edges, self._labels, mixed, share, total, pairs)
         for edge_type, place in scored.places.items():
             start, stop = self.dataset.row_offsets(edge_type)[list(block)].tolist()
             self._residuals[edge_type][start:stop] = total[place]

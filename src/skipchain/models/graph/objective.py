@@ -1,4 +1,4 @@
-"""What all losses of linked labels share: one vector for all kinds of edges, and its gradient."""
+"""What all losses of linked labels share: one vector for all edge types, and its gradient."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ TINY = 1e-3  # keeps the curvature above zero where nothing is penalised
 
 
 class GraphObjective(ABC):
-    """A loss of linked labels + l2 · Σ w², and its gradient, over all kinds of edges.
+    """A loss of linked labels + l2 · Σ w², and its gradient, over all edge types.
 
-    The vector holds the parameters of one `LinearScorer` after the other, one for each kind of edge
+    The vector holds the parameters of one `LinearScorer` after the other, one for each edge type
     that has rows.
     """
 
@@ -63,13 +63,13 @@ class GraphObjective(ABC):
 
     @abstractmethod
     def _gold(self, edge_type: str) -> Labels:
-        """The known label that the features of each row of a kind go with, L for none. [R]"""
+        """The gold label that the features of each row of an edge type go with, L for none. [R]"""
 
     @abstractmethod
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
         """The loss; write its gradient in the scores of rows, and return that in pair scores.
 
-        The tables [M, L, L] are by the number of the kind.
+        The tables [M, L, L] are by edge type.
         """
 
     @property
@@ -84,18 +84,18 @@ class GraphObjective(ABC):
         return scorers + sum(part.nbytes for part in self._residuals.values())
 
     def pack(self, weights: Mapping[str, Weights]) -> Floats:
-        """The vector of the weights of each kind."""
+        """The vector of the weights of each edge type."""
         return np.concatenate([scorer.pack(weights[k]) for k, scorer in self._scorers.items()])
 
     def unpack(self, vector: Floats) -> dict[str, Weights]:
-        """The weights of each kind; the tables may be overwritten by the next call."""
+        """The weights of each edge type; the tables may be overwritten by the next call."""
         return {
             edge_type: self._scorers[edge_type].unpack(part)
             for edge_type, part in self._parts(vector)
         }
 
     def weights(self, vector: Floats) -> dict[str, Weights]:
-        """The weights of each kind, to keep: in double precision and memory of their own."""
+        """The weights of each edge type, to keep: in double precision and memory of their own."""
         return {
             edge_type: self._scorers[edge_type].weights(part)
             for edge_type, part in self._parts(vector)
@@ -116,11 +116,11 @@ class GraphObjective(ABC):
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        found = [
+        diagonals = [
             scorer.curvature(self._residuals[edge_type], _none(scorer))
             for edge_type, scorer in self._scorers.items()
         ]
-        return np.concatenate(found) + (2.0 * self._l2 + TINY)
+        return np.concatenate(diagonals) + (2.0 * self._l2 + TINY)
 
     def _gradient(self, edge_type: str, pairs: Floats) -> Floats:
         scorer, node = self._scorers[edge_type], self._residuals[edge_type]
@@ -128,9 +128,9 @@ class GraphObjective(ABC):
         first, last = np.zeros(size), np.zeros(size)
         if self._has_boundaries(edge_type):
             heads, tails = self.dataset.chain_bounds(edge_type)
-            first, last = (node[own].sum(axis=0, dtype=np.float64) for own in (heads, tails))
-        own = pairs[self.dataset.type_index(edge_type)]
-        return scorer.gradient(node, own, first, last, _none(scorer), np.zeros((0, size, size)))
+            first, last = (node[ends].sum(axis=0, dtype=np.float64) for ends in (heads, tails))
+        table, triples = pairs[self.dataset.type_index(edge_type)], np.zeros((0, size, size))
+        return scorer.gradient(node, table, first, last, _none(scorer), triples)
 
     def _has_boundaries(self, edge_type: str) -> bool:
         return self.dataset.edges_of_type(edge_type)[0].rule.has_boundaries

@@ -1,4 +1,4 @@
-"""Linked data as an undirected graph: the scores of tokens, of pairs, and what is believed then."""
+"""Graph datasets as undirected graphs: the scores of tokens and of pairs, and the beliefs."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ class PairwiseScores:
     """The log scores of an undirected graph, as `propagate` takes them."""
 
     node: Floats  # [N, L]
-    tables: Floats  # [M, L, L] by the number of the kind
+    tables: Floats  # [M, L, L] by edge type
     agree: Floats  # [A, L]
 
 
 @dataclass(frozen=True, slots=True)
 class UndirectedGraph:
-    """All pairs of the kinds of edges that have rows, whatever the direction.
+    """All pairs of the edge types that have rows, whatever the direction.
 
-    A chain's rows are the scores of its tokens. The rows of every other kind say how well its pairs
-    agree: they count where both tokens have the same label.
+    A chain's rows are the scores of its tokens. The rows of every other edge type say how well its
+    pairs agree: they count where both tokens have the same label.
 
     >>> from skipchain.corpus import Corpus
     >>> from skipchain.features.matrix import CSRMatrix, FeatureMatrix
     >>> from skipchain.edges import EdgeSet, parse_rules
     >>> corpus = Corpus.of([["Ada", "met", "Bo"], ["Bo", "slept"]])
     >>> rows = FeatureMatrix(CSRMatrix.empty(5), CSRMatrix.empty(0), CSRMatrix.empty(5), 0)
-    >>> relations = EdgeSet.of(corpus, parse_rules("previous, same_word"))
+    >>> edge_set = EdgeSet.of(corpus, parse_rules("previous, same_word"))
     >>> edges = {"previous": rows, "same_word": rows.take(np.array([2]))}
-    >>> found = UndirectedGraph.of(GraphDataset(rows, relations, edges))
-    >>> found.graph.ends.tolist(), found.agreement_rows
+    >>> undirected = UndirectedGraph.of(GraphDataset(rows, edge_set, edges))
+    >>> undirected.graph.ends.tolist(), undirected.agreement_rows
     ([[0, 1], [1, 2], [3, 4], [2, 3]], {'same_word': slice(0, 1, None)})
     """
 
     graph: PairwiseGraph
     tokens: Ints  # [N] the token of each node
     node: str | None
-    """The kind whose rows are the scores of tokens; None: there are no such rows."""
+    """The edge type whose rows are the scores of tokens; None: there are no such rows."""
     agreement_rows: Mapping[str, slice]
-    """Where the rows of every other kind stand among those of agreeing edges."""
+    """Where the rows of every other edge type stand among those of agreeing edges."""
 
     @classmethod
     def of(cls, dataset: GraphDataset, *, piecewise: bool = False) -> UndirectedGraph:
@@ -63,7 +63,7 @@ class UndirectedGraph:
                 agreement_rows[edge_type] = slice(size, size + len(relation.pairs))
                 size += len(relation.pairs)
         counts = [len(relation.pairs) for relation in relations.values()]
-        kinds = np.repeat([dataset.type_index(edge_type) for edge_type in relations], counts)
+        type_ids = np.repeat([dataset.type_index(edge_type) for edge_type in relations], counts)
         skipping = np.repeat([edge_type in agreement_rows for edge_type in relations], counts)
         ends = np.concatenate([relation.pairs for relation in relations.values()])
         node = next((edge_type for edge_type in relations if edge_type not in agreement_rows), None)
@@ -72,7 +72,7 @@ class UndirectedGraph:
         if piecewise:
             node, tokens, documents = None, ends.ravel(), np.arange(0, 2 * len(ends) + 1, 2)
             ends = np.arange(len(tokens)).reshape(-1, 2)
-        graph = PairwiseGraph.of(documents, ends, kinds, np.flatnonzero(skipping))
+        graph = PairwiseGraph.of(documents, ends, type_ids, np.flatnonzero(skipping))
         return cls(graph, tokens, node, agreement_rows)
 
     def scores(
@@ -80,7 +80,7 @@ class UndirectedGraph:
     ) -> PairwiseScores:
         """The scores of nodes and edges, from those of rows.
 
-        Without rows of tokens, ``given`` [N, L] are the scores of these, or else they are zero.
+        Without rows of tokens their scores are ``given`` [N, L], by default zero.
         """
         tables = scores.tables
         if self.node is not None:
@@ -100,7 +100,7 @@ class UndirectedGraph:
         start: NDArray[np.int32] | None = None,
     ) -> Beliefs:
         """The beliefs under some scores; ``start`` as in `propagate`."""
-        own = asdict(propagation)
+        settings = asdict(propagation)
         return propagate(
-            self.graph, scores.node, scores.tables, scores.agree, workers, start=start, **own
+            self.graph, scores.node, scores.tables, scores.agree, workers, start=start, **settings
         )

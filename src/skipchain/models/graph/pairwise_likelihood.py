@@ -1,4 +1,4 @@
-"""The likelihood of undirected graphs, as a function of one vector for all kinds of edges."""
+"""The likelihood of undirected graphs, as a function of one vector for all edge types."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from skipchain.parallel import Workers
 class PairwiseLikelihood(GraphObjective):
     """−log p(labels | input) of whole documents + l2 · Σ w², and its gradient.
 
-    log Z is Bethe's approximation: exact for documents without loops. Where messages can rest in
-    several places, those found from equal messages and from the known labels are compared: a place
-    with a low log Z would pass for a good fit. The gradient in the scores is what is believed minus
-    what is known.
+    log Z is Bethe's approximation: exact for documents without loops. Where messages have several
+    fixed points, those reached from equal messages and from the gold labels are compared: a fixed
+    point with a low log Z would pass for a good fit. The gradient in the scores is the beliefs
+    minus the gold labels.
 
     With ``piecewise`` [N, L] every pair is normalised by itself, given these log probabilities of
-    its two labels; that is exact. ``unconverged`` counts the documents whose messages had not come
-    to rest when the objective was called last.
+    its two labels; that is exact. ``unconverged`` counts the documents whose messages had not
+    converged when the objective was called last.
     """
 
     def __init__(
@@ -70,19 +70,16 @@ class PairwiseLikelihood(GraphObjective):
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
         graph = self._graph
-        own = graph.scores(scores, self._workers, self._node_log_probabilities)
-        found = graph.propagate(own, self._propagation, self._workers, self._nodes)
-        self.unconverged = len(self._propagation.unconverged(found))
-        known = np.arange(len(self._nodes)), self._nodes
-        loss = float(found.log_z.sum()) - float(
-            own.node[known].sum()
-            + (own.tables * self._counts).sum()
-            + own.agree[self._agreed].sum()
-        )
-        found.node[known] -= 1.0
-        found.agreements[self._agreed] -= 1.0
+        pairwise = graph.scores(scores, self._workers, self._node_log_probabilities)
+        beliefs = graph.propagate(pairwise, self._propagation, self._workers, self._nodes)
+        self.unconverged = len(self._propagation.unconverged(beliefs))
+        gold = np.arange(len(self._nodes)), self._nodes
+        score = pairwise.node[gold].sum() + (pairwise.tables * self._counts).sum()
+        loss = float(beliefs.log_z.sum()) - float(score + pairwise.agree[self._agreed].sum())
+        beliefs.node[gold] -= 1.0
+        beliefs.agreements[self._agreed] -= 1.0
         if graph.node is not None:
-            self._residuals[graph.node] = found.node
+            self._residuals[graph.node] = beliefs.node
         for edge_type, place in graph.agreement_rows.items():
-            self._residuals[edge_type] = found.agreements[place]
-        return loss, found.pairs - self._counts
+            self._residuals[edge_type] = beliefs.agreements[place]
+        return loss, beliefs.pairs - self._counts

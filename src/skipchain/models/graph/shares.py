@@ -1,4 +1,4 @@
-"""Shares: the marginals of one token of a mixture of parents, taken apart edge by edge."""
+"""The marginals of one token in a mixture of parents, as a sum over its edges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ParentShare:
     """What one edge of one graph adds to the marginals of its child.
 
     ``parent`` is −1 where the edge comes from nowhere, and ``parent_marginals`` are the parent's
-    own marginals in that graph; ``row`` is the edge's among those of its kind.
+    own marginals in that graph; ``row`` is the edge's among those of its type.
     """
 
     parent: int
@@ -39,14 +39,15 @@ def parent_shares(
 
     def share(sweep: Sweep, e: int) -> ParentShare:
         dag, weight = sweep.dag, float(sweep.mixing[e])
-        kind, parent, row = (int(own[e]) for own in (dag.edge_types, dag.parents, dag.rows))
-        own, before = rows[row - bases[kind]], None
+        type_id, parent, row = int(dag.edge_types[e]), int(dag.parents[e]), int(dag.rows[e])
+        edge_scores, before = rows[row - bases[type_id]], None
         if parent < 0:
-            added = _softmax(own)
+            added = _softmax(edge_scores)
         else:
             before = sweep.marginals[parent]
-            added = before @ _softmax(own + tables[kind])
-        return ParentShare(parent, edge_set.edge_types[kind], row, weight, before, weight * added)
+            added = before @ _softmax(edge_scores + tables[type_id])
+        name = edge_set.edge_types[type_id]
+        return ParentShare(parent, name, row, weight, before, weight * added)
 
     return [
         [share(sweep, e) for e in range(*sweep.dag.indptr[[token, token + 1]])] for sweep in sweeps
@@ -56,5 +57,5 @@ def parent_shares(
 def _softmax(scores: Floats) -> Floats:
     """exp of scores, along the last axis divided by their sum."""
     shifted = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    found: Floats = shifted / shifted.sum(axis=-1, keepdims=True)
-    return found
+    probabilities: Floats = shifted / shifted.sum(axis=-1, keepdims=True)
+    return probabilities

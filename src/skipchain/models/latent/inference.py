@@ -112,16 +112,8 @@ def viterbi(scores: StateScores, constraints: Constraints | None, workers: Worke
         if len(allowed):
             emissions = np.where(allowed[:, None, :], emissions, -np.inf)
         best = np.empty(len(p.offsets) - 1)
-        best_paths(
-            p.transitions,
-            emissions,
-            constraints.pairs,
-            constraints.start,
-            constraints.end,
-            p.offsets,
-            path[p.tokens],
-            best,
-        )
+        rules = (constraints.pairs, constraints.start, constraints.end)
+        best_paths(p.transitions, emissions, *rules, p.offsets, path[p.tokens], best)
         require_paths(best, p.chain(known))
 
     workers.map(run, scores.blocks())
@@ -134,26 +126,26 @@ def window_sums(scores: StateScores, windows: SpanEvents, workers: Workers) -> F
 
     def run(block: tuple[int, int]) -> None:
         first, last = scores.offsets[list(block)]
-        own = np.flatnonzero((windows.starts >= first) & (windows.starts < last))
-        if len(own) == 0:
+        which, inside = windows.starting_in(first, last)
+        if len(which) == 0:
             return
         p = scores.potentials(block)
         labels, allowed, known = scores.label_evidence(p)
         states, pairs = _forward_backward(p, known)
         joint = np.empty_like(p.emissions)
         expected_labels(np.ones_like(states), p.emissions, labels, allowed, known, joint)
-        found = np.empty(len(own))
+        probability = np.empty(len(which))
         window_probabilities(
             states,
             pairs,
             joint,
-            windows.starts[own] - first,
-            windows.stops[own] - first,
-            windows.allowed,
-            windows.rows[own],
-            found,
+            inside.starts,
+            inside.stops,
+            inside.allowed,
+            inside.rows,
+            probability,
         )
-        out[own] = found
+        out[which] = probability
 
     workers.map(run, scores.blocks())
     return out

@@ -180,7 +180,7 @@ class StateMarginalLikelihood(StateObjective):
 
 
 class ExpectedLikelihood(StateObjective):
-    """−E[log p(states, labels | input)], with the states' distribution as `e_step` found it."""
+    """−E[log p(states, labels | input)] under the distribution of states from the last `e_step`."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class ExpectedLikelihood(StateObjective):
         self._on_distinct = self._on_distinct_tokens() if local else None
 
     def _on_distinct_tokens(self) -> ExpectedLikelihood | None:
-        """The same for tokens that differ in their features; None where most of them do."""
+        """The objective of tokens with distinct features; None where most tokens are distinct."""
         data, scorer = self._data, self._scorer
         first, like = data.rows.tokens.distinct_rows()
         if len(first) > data.n_tokens // 2:
@@ -207,8 +207,8 @@ class ExpectedLikelihood(StateObjective):
         few = Dataset(
             data.rows.take(first), np.arange(len(first) + 1), np.zeros(len(first), np.int32)
         )
-        own = StateScorer(few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
-        return ExpectedLikelihood(few, own, self._workers, l2=self._l2, local=True)
+        distinct = StateScorer(few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
+        return ExpectedLikelihood(few, distinct, self._workers, l2=self._l2, local=True)
 
     @property
     def nbytes(self) -> int:

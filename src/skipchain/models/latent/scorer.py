@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scorer import feature_sums, transposed, unit_sums
+from skipchain.chains.scorer import feature_sums, sum_block, sum_bundles, transposed
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
-from skipchain.kernels.gather import gather
 from skipchain.kernels.latent import evidence, log_softmax
 from skipchain.parallel import BLOCK_TOKENS, Workers
 
@@ -127,12 +126,12 @@ class StatePotentials:
         """
         states = self.log_norms.shape[1]
         node = self.log_norms.copy() if known is None else self.log_norms + known
-        found = Potentials(node, self.transitions[:, :states].copy(), self.offsets, self.first)
-        heads = found.heads()
+        chain = Potentials(node, self.transitions[:, :states].copy(), self.offsets, self.first)
+        heads = chain.heads()
         node[heads] += self.transitions[heads, states]
         if power == 1.0:
-            return found
-        return replace(found, node=node * power, edge=found.edge * power)
+            return chain
+        return replace(chain, node=node * power, edge=chain.edge * power)
 
 
 def state_potentials(
@@ -144,12 +143,12 @@ def state_potentials(
     *,
     local: bool,
 ) -> StatePotentials:
-    """The scores of the chains in one block; ``bundles`` as from `state_bundle_sums`."""
-    own = offsets[block[0] : block[1] + 1]
-    first, last = int(own[0]), int(own[-1])
+    """The scores of the chains in one block; ``bundle_sums`` as from `state_bundle_sums`."""
+    bounds = offsets[block[0] : block[1] + 1]
+    first, last = int(bounds[0]), int(bounds[-1])
     transitions, emissions = (
-        _scores(rows.tokens, table, unit, first, last)
-        for table, unit in zip((weights.transitions, weights.emissions), bundle_sums, strict=True)
+        _scores(rows.tokens, table, sums, first, last)
+        for table, sums in zip((weights.transitions, weights.emissions), bundle_sums, strict=True)
     )
     probs, norms = np.empty_like(emissions), np.empty(emissions.shape[:2])
     log_softmax(emissions, probs, norms)
@@ -157,7 +156,7 @@ def state_potentials(
     if local:
         norms[:] = 0.0
         log_softmax(transitions, moves, np.empty(transitions.shape[:2]))
-    return StatePotentials(transitions, emissions, moves, probs, norms, own - first, first)
+    return StatePotentials(transitions, emissions, moves, probs, norms, bounds - first, first)
 
 
 def block_tokens(n_states: int, n_labels: int) -> int:
@@ -168,26 +167,16 @@ def block_tokens(n_states: int, n_labels: int) -> int:
 def state_bundle_sums(
     rows: FeatureMatrix, weights: StateWeights, workers: Workers
 ) -> tuple[Floats, Floats]:
-    """The summed weight rows of every unit: of transitions and of emissions."""
+    """The summed weight rows of every feature bundle: of transitions and of emissions."""
     tables = (_flat(weights.transitions)[:-1], _flat(weights.emissions)[:-1])
-    return unit_sums(rows, tables[0], workers), unit_sums(rows, tables[1], workers)
+    return sum_bundles(rows, tables[0], workers), sum_bundles(rows, tables[1], workers)
 
 
 def _scores(tokens: CSRMatrix, table: Floats, bundle_sums: Floats, first: int, last: int) -> Floats:
     """Sums of the rows of a table for some tokens. [N, A, B]"""
     flat = _flat(table)
     out = np.empty((last - first, flat.shape[1]))
-    gather(
-        tokens.indptr[first : last + 1],
-        tokens.indices,
-        tokens.values,
-        flat[:-1],
-        bundle_sums,
-        out,
-        0,
-        last - first,
-        False,
-    )
+    sum_block(tokens, first, flat[:-1], bundle_sums, out)
     out += flat[-1]
     return out.reshape(last - first, *table.shape[1:])
 
@@ -209,7 +198,7 @@ class StateScorer:
         self.bias = bias
         self._shapes = state_shapes(rows.n_features, n_states, n_labels)
         self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_unit = transposed(rows.bundles, rows.n_features)
+        self._by_bundle = transposed(rows.bundles, rows.n_features)
 
     @property
     def size(self) -> int:
@@ -220,7 +209,7 @@ class StateScorer:
     @property
     def nbytes(self) -> int:
         """Bytes held for indexes."""
-        return self._by_row.nbytes + self._by_unit.nbytes
+        return self._by_row.nbytes + self._by_bundle.nbytes
 
     def weights(self, vector: Floats) -> StateWeights:
         """The weight tables of a parameter vector."""
@@ -246,7 +235,7 @@ class StateScorer:
         for residuals in (transitions, emissions):
             flat = _flat(residuals)
             out = np.empty((self._by_row.n_rows, flat.shape[1]))
-            parts.append(feature_sums(self._by_row, self._by_unit, flat, out, workers).ravel())
+            parts.append(feature_sums(self._by_row, self._by_bundle, flat, out, workers).ravel())
             if self.bias:
                 parts.append(flat.sum(axis=0))
         return np.concatenate(parts)

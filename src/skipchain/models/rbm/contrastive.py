@@ -1,4 +1,4 @@
-"""Contrastive divergence: how labels differ from what a model makes of them."""
+"""Contrastive divergence: gold labels against what sampling makes of them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,12 @@ class ContrastiveBatch:
 
     def node(self, table: Floats, workers: Workers) -> Floats:
         """The scores of labels by themselves. [N, L]"""
-        return (
-            self.fixed + self.scorer.scores(table, workers)
-            if self.has_input_weights
-            else self.fixed
-        )
+        if not self.has_input_weights:
+            return self.fixed
+        return self.fixed + self.scorer.scores(table, workers)
 
     def inputs(self, features: LabelFilters, workers: Workers) -> Floats:
-        """What the input says to the units. [N, H] or [0, H]"""
+        """The scores that the input gives the hidden units. [N, H] or [0, H]"""
         if not len(features.inputs):
             return features.inputs
         return self.scorer.scores(features.inputs, workers)
@@ -71,45 +69,26 @@ class ContrastiveBatch:
         residuals = np.empty_like(node)
         hidden = np.zeros_like(inputs)
         scores = [
-            own.scores(weights, workers) for own, weights in zip(self.experts, experts, strict=True)
+            batch.scores(weights, workers)
+            for batch, weights in zip(self.experts, experts, strict=True)
         ]
-        contrasts = [ExpertStatistics.empty_like(own) for own in scores]
+        statistics = [ExpertStatistics.empty_like(state_scores) for state_scores in scores]
 
         def run(block: tuple[int, int]) -> tuple[float, Floats, Floats]:
             weights, bias = np.zeros_like(tables.label_to_unit), np.zeros_like(tables.bias)
-            potentials = [own.potentials(block) for own in scores]
-            packed_experts = expert_tables(potentials)
-            moved, emitted = (
-                np.zeros_like(packed_experts.exp_transitions),
-                np.zeros_like(packed_experts.exp_emissions),
-            )
+            potentials = [state_scores.potentials(block) for state_scores in scores]
+            packed = expert_tables(potentials)
+            moved, emitted = np.zeros_like(packed.transitions), np.zeros_like(packed.emissions)
             lost = rbm.contrastive_divergence(
-                node,
-                inputs,
-                self.offsets,
-                block,
-                layout,
-                tables,
-                packed_experts,
-                self.labels,
-                steps,
-                states,
-                current,
-                weights,
-                bias,
-                residuals,
-                hidden,
-                moved,
-                emitted,
-            )
+                node, inputs, self.offsets, block, layout, tables, packed, self.labels,
+                steps, states, current, weights, bias, residuals, hidden, moved, emitted
+            )  # fmt: skip
             pairs = split_tables(
-                moved, packed_experts.transition_starts, [own.transitions for own in potentials]
+                moved, packed.transition_starts, [p.transitions for p in potentials]
             )
-            joint = split_tables(
-                emitted, packed_experts.emission_starts, [own.emissions for own in potentials]
-            )
-            for own, p, *parts in zip(contrasts, potentials, pairs, joint, strict=True):
-                own.write_block(p, *parts)
+            joint = split_tables(emitted, packed.emission_starts, [p.emissions for p in potentials])
+            for expert, p, *parts in zip(statistics, potentials, pairs, joint, strict=True):
+                expert.write_block(p, *parts)
             return lost, weights, bias
 
         losses, weights, biases = zip(
@@ -120,8 +99,8 @@ class ContrastiveBatch:
             np.concatenate([np.sum(weights, axis=0), np.sum(biases, axis=0)]),
             self.scorer.gradient(hidden, workers) if len(inputs) else hidden,
             [
-                own.gradient(contrast, workers)
-                for own, contrast in zip(self.experts, contrasts, strict=True)
+                batch.gradient(contrast, workers)
+                for batch, contrast in zip(self.experts, statistics, strict=True)
             ],
             len(self.offsets) - 1,
         )
@@ -144,6 +123,6 @@ class ContrastiveGradient:
     @property
     def vector(self) -> Floats:
         """All of it as one vector, averaged over sequences."""
-        experts = [own.vector for own in self.experts]
+        experts = [weights.vector for weights in self.experts]
         parts = [self.table.ravel(), self.units, self.inputs.ravel(), *experts]
         return np.concatenate(parts) / self.count

@@ -1,4 +1,4 @@
-"""Models of hidden states as contrastive divergence learns them, beside label features."""
+"""Experts, chains of hidden states, as contrastive divergence learns them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skipchain.parallel import Workers
 
 
 class ExpertBatch:
-    """What one model of hidden states sees of some sequences, and the way back to its weights.
+    """The features of some sequences for one expert, and the way back to its weights.
 
     A ``local`` one is normalised at each position (IOHMM), else its scores are as they are (HRF).
     ``features`` are the rows of all its weights that it needs; None means that it needs them all.
@@ -74,6 +74,9 @@ class ExpertStatistics:
     def write_block(self, p: StatePotentials, transitions: Floats, emissions: Floats) -> None:
         """The part of one block, given as the gradient in its potentials."""
         if len(p.transition_probs):  # what follows from probabilities that are normalised
-            for probs, own in ((p.transition_probs, transitions), (p.emission_probs, emissions)):
-                log_softmax_backward(probs, own, np.zeros(own.shape[:2]))
+            for probs, gradient in (
+                (p.transition_probs, transitions),
+                (p.emission_probs, emissions),
+            ):
+                log_softmax_backward(probs, gradient, np.zeros(gradient.shape[:2]))
         self.transitions[p.tokens], self.emissions[p.tokens] = transitions, emissions

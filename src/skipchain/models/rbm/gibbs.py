@@ -1,4 +1,4 @@
-"""Marginals of labels under label features, by Gibbs sampling."""
+"""Marginals of labels under hidden units, by Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ INITIAL_INVERSE_TEMPERATURE = 0.1  # where annealing begins: scores are multipli
 class GibbsSettings:
     """How labels are sampled: ``samples`` steps that count, after ``burn_in`` that do not.
 
-    Scores are multiplied by a number that rises to one while burning in, if ``annealed``.
+    If ``annealed``, the inverse temperature, by which scores are multiplied, rises to one during
+    burn-in.
 
     >>> GibbsSettings(burn_in=3, samples=2, annealed=True).inverse_temperatures
     array([0.1 , 0.55, 1.  , 1.  , 1.  ])
@@ -38,7 +39,7 @@ class GibbsSettings:
 
     @property
     def inverse_temperatures(self) -> Floats:
-        """What scores are multiplied by in each step."""
+        """The inverse temperature of each step: what scores are multiplied by."""
         first = INITIAL_INVERSE_TEMPERATURE if self.annealed else 1.0
         return np.concatenate([np.linspace(first, 1.0, self.burn_in), np.ones(self.samples)])
 
@@ -59,35 +60,19 @@ def marginals(
     Every chain draws the same random numbers, so that it gets the same labels whatever stands
     beside it. Without groups and experts this is exact.
     """
-    found = np.empty_like(node)
+    out = np.empty_like(node)
     current = initial_labels(node, experts, workers)
     chains = len(offsets) - 1
     states = np.repeat(seeded(sampling.seed, 0, 1), chains)
-    layout, tables, inverse_temperatures = (
-        features.layout,
-        features.tables,
-        sampling.inverse_temperatures,
-    )
+    units, betas = (features.layout, features.tables), sampling.inverse_temperatures
 
     def run(block: tuple[int, int]) -> None:
-        packed_experts = expert_tables([own.potentials(block) for own in experts])
-        rbm.sample(
-            node,
-            inputs,
-            offsets,
-            block,
-            layout,
-            tables,
-            packed_experts,
-            inverse_temperatures,
-            sampling.samples,
-            states,
-            current,
-            found,
-        )
+        packed = expert_tables([expert.potentials(block) for expert in experts])
+        steps = (betas, sampling.samples, states)
+        rbm.sample(node, inputs, offsets, block, *units, packed, *steps, current, out)
 
     workers.map(run, blocks(offsets, BLOCK_TOKENS))
-    return found
+    return out
 
 
 def initial_labels(
@@ -95,9 +80,9 @@ def initial_labels(
 ) -> NDArray[np.int32]:
     """The labels to begin with: the best of each token by its scores and by each expert. [N]"""
     scores = node
-    for own in experts:
-        chance = state_marginals(own, workers)
-        scores = scores + np.log(np.maximum(chance, np.finfo(np.float64).tiny))
+    for expert in experts:
+        probabilities = state_marginals(expert, workers)
+        scores = scores + np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
     best: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
     return best
 
@@ -109,40 +94,27 @@ def trace(
     sampling: GibbsSettings,
     experts: Sequence[StateScores] = (),
 ) -> list[Floats]:
-    """p(h = 1 | y) of the units along one sequence, in each step that counts.
+    """p(h = 1 | y) of the hidden units along one sequence, in each step that counts.
 
     One array [samples, R, n] a group, R its replicas; NaN for a replica that looks at no label.
     """
     length, size = node.shape
     offsets = np.array([0, length], np.int64)
     layout, tables = features.layout, features.tables
-    current, own = initial_labels(node, experts, Workers(1)), np.empty_like(node)
-    packed_experts = expert_tables([expert.potentials((0, 1)) for expert in experts])
+    current, scratch = initial_labels(node, experts, Workers(1)), np.empty_like(node)
+    data = (node, inputs, offsets, (0, 1), layout, tables)
+    packed = expert_tables([expert.potentials((0, 1)) for expert in experts])
     states = seeded(sampling.seed, 0, 1)
     counts = np.maximum(length - layout.replica_margin - layout.replica_start, 0).tolist()
-    found = [
+    traces = [
         np.empty((sampling.samples, count, group.units))
         for count, group in zip(counts, features.groups, strict=True)
     ]
-    for step, inverse_temperature in enumerate(sampling.inverse_temperatures):
-        once = np.array([inverse_temperature])
-        rbm.sample(
-            node,
-            inputs,
-            offsets,
-            (0, 1),
-            layout,
-            tables,
-            packed_experts,
-            once,
-            1,
-            states,
-            current,
-            own,
-        )
+    for step, beta in enumerate(sampling.inverse_temperatures):
+        rbm.sample(*data, packed, np.array([beta]), 1, states, current, scratch)
         if step >= sampling.burn_in:
-            for number, out in enumerate(found):
+            for number, out in enumerate(traces):
                 rbm.unit_probabilities(
                     current, inputs, layout, tables, size, number, out[step - sampling.burn_in]
                 )
-    return found
+    return traces

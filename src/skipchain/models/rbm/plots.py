@@ -1,4 +1,4 @@
-"""Pictures of label features: what they look for, and where they fire."""
+"""Pictures of hidden units: which labels they look for, and where they are on."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def trace_picture(model: RBMModel, sequence: Any) -> Picture:
 
     Rows are the places of a unit along the sequence, from the top; columns are samples.
     """
-    labels, found = model.trace(sequence)
+    labels, traces = model.trace(sequence)
     panels = [
-        (f"{group}, unit {unit + 1}", own[:, :, unit].T, int(first))
-        for group, own, first in zip(
-            model.units.groups, found, model.units.layout.replica_start, strict=True
+        (f"{group}, unit {unit + 1}", trace[:, :, unit].T, int(first))
+        for group, trace, first in zip(
+            model.units.groups, traces, model.units.layout.replica_start, strict=True
         )
         for unit in range(group.units)
     ]
@@ -69,7 +69,7 @@ def _weights(model: RBMModel, number: int) -> Picture:
                 continue
             _hinton(place, table[:, :shown, unit].T / largest)
             place.set_title(f"unit {unit + 1}", fontsize="small")
-            place.set_xticks(range(len(group.offsets)), [str(own) for own in group.offsets])
+            place.set_xticks(range(len(group.offsets)), [str(offset) for offset in group.offsets])
             place.set_yticks(range(shown), names[:shown])
 
     width = max(3.0, min(PANELS_PER_ROW, group.units) * (0.6 + CELL * len(group.offsets)))

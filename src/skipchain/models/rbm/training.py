@@ -1,4 +1,4 @@
-"""One training of label features from one beginning, and what it learns from."""
+"""One run of contrastive divergence from one start, and its training data."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, offsets_of
+from skipchain.arrays import Floats, Ints, members, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.errors import SkipchainError
@@ -39,8 +39,10 @@ class RBMTask:
     def parameters(self) -> int:
         """How many weights are learnt."""
         untrained = self.untrained
-        own = untrained.weights.size + int(untrained.units.learnable.sum())
-        return own + sum(int(learnable_mask(each.weights).sum()) for each in untrained.experts)
+        weights = untrained.weights.size + int(untrained.units.learnable.sum())
+        return weights + sum(
+            int(learnable_mask(expert.weights).sum()) for expert in untrained.experts
+        )
 
     def whole(self) -> ContrastiveBatch:
         """All sequences together."""
@@ -57,25 +59,16 @@ class RBMTask:
         size = size or len(chains)
         if size < len(chains):
             chains = np.random.default_rng(seed).permutation(chains)
-        found = []
+        batches = []
         for first in range(0, len(chains), size):
-            own = chains[first : first + size]
-            tokens = np.concatenate(
-                [np.arange(data.offsets[c], data.offsets[c + 1]) for c in own.tolist()]
-            )
-            offsets = offsets_of(lengths[own])
+            batch = chains[first : first + size]
+            tokens = members(data.offsets, batch)
+            offsets = offsets_of(lengths[batch])
             experts = [Dataset(each.rows.take(tokens), offsets) for each in self.experts]
-            found.append(
-                self._batch(
-                    data.rows.take(tokens),
-                    self.fixed[tokens],
-                    offsets,
-                    data.labels[tokens],
-                    experts,
-                    compact=size < len(chains),
-                )
-            )
-        return found
+            arrays = (self.fixed[tokens], offsets, data.labels[tokens])
+            compact = size < len(chains)
+            batches.append(self._batch(data.rows.take(tokens), *arrays, experts, compact=compact))
+        return batches
 
     def _batch(
         self,
@@ -88,7 +81,7 @@ class RBMTask:
         compact: bool = False,
     ) -> ContrastiveBatch:
         """Sequences with all features, or with those only that they have."""
-        own = [
+        expert_batches = [
             ExpertBatch.of(data, model.weights, local=model.local, compact=compact)
             for data, model in zip(experts, self.untrained.experts, strict=True)
         ]
@@ -96,11 +89,13 @@ class RBMTask:
         if compact:
             rows, features = rows.compact()
         learnt = bool(len(self.untrained.weights))
-        return ContrastiveBatch(TableScorer(rows), fixed, offsets, labels, learnt, own, features)
+        return ContrastiveBatch(
+            TableScorer(rows), fixed, offsets, labels, learnt, expert_batches, features
+        )
 
 
 class RBMTraining:
-    """One training from one beginning."""
+    """One run of contrastive divergence from one start."""
 
     def __init__(
         self,
@@ -117,13 +112,13 @@ class RBMTraining:
         rng = np.random.default_rng((seed, number))
         units = untrained.units
         learnt = untrained.weights.size
-        experts = [own.weights for own in untrained.experts]
+        experts = [each.weights for each in untrained.experts]
         free = np.concatenate([np.ones(learnt), units.learnable, *map(learnable_mask, experts)])
         self.vector = rng.uniform(-spread, spread, len(free)) * free
         if table is not None:
             self.vector[:learnt] = table.ravel()
         if experts:
-            self.vector[learnt + units.size :] = np.concatenate([own.vector for own in experts])
+            self.vector[learnt + units.size :] = np.concatenate([each.vector for each in experts])
         self.average = self.vector
         self._averaged = 0
         self._average_from = average_from
@@ -134,17 +129,17 @@ class RBMTraining:
         self._persistent = persistent
         streams = range(1 + number * len(batches), 1 + (number + 1) * len(batches))
         self._states = [
-            seeded(seed, stream, len(own.offsets) - 1)
-            for stream, own in zip(streams, batches, strict=True)
+            seeded(seed, stream, len(each.offsets) - 1)
+            for stream, each in zip(streams, batches, strict=True)
         ]
-        self._current = [own.labels.copy() for own in batches]
+        self._current = [each.labels.copy() for each in batches]
 
     def model(self, vector: Floats) -> RBMModel:
         """The model of a vector, whose memory it shares."""
         return model_from_vector(self._blank, vector)
 
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
-        """One pass over the data: how badly labels were reconstructed in it."""
+        """One pass over the data; returns the loss of reconstructing labels."""
         loss = 0.0
         self._weights.begin(number, len(self._batches))
         for batch, states, current in zip(self._batches, self._states, self._current, strict=True):

@@ -1,4 +1,4 @@
-"""Groups of label features: how many units look at which labels, and what they have learnt."""
+"""Groups of hidden units: how many look at which labels, and the label filters they learn."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints, offsets_of
+from skipchain.arrays import Bools, Floats, offsets_of
 from skipchain.errors import ParameterError
 from skipchain.kernels.rbm import RBMLayout, RBMTables
 
@@ -22,7 +22,7 @@ _FORM = "write '4:0..9' for 4 units that look at labels 0 to 9, '2:-1,0|x' if th
 
 @dataclass(frozen=True, slots=True)
 class HiddenUnitGroup:
-    """Units that look at the labels at some offsets, repeated at each place of a sequence.
+    """Hidden units that look at the labels at some offsets, repeated at each place of a sequence.
 
     ``conditioned`` units are also switched on and off by the input at their own place, offset 0.
 
@@ -36,8 +36,8 @@ class HiddenUnitGroup:
 
     def __post_init__(self) -> None:
         whole = all(
-            isinstance(own, (int, np.integer)) and not isinstance(own, bool)
-            for own in (self.units, *self.offsets)
+            isinstance(number, (int, np.integer)) and not isinstance(number, bool)
+            for number in (self.units, *self.offsets)
         )
         if not whole or self.units < 1 or not self.offsets:
             raise ParameterError(
@@ -101,23 +101,23 @@ def _as_group(given: Any) -> HiddenUnitGroup:
 
 
 def _parse_group(text: str) -> HiddenUnitGroup:
-    found = _GROUP.fullmatch(text)
-    ranges = [_RANGE.fullmatch(part.strip()) for part in found[2].split(",")] if found else []
-    if found is None or None in ranges:
+    match = _GROUP.fullmatch(text)
+    ranges = [_RANGE.fullmatch(part.strip()) for part in match[2].split(",")] if match else []
+    if match is None or None in ranges:
         raise ParameterError(f"the group {text!r} cannot be read; {_FORM}")
     offsets: list[int] = []
-    for own in ranges:
-        assert own is not None
-        first, last = int(own[1]), int(own[2] or own[1])
+    for span in ranges:
+        assert span is not None
+        first, last = int(span[1]), int(span[2] or span[1])
         if last < first:
-            raise ParameterError(f"the group {text!r}: {own[0]!r} runs backwards")
+            raise ParameterError(f"the group {text!r}: {span[0]!r} runs backwards")
         offsets.extend(range(first, last + 1))
-    return HiddenUnitGroup(int(found[1]), tuple(offsets), conditioned=found[3] is not None)
+    return HiddenUnitGroup(int(match[1]), tuple(offsets), conditioned=match[3] is not None)
 
 
 @dataclass(frozen=True)
 class LabelFilters:
-    """Groups with their weights, all in one vector, then biases, then weights of the input.
+    """Hidden-unit groups with their weights in one vector, then biases, then weights of the input.
 
     ``borders`` says what becomes of replicas that reach beyond a sequence: ``inside`` leaves them
     out, ``partial`` has them look at the labels that there are, and ``marked`` has weights for
@@ -147,7 +147,7 @@ class LabelFilters:
         return empty.with_weights(np.zeros(empty.size))
 
     def with_weights(self, vector: Floats) -> LabelFilters:
-        """The same with other weights, which share the memory of the vector."""
+        """A copy with other weights, which share the memory of the vector."""
         return LabelFilters(self.groups, self.n_labels, self.n_features, vector, self.borders)
 
     @property
@@ -184,54 +184,46 @@ class LabelFilters:
     def table(self, number: int) -> Floats:
         """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]"""
         group = self.groups[number]
-        own = self.label_to_unit[
-            self.layout.weight_starts[number] : self.layout.weight_starts[number + 1]
-        ]
-        return own.reshape(len(group.offsets), self.n_labels + 1, group.units)
+        first, last = self.layout.weight_starts[number : number + 2]
+        shape = (len(group.offsets), self.n_labels + 1, group.units)
+        return self.label_to_unit[first:last].reshape(shape)
 
     @cached_property
     def layout(self) -> RBMLayout:
         """The groups as kernels take them."""
         groups, inside = self.groups, self.borders == INSIDE
-        ends = [(min(own.offsets), max(own.offsets)) for own in groups]
+        ends = [(min(group.offsets), max(group.offsets)) for group in groups]
+        sizes = [group.units * len(group.offsets) * (self.n_labels + 1) for group in groups]
         return RBMLayout(
-            _starts([own.units for own in groups]),
-            _starts([len(own.offsets) for own in groups]),
-            np.array([offset for own in groups for offset in own.offsets], np.int64),
-            _starts([own.units * len(own.offsets) * (self.n_labels + 1) for own in groups]),
-            np.array([-low if inside else -high for low, high in ends], np.int64),
-            np.array([high if inside else low for low, high in ends], np.int64),
+            units=offsets_of(group.units for group in groups),
+            offset_starts=offsets_of(len(group.offsets) for group in groups),
+            offsets=np.array([offset for group in groups for offset in group.offsets], np.int64),
+            weight_starts=offsets_of(sizes),
+            replica_start=np.array([-low if inside else -high for low, high in ends], np.int64),
+            replica_margin=np.array([high if inside else low for low, high in ends], np.int64),
         )
 
     @property
     def tables(self) -> RBMTables:
         """The weights as kernels take them."""
-        turned = [self.table(k).transpose(2, 0, 1).ravel() for k in range(len(self.groups))]
-        return RBMTables(self.label_to_unit, np.concatenate([np.zeros(0), *turned]), self.bias)
+        transposed = [self.table(k).transpose(2, 0, 1).ravel() for k in range(len(self.groups))]
+        return RBMTables(self.label_to_unit, np.concatenate([np.zeros(0), *transposed]), self.bias)
 
     @cached_property
     def learnable(self) -> Bools:
         """Which numbers of the vector are learnt, and do not stay zero. [P]"""
-        found = self.with_weights(np.ones(self.size))
+        mask = self.with_weights(np.ones(self.size))
         for number, group in enumerate(self.groups):
             if self.borders != MARKED:
-                found.table(number)[:, -1] = 0.0
+                mask.table(number)[:, -1] = 0.0
             if not group.conditioned:
-                found.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
-        return found.vector.astype(np.bool_)
+                mask.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
+        return mask.vector.astype(np.bool_)
 
     def keep_features(self, features: Bools) -> LabelFilters:
         """With the weights of some features of the input only."""
-        if not self._n_inputs:
-            found = self.with_weights(self.vector)
-        else:
+        vector = self.vector
+        if self._n_inputs:
             cut = self.size - self.inputs.size
-            lean = np.concatenate([self.vector[:cut], self.inputs[features].ravel()])
-            found = self.with_weights(lean)
-        return LabelFilters(
-            self.groups, self.n_labels, int(features.sum()), found.vector, self.borders
-        )
-
-
-def _starts(sizes: Sequence[int]) -> Ints:
-    return offsets_of(sizes)
+            vector = np.concatenate([vector[:cut], self.inputs[features].ravel()])
+        return LabelFilters(self.groups, self.n_labels, int(features.sum()), vector, self.borders)

@@ -1,4 +1,4 @@
-"""The weights of a model with label features while they are learnt."""
+"""The weights of an RBM-CRF while they are learnt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from skipchain.models.rbm.experts import learnable_mask
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.units import LabelFilters
 
-MAX_WEIGHT = 1000.0  # a weight beyond this has left all reason
+MAX_WEIGHT = 1000.0  # a weight beyond this has diverged
 
 
 class MomentumWeights:
@@ -26,24 +26,22 @@ class MomentumWeights:
     """
 
     def __init__(self, untrained: RBMModel, vector: Floats, ascent: Momentum) -> None:
-        self._model = own = model_from_vector(untrained, vector)
-        units, free = (
-            own.units,
-            untrained.units.with_weights(untrained.units.learnable.astype(np.float64)),
-        )
+        self._model = model = model_from_vector(untrained, vector)
+        units = model.units
+        free = untrained.units.with_weights(untrained.units.learnable.astype(np.float64))
         cut = units.size - units.inputs.size
 
         def moving(table: Floats) -> MomentumTable:
             return MomentumTable(ascent, table, MAX_WEIGHT)
 
-        self._table = moving(own.weights)
+        self._table = moving(model.weights)
         self._units = moving(units.vector[None, :cut])
         self._free = free.vector[:cut]
         self._inputs = moving(units.inputs)
         self._conditioned = free.inputs[:1]  # the same for every feature
         self._experts = [
             (moving(_flat(each.weights.transitions)), moving(_flat(each.weights.emissions)))
-            for each in own.experts
+            for each in model.experts
         ]
         self._biased = [learnable_mask(each.weights)[-1] for each in untrained.experts]
 
@@ -52,7 +50,7 @@ class MomentumWeights:
         self._each(lambda table: table.begin(epoch, steps))
 
     def flush(self) -> None:
-        """Let all weights be where they are: the vector is whole."""
+        """Apply all pending steps, so that the vector holds the current weights."""
         self._each(MomentumTable.flush)
 
     def weights_for(
@@ -64,28 +62,28 @@ class MomentumWeights:
             units = self._units_with_rows(batch.features)
             table = self._table.current(batch.features) if len(table) else table
         experts = []
-        for tables, own, model in zip(
+        for tables, expert_batch, model in zip(
             self._experts, batch.experts, self._model.experts, strict=True
         ):
-            moves, emits = (table.current(own.features) for table in tables)
+            moves, emits = (table.current(expert_batch.features) for table in tables)
             shape = model.weights.transitions.shape[1:], model.weights.emissions.shape[1:]
             experts.append(StateWeights(moves.reshape(-1, *shape[0]), emits.reshape(-1, *shape[1])))
         return table, units, experts
 
     def step(self, batch: ContrastiveBatch, contrast: ContrastiveGradient) -> bool:
-        """A step by the gradient of a batch; false where weights run away."""
+        """A step by the gradient of a batch; false where weights diverge."""
         count = contrast.count
         good = self._units.step(contrast.units * self._free, count)
         if len(self._model.weights):
             good &= self._table.step(contrast.table, count, batch.features)
         if len(self._model.units.inputs):
             good &= self._inputs.step(contrast.inputs * self._conditioned, count, batch.features)
-        for tables, biased, own, gradient in zip(
+        for tables, biased, expert_batch, gradient in zip(
             self._experts, self._biased, batch.experts, contrast.experts, strict=True
         ):
             for table, part in zip(tables, (gradient.transitions, gradient.emissions), strict=True):
                 part[-1] *= biased
-                good &= table.step(_flat(part), count, own.features)
+                good &= table.step(_flat(part), count, expert_batch.features)
         return good
 
     def _units_with_rows(self, rows: Ints) -> LabelFilters:
@@ -106,19 +104,16 @@ class MomentumWeights:
 
 def model_from_vector(untrained: RBMModel, vector: Floats) -> RBMModel:
     """The model of a vector, whose memory it shares."""
-    sizes = [
-        untrained.weights.size,
-        untrained.units.size,
-        *(own.weights.size for own in untrained.experts),
-    ]
+    sizes = [part.size for part in (untrained.weights, untrained.units)]
+    sizes += [expert.weights.size for expert in untrained.experts]
     table, units, *experts = np.split(vector, np.cumsum(sizes)[:-1])
     return replace(
         untrained,
         weights=table.reshape(untrained.weights.shape),
         units=untrained.units.with_weights(units),
         experts=tuple(
-            own.with_weights(own.weights.from_vector(part))
-            for own, part in zip(untrained.experts, experts, strict=True)
+            expert.with_weights(expert.weights.from_vector(part))
+            for expert, part in zip(untrained.experts, experts, strict=True)
         ),
     )
 

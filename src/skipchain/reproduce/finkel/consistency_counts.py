@@ -1,13 +1,15 @@
-"""How often names keep their type through a document: Tables 3 and 4 of Finkel and others."""
+"""How often names keep their type in a document: Tables 3 and 4 of Finkel and others."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from skipchain.datasets.registry import data_set
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.reproduce.run import Run, Timer
-from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
+from skipchain.reproduce.table import Row, Table, judge
 
 NAME = "consistency-counts"
 TYPES = ("PER", "LOC", "ORG", "MISC")
@@ -21,49 +23,37 @@ def measure(run: Run) -> Table:
     train = data_set("conll2003").read("train")
     clock = Timer()
     with clock("count"):
-        found = count_pairs(train, merged=True)
-    order = [found.types.index(name) for name in TYPES]
+        pairs = count_pairs(train, merged=True)
+    order = [pairs.types.index(name) for name in TYPES]
     rows = []
     for metric, table, published in (
-        ("pairs with the same words", found.same, SAME),
-        ("pairs, one inside the other", found.inside, INSIDE),
+        ("pairs with the same words", pairs.same, SAME),
+        ("pairs, one inside the other", pairs.inside, INSIDE),
     ):
-        own = table[np.ix_(order, order)]
-        for (a, b), count in np.ndenumerate(own):
-            if metric.endswith("same words") and a > b:
+        for (a, b), known in np.ndenumerate(published):
+            if published is SAME and a > b:
                 continue
-            wanted = int(published[a, b])
-            good = abs(int(count) - wanted) <= CLOSE * wanted
-            told = "" if count == wanted else f": {int(count) - wanted:+d}"
-            rows.append(
-                Row(
-                    NAME,
-                    f"{TYPES[a]} and {TYPES[b]}",
-                    metric,
-                    wanted,
-                    int(count),
-                    seconds=clock.seconds("count"),
-                    verdict=f"{HOLDS if good else FAILS}{told}",
-                )
-            )
+            count = int(table[order[a], order[b]])
+            row = Row(NAME, f"{TYPES[a]} and {TYPES[b]}", metric, int(known), count)
+            close, reason = abs(count - known) <= CLOSE * known, f"{count - known:+d}"
+            verdict = judge(close, reason if count != known else "")
+            rows.append(replace(row, seconds=clock.seconds("count"), verdict=verdict))
     exact = sum(row.measured == row.published for row in rows)
-    far = [row.system for row in rows if row.verdict.startswith(FAILS)]
+    far = [row.system for row in rows if row.fails]
     return Table(
         NAME,
         "Names that keep their type",
         "Finkel, Grenager and Manning (2005), Tables 3 and 4",
-        tuple(rows),
-        (
+        rows,
+        notes=(
             f"CoNLL-2003, training part, {train.n_documents} documents (the paper counts 945). "
             "Unordered pairs of names of one document, compared with case; neighbours of one type "
             "are one name, also across sentences. Inside: the row's name is longer, the column's "
             "stands in it.",
             "The pairs of a place and an organisation are mostly cities that are sports teams. The "
-            "8 that are too many there may lie in the document that the paper counts less, or in a "
-            "label that was corrected: no rule of counting was found that gives 188 and leaves "
-            "the other cells.",
+            "excess of 8 may lie in the document that the paper does not count, or in a corrected "
+            "label: no rule of counting was found that gives 188 and leaves the other cells.",
         ),
-        (),
-        f"{exact} of {len(rows)} counts are exact"
+        verdict=f"{exact} of {len(rows)} counts are exact"
         + (f"; further off than 2 %: {', '.join(far)}." if far else ", all within 2 %."),
     )

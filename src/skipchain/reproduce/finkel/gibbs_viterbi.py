@@ -9,7 +9,6 @@ import numpy as np
 
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
-from skipchain.datasets.registry import data_set
 from skipchain.metrics import evaluate
 from skipchain.models.chain.crf import CRF
 from skipchain.models.document.annealing import Annealing, anneal_chain
@@ -18,11 +17,11 @@ from skipchain.models.document.token_gibbs import anneal_tokens
 from skipchain.parallel import Workers
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.system import DecodedModel
-from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
+from skipchain.reproduce.table import Row, Table, judge
 
 NAME = "gibbs-viterbi"
 METRIC = "F1 testb"
-VITERBI, SEGMENTS, TOKENS = "Viterbi", "Gibbs, stretches", "Gibbs, single labels"
+VITERBI, SEGMENTS, TOKENS = "Viterbi", "Gibbs, segments", "Gibbs, single labels"
 PUBLISHED = (85.54, 85.51, 85.49, 85.51, 85.51, 85.51, 85.51, 85.51, 85.51)
 CLOSE = 0.05
 SWEEPS = 1000
@@ -30,77 +29,58 @@ SWEEPS = 1000
 
 def measure(run: Run) -> Table:
     """One CRF, decoded by Viterbi and by annealed sampling from random labels."""
-    data = data_set("conll2003")
-    train, test = data.read("train"), data.read("testb")
-    seeds = tuple(range(2 if run.quick else 10))
-    sweeps = 100 if run.quick else SWEEPS
-    settings: dict[str, Any] = {}
-    if run.quick:
-        train = train.take_documents(np.arange(160))
-        test = test.take_documents(np.arange(30))
-        settings = {"epochs": 5}
+    train, test = run.read("conll2003", train=160, testb=30)
+    seeds, sweeps = run.seeds(10, quick=2), 100 if run.quick else SWEEPS
+    settings: dict[str, Any] = {"epochs": 5} if run.quick else {}
     run.say(f"{NAME}: training")
     base = CRF("ner", encoding="iob2", threads=run.threads, **settings).fit(train).model_
     model = FactoredModel.from_chain(base, ())
     clock = Timer()
-    found: dict[str, list[float]] = {VITERBI: [], SEGMENTS: [], TOKENS: []}
     with clock(VITERBI):
         best = DecodedModel(base).label(test, run.threads)
-    found[VITERBI].append(evaluate(test, best).f1)
+    viterbi = evaluate(test, best).f1
+    f1: dict[str, list[float]] = {SEGMENTS: [], TOKENS: []}
     for seed in seeds:
         run.say(f"{NAME}: seed {seed}")
         annealing = Annealing(sweeps, seed=seed, random_start=True)
-        with clock(SEGMENTS):
-            own = _sample_segments(model, test, annealing, run.threads)
-        found[SEGMENTS].append(evaluate(test, own).f1)
-        with clock(TOKENS):
-            own = _sample_tokens(model, test, annealing, run.threads)
-        found[TOKENS].append(evaluate(test, own).f1)
-    rows = [Row(NAME, VITERBI, METRIC, 85.51, found[VITERBI][0], seconds=clock.seconds(VITERBI))]
-    for system in (SEGMENTS, TOKENS):
-        for seed, f1 in zip(seeds, found[system], strict=True):
-            gap = f1 - found[VITERBI][0]
-            verdict = f"{HOLDS if abs(gap) <= CLOSE else FAILS}: {gap:+.2f}"
+        for system, sample in ((SEGMENTS, _sample_segments), (TOKENS, _sample_tokens)):
+            with clock(system):
+                labelled = sample(model, test, annealing, run.threads)
+            f1[system].append(evaluate(test, labelled).f1)
+    rows = [Row(NAME, VITERBI, METRIC, 85.51, viterbi, seconds=clock.seconds(VITERBI))]
+    for system, values in f1.items():
+        for seed, value in zip(seeds, values, strict=True):
             published = PUBLISHED[seed] if seed < len(PUBLISHED) else None
-            rows.append(
-                Row(
-                    NAME,
-                    f"{system}, {seed}",
-                    METRIC,
-                    published,
-                    f1,
-                    seconds=clock.seconds(system) / len(seeds),
-                    verdict=verdict,
-                )
-            )
-        mean_and_range = float(np.std(found[system], ddof=1))
-        rows.append(Row(NAME, system, "mean", 85.51, float(np.mean(found[system]))))
-        rows.append(Row(NAME, system, "standard deviation", 0.01, mean_and_range))
-    good = all(abs(f1 - found[VITERBI][0]) <= CLOSE for f1 in found[SEGMENTS])
-    slow = float(np.mean(found[TOKENS])) - found[VITERBI][0]
+            row = Row(NAME, f"{system}, {seed}", METRIC, published, value)
+            verdict = judge(abs(value - viterbi) <= CLOSE, f"{value - viterbi:+.2f}")
+            rows.append(replace(row, seconds=clock.seconds(system) / len(seeds), verdict=verdict))
+        rows.append(Row(NAME, system, "mean", 85.51, float(np.mean(values))))
+        deviation = float(np.std(values, ddof=1))
+        rows.append(Row(NAME, system, "standard deviation", 0.01, deviation))
+    agree = all(abs(value - viterbi) <= CLOSE for value in f1[SEGMENTS])
     return Table(
         NAME,
         "Annealed sampling and Viterbi",
         "Finkel, Grenager and Manning (2005), Table 1, CoNLL",
-        tuple(rows),
-        (
-            f"A CRF with the features 'ner' in iob2, {train.n_documents} documents to learn from; "
-            f"{sweeps} sweeps, cooled linearly from 1 to 0, from random labels. Published are nine "
-            "runs.",
-            "Stretches: runs of tokens in doubt are drawn as wholes, from the labellings that come "
-            "into question; all other tokens are fixed. Single labels: each token is drawn given "
+        rows,
+        notes=(
+            f"A CRF with the features 'ner' in iob2, {train.n_documents} training documents; "
+            f"{sweeps} sweeps with a temperature that falls linearly from 1 to 0, from random "
+            "labels. Published are nine runs.",
+            "segments: uncertain segments are sampled as a whole, among their candidate "
+            "labellings; all other tokens are fixed. single labels: each token is sampled given "
             "its neighbours, and nothing is forbidden.",
         ),
-        seeds,
-        f"Runs over stretches {'agree' if good else 'do not agree'} with Viterbi; those over "
-        f"single labels are off by {slow:+.2f} on average.",
+        seeds=seeds,
+        verdict=f"Sampled segments {'agree' if agree else 'do not agree'} with Viterbi; single "
+        f"labels are off by {float(np.mean(f1[TOKENS])) - viterbi:+.2f} on average.",
     )
 
 
 def _sample_segments(
     model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
 ) -> Corpus:
-    """The corpus with labels of stretches that were sampled, all of them."""
+    """The corpus with labels sampled segment by segment, whether segments interact or not."""
     with Workers(threads) as workers:
         graph = model.candidate_graph(model.scores(test, workers), workers)
         assignment = anneal_chain(replace(graph, all_interacting=True), annealing, workers)
@@ -111,7 +91,7 @@ def _sample_segments(
 def _sample_tokens(
     model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
 ) -> Corpus:
-    """The corpus with labels that were sampled one at a time."""
+    """The corpus with labels sampled one token at a time."""
     with Workers(threads) as workers:
         codes = anneal_tokens(model.base.scores(test, workers), annealing, workers)
     labels = Column(frozen(codes), model.labels)

@@ -1,4 +1,4 @@
-"""The best choice among candidates, proven: an integer programme for each document."""
+"""The best assignment of candidates, proven: an integer linear programme for each document."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from skipchain.arrays import Floats, Ints
 from skipchain.models.document.candidate_graph import CandidateGraph
 
-MAX_PAIRS = 4_000  # of candidates that mind each other; beyond, a document is not tried
-TIME_LIMIT = 5.0  # for one document
+MAX_PAIRS = 4_000  # of interacting candidates; a document with more is not tried
+TIME_LIMIT = 5.0  # seconds for one document
 
 
 def solve_ilp(
@@ -18,7 +18,7 @@ def solve_ilp(
 ) -> Ints | None:
     """The best candidates of one document's interacting segments; None if not proven.
 
-    A candidate q is chosen if x_q = 1, one for each stretch; pairs that add w have a variable z =
+    A candidate q is chosen if x_q = 1, one for each segment; pairs that add w have a variable z =
     x_q x_r, which linear constraints bind: z ≤ x_q, z ≤ x_r, z ≥ x_q + x_r − 1.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
@@ -31,63 +31,50 @@ def solve_ilp(
     pairs = _pair_scores(graph, candidates)
     if len(pairs) > most:
         return None
-    scores = _unary_scores(graph, candidates)
     size = len(candidates)
-    gains = np.concatenate([scores, list(pairs.values())])
-    rows: list[int] = []
-    columns: list[int] = []
-    values: list[float] = []
-    low: list[float] = []
-    high: list[float] = []
+    gains = np.concatenate([_unary_scores(graph, candidates), list(pairs.values())])
+    rows: list[tuple[dict[int, float], float, float]] = []  # coefficients by variable, bounds
     for v in segments.tolist():
-        own = [number[q] for q in range(int(first[v]), int(first[v + 1]))]
-        rows += [len(low)] * len(own)
-        columns += own
-        values += [1.0] * len(own)
-        low.append(1.0)
-        high.append(1.0)
-    for k, ((q, r), gain) in enumerate(pairs.items()):
-        z, a, b = size + k, number[q], number[r]
-        bounds: list[tuple[tuple[int, float], ...]]
-        bounds = [((z, 1.0), (a, -1.0)), ((z, 1.0), (b, -1.0))]
-        if gain < 0.0:  # a cost: z must not be less than it is
-            bounds = [((a, 1.0), (b, 1.0), (z, -1.0))]
-        for terms in bounds:
-            rows += [len(low)] * len(terms)
-            columns += [column for column, _ in terms]
-            values += [value for _, value in terms]
-            low.append(-np.inf)
-            high.append(1.0 if gain < 0.0 else 0.0)
-    table = coo_array((values, (rows, columns)), shape=(len(low), size + len(pairs))).tocsr()
-    whole = np.concatenate([np.ones(size), np.zeros(len(pairs))])
-    found = milp(
+        one_of = {number[q]: 1.0 for q in range(int(first[v]), int(first[v + 1]))}
+        rows.append((one_of, 1.0, 1.0))
+    for z, ((q, r), gain) in enumerate(pairs.items(), size):
+        a, b = number[q], number[r]
+        if gain < 0.0:  # a cost: z must not be smaller than the product
+            rows.append(({a: 1.0, b: 1.0, z: -1.0}, -np.inf, 1.0))
+        else:
+            rows += [({z: 1.0, factor: -1.0}, -np.inf, 0.0) for factor in (a, b)]
+    values = [value for terms, _, _ in rows for value in terms.values()]
+    columns = [column for terms, _, _ in rows for column in terms]
+    row_ids = np.repeat(np.arange(len(rows)), [len(terms) for terms, _, _ in rows])
+    table = coo_array((values, (row_ids, columns)), shape=(len(rows), len(gains))).tocsr()
+    low, high = [low for _, low, _ in rows], [high for _, _, high in rows]
+    solution = milp(
         -gains,
-        integrality=whole,
+        integrality=np.arange(len(gains)) < size,
         bounds=Bounds(0.0, 1.0),
         constraints=LinearConstraint(table, low, high),
         options={"time_limit": seconds},
     )
-    if found.status != 0:
+    if solution.status != 0:
         return None
-    return candidates[np.flatnonzero(found.x[:size] > 0.5)]
+    return candidates[np.flatnonzero(solution.x[:size] > 0.5)]
 
 
 def _unary_scores(graph: CandidateGraph, candidates: Ints) -> Floats:
-    """The scores of candidates beside the fixed spans."""
+    """The scores of candidates given the fixed spans."""
     arrays = graph.arrays
     field = graph.field(np.zeros(len(arrays.unary)))
-    met = field[arrays.string_ids, arrays.type_ids]
-    ends = np.concatenate([[0.0], np.cumsum(met)])
-    own = arrays.unary + graph.internal_scores + ends[arrays.spans[1:]] - ends[arrays.spans[:-1]]
-    found: Floats = own[candidates]
-    return found
+    sums = np.concatenate([[0.0], np.cumsum(field[arrays.string_ids, arrays.type_ids])])
+    met = sums[arrays.spans[1:]] - sums[arrays.spans[:-1]]
+    scores: Floats = (arrays.unary + graph.internal_scores + met)[candidates]
+    return scores
 
 
 def _pair_scores(graph: CandidateGraph, candidates: Ints) -> dict[tuple[int, int], float]:
-    """What pairs of candidates of different stretches add, where it is not zero."""
+    """The scores of pairs of candidates of different segments, where they are not zero."""
     arrays, edges = graph.arrays, graph.edges
     segment = graph.candidates.segment_ids
-    holders: dict[int, list[tuple[int, int]]] = defaultdict(list)  # slot: candidate, kind
+    holders: dict[int, list[tuple[int, int]]] = defaultdict(list)  # string: candidate, type
     spans = [
         (int(q), int(arrays.string_ids[e]), int(arrays.type_ids[e]))
         for q in candidates
@@ -95,11 +82,11 @@ def _pair_scores(graph: CandidateGraph, candidates: Ints) -> dict[tuple[int, int
     ]
     for q, string_id, kind in spans:
         holders[string_id].append((q, kind))
-    found: dict[tuple[int, int], float] = defaultdict(float)
+    scores: dict[tuple[int, int], float] = defaultdict(float)
     for q, string_id, kind in spans:
         for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
             table = edges.scales[r] * graph.weights[edges.table_ids[r], kind]
-            for other, own in holders[int(edges.neighbours[r])]:
+            for other, other_kind in holders[int(edges.neighbours[r])]:
                 if q < other and segment[q] != segment[other]:
-                    found[q, other] += float(table[own])
-    return {pair: gain for pair, gain in found.items() if gain}
+                    scores[q, other] += float(table[other_kind])
+    return {pair: score for pair, score in scores.items() if score}

@@ -1,7 +1,7 @@
 """Fields of seminar announcements: Table 6 of Finkel, Grenager and Manning (2005).
 
-Five folds: each fifth of the messages is labelled by what was learnt from the others. The score of
-a field is the F1 of its tokens, and that of a system the mean over the four fields.
+Five folds: each fifth of the messages is labelled by a model of the others. The score of a field is
+the F1 of its tokens, and that of a system the mean over the four fields.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from skipchain.models.document.estimator import Factored
 from skipchain.models.document.factors import Agreement, Consistency, LastWord
 from skipchain.models.document.model import GIBBS, TWO_PASS, FactoredModel
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Run, Timer, mean_and_range
-from skipchain.reproduce.system import DecodedModel
-from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
+from skipchain.reproduce.run import Run, Timer
+from skipchain.reproduce.system import DecodedModel, t_test
+from skipchain.reproduce.table import Row, Table, judge, measured_by_system, of_metric
 
 NAME = "nonlocal-seminars"
 FOLDS, SEED = 5, 0
 METRICS = ("F1 STIME", "F1 ETIME", "F1 SPEAK", "F1 LOC", "F1 ALL")  # in the order of FIELDS
 ALL = METRICS[-1]
 LOCAL, PLAIN = "Viterbi", "Viterbi, words and shapes only"
-PAPER, LEARNED, TWICE = "Gibbs, given", "Gibbs, learned", "two passes"
+PAPER, LEARNED, TWICE = "Gibbs, fixed", "Gibbs, learned", "two passes"
 FEATURES, PLAIN_FEATURES = "seminars-lines", "seminars"
-PENALTY, SAMPLES = 4.0, 100
+PENALTY, SWEEPS = 4.0, 100
 FIXED_PENALTIES = (
     Agreement("stime", "time", PENALTY),
     Agreement("etime", "time", PENALTY),
     LastWord("speaker", PENALTY),
 )
-INNER = 3  # parts of a fold's messages on which penalties are learnt
-# Chosen by three folds of the messages from which the first fold is learnt.
+INNER_FOLDS = 3  # of the training messages of a fold, on which penalties are learnt
+# Chosen by three folds of the training messages of the first fold.
 SETTINGS: Mapping[str, Any] = {
     "encoding": "iob2", "epochs": 15, "rate": 0.1, "dropout": 0.35, "l2": 1.0,
 }  # fmt: skip
@@ -54,69 +54,64 @@ FEW_MESSAGES, FEW_EPOCHS = 100, 8
 
 @dataclass(frozen=True, slots=True)
 class SeminarFold:
-    """Messages to be labelled, and a model with factors that was learnt from all others."""
+    """Messages to be labelled, and a model with factors that was trained on all others."""
 
     test: Corpus
     model: FactoredModel
 
     def scores(self, system: DecodedModel, threads: int | None) -> list[float]:
         """The F1 of each field's tokens in per cent, and their mean, as in `METRICS`."""
-        found = system.label(self.test.without_labels(), threads)
-        scores = type_scores(self.test.labels, found.labels)
+        labelled = system.label(self.test.without_labels(), threads)
+        scores = type_scores(self.test.labels, labelled.labels)
         return [*(scores.by_type[field].f1 for field in FIELDS), scores.macro_f1]
 
 
 def measure(run: Run) -> Table:
-    """Train a model a fold, and score what it says of its own fifth, with and without factors."""
+    """Train a model a fold, and score it on its fifth of the messages, with and without factors."""
     corpus = messages(run)
+    folds = fit_folds(corpus, FEATURES, run, GIBBS)
+    plain = fit_folds(corpus, PLAIN_FEATURES, run)
     clock = Timer()
-    with clock("training"):
-        folds = fit_folds(corpus, FEATURES, run, GIBBS)
-        plain = fit_folds(corpus, PLAIN_FEATURES, run)
     scores: dict[str, Floats] = {}
     for name in (LOCAL, PAPER, LEARNED, TWICE, PLAIN):
         run.say(f"{NAME}: labels by {name}")
         with clock(name):
-            scores[name] = np.array(
-                [
-                    fold.scores(_system(name, fold.model), run.threads)
-                    for fold in (plain if name == PLAIN else folds)
-                ]
-            )
-    rows = [row for name, own in scores.items() for row in _rows(name, own, scores[LOCAL], clock)]
+            tested = plain if name == PLAIN else folds
+            by_fold = [fold.scores(_system(name, fold.model), run.threads) for fold in tested]
+            scores[name] = np.array(by_fold)
+    rows = [row for name in scores for row in _rows(name, scores[name], scores[LOCAL], clock)]
     rows += [
         Row(NAME, name, "seconds to label", published, clock.seconds(name))
         for name, published in ((LOCAL, 189.0), (PAPER, 6436.0), (LEARNED, None))
     ]
+    settings = ", ".join(f"{name} {value}" for name, value in SETTINGS.items())
     return Table(
         NAME,
         "Fields of seminar announcements",
         "Finkel, Grenager and Manning (2005), Table 6",
-        tuple(rows),
-        (
-            f"{corpus.n_documents} messages, {corpus.n_tokens:,} tokens, in {FOLDS} folds, dealt "
-            "at random; copies of a message stay together. The published folds are not to be had. "
+        rows,
+        notes=(
+            f"{corpus.n_documents} messages, {corpus.n_tokens:,} tokens, in {FOLDS} random folds; "
+            "copies of a message stay together. The published folds are not available. "
             "low and high: worst and best fold; t: the folds with and without factors, in pairs.",
-            "Tokens are cut in the same way with and without tags, by rules that were made with "
-            "the ends of all fields in view; four fields that end within a word (three lack its "
+            "Tokenisation is the same with and without tags, by rules that were made with the "
+            "ends of all fields in view; four fields that end within a word (three lack its "
             "last letter) have all of it. Chains end at blank lines.",
-            f"CRF, {_describe_settings(SETTINGS)}. {PLAIN}: the families of the paper's Table 2; "
-            "else the "
-            f"set {FEATURES!r}, which adds neighbours' affixes and the layout of lines.",
+            f"CRF, {settings}. {PLAIN}: the families of the paper's Table 2; else the set "
+            f"{FEATURES!r}, which adds neighbours' affixes and the layout of lines.",
             "Sets, chains and settings were chosen by the scores of three folds within the "
-            "messages from which the first fold's model is learnt, among some sixty variants, "
-            "many of which differ by no more than random numbers make them; these messages are "
-            "those that the other folds label.",
-            f"Gibbs: {SAMPLES} sweeps. given: start times agree, end times agree, the last name of "
+            "training messages of the first fold, among some sixty variants, many of which differ "
+            "by no more than random seeds do; these messages are those that the other folds label.",
+            f"Gibbs: {SWEEPS} sweeps. fixed: start times agree, end times agree, the last name of "
             f"a speaker is speaker everywhere, each with the published penalty {PENALTY:g}. "
-            f"learned: these and consistency, penalties learnt on {INNER} parts of the messages "
-            "that each fold's model is learnt from.",
-            "Sutton and McCallum (2004), as given there: CRF 97.5, 97.5, 88.3, 77.3, mean 90.2; "
+            f"learned: these and consistency, penalties learnt on {INNER_FOLDS} folds of the "
+            "training messages of each fold.",
+            "Sutton and McCallum (2004), as quoted: CRF 97.5, 97.5, 88.3, 77.3, mean 90.2; "
             "skip-chain CRF 96.7, 97.2, 88.1, 80.4, mean 90.6.",
         ),
-        (SEED,),
-        _conclusion(rows),
-        (points([row for row in rows if row.metric == ALL], "Mean F1 of the four fields"),),
+        seeds=(SEED,),
+        verdict=_conclusion(rows),
+        pictures=(points(of_metric(rows, ALL), "Mean F1 of the four fields"),),
     )
 
 
@@ -129,27 +124,24 @@ def _system(name: str, model: FactoredModel) -> DecodedModel:
 
 
 def messages(run: Run) -> Corpus:
-    """All messages; for a quick run some of them."""
+    """All messages; for a quick run some of them, evenly spaced."""
     corpus = data_set("cmu-seminars").read("all")
-    if not run.quick:
-        return corpus
-    return corpus.take_documents(
-        np.arange(0, corpus.n_documents, corpus.n_documents // FEW_MESSAGES)
-    )
+    step = corpus.n_documents // FEW_MESSAGES
+    return corpus.take_documents(np.arange(0, corpus.n_documents, step)) if run.quick else corpus
 
 
 def fit_folds(
     corpus: Corpus, features: str, run: Run, decoder: str | None = None
 ) -> list[SeminarFold]:
-    """A model for each fold, learnt from the messages of the others.
+    """A model for each fold, trained on the messages of the others.
 
-    Without a ``decoder`` that asks for them, nothing is learnt about factors.
+    Penalties of factors are learnt only for a ``decoder`` that uses them.
     """
     settings = {**SETTINGS, "seed": SEED, "threads": run.threads}
     if run.quick:
         settings["epochs"] = FEW_EPOCHS
     fold = document_folds(corpus, FOLDS, seed=SEED)
-    found = []
+    folds = []
     for number in range(FOLDS):
         run.say(f"{NAME}: {features}, fold {number + 1} of {FOLDS}")
         train = corpus.take_documents(np.flatnonzero(fold != number))
@@ -158,56 +150,33 @@ def fit_folds(
             CRF(features, **settings),
             factors=(Consistency.blank(), *FIXED_PENALTIES),
             penalties="given" if decoder is None else "learned",
-            folds=2 if run.quick else INNER,
-            samples=SAMPLES,
+            folds=2 if run.quick else INNER_FOLDS,
+            samples=SWEEPS,
             threads=run.threads,
         )
-        found.append(SeminarFold(test, estimator.fit(train).model_))
-    return found
+        folds.append(SeminarFold(test, estimator.fit(train).model_))
+    return folds
 
 
 def _rows(system: str, scores: Floats, local: Floats, clock: Timer) -> list[Row]:
     published = PUBLISHED.get(system, (None,) * len(METRICS))
     rows = []
-    for k, (metric, told) in enumerate(zip(METRICS, published, strict=True)):
-        mean, low, high = mean_and_range(scores[:, k].tolist())
-        verdict = []
-        if told is not None:
-            verdict.append(f"{HOLDS if mean >= told else FAILS}: {mean - told:+.2f} on published")
+    for k, (metric, known) in enumerate(zip(METRICS, published, strict=True)):
+        row = Row.of_runs(NAME, system, metric, known, scores[:, k].tolist())
+        verdicts = []
+        if known is not None:
+            reason = f"{row.measured - known:+.2f} on published"
+            verdicts.append(judge(row.measured >= known, reason))
         if system in (PAPER, LEARNED, TWICE):
             gains = scores[:, k] - local[:, k]
-            verdict.append(f"{gains.mean():+.2f} on {LOCAL}{_t_test(gains)}")
-        rows.append(
-            Row(
-                NAME,
-                system,
-                metric,
-                told,
-                mean,
-                low,
-                high,
-                clock.seconds(system),
-                "; ".join(verdict),
-            )
-        )
+            test = t_test(gains.tolist(), 0.0)
+            verdicts.append(f"{gains.mean():+.2f} on {LOCAL}" + (test and f", {test}"))
+        rows.append(replace(row, seconds=clock.seconds(system), verdict="; ".join(verdicts)))
     return rows
 
 
-def _t_test(gains: Floats) -> str:
-    """How likely gains as large are by chance, fold by fold."""
-    from scipy.stats import ttest_1samp
-
-    if len(gains) < 2 or np.ptp(gains) == 0.0:
-        return ""
-    return f", t-test p {ttest_1samp(gains, 0.0).pvalue:.3f}"
-
-
-def _describe_settings(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in settings.items())
-
-
 def _conclusion(rows: Sequence[Row]) -> str:
-    mean = {row.system: row.measured for row in rows if row.metric == ALL}
+    mean = measured_by_system(rows, ALL)
     return (
         f"The local model reaches a mean F1 of {mean[LOCAL]:.2f} (published 91.85), the published "
         f"factors {mean[PAPER]:.2f} (92.29), learned ones {mean[LEARNED]:.2f}."

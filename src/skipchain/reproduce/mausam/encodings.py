@@ -1,7 +1,7 @@
 """Label encodings: whether IO is as accurate as those that mark where names begin, and faster.
 
-One CRF learns the same names written in each encoding. IO cannot tell two touching names of one
-type from one long name; all scores are against the names as they are.
+One CRF is trained on the same names in each encoding. IO cannot tell two adjacent names of one type
+from one long name; all scores are against the names as they are in the corpus.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import numpy as np
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import convert
 from skipchain.corpus.schemes.codec import count_merged
-from skipchain.datasets.registry import data_set
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.base.progress import TrainingSize
 from skipchain.models.chain.crf import CRF
 from skipchain.reproduce.plots import points
-from skipchain.reproduce.run import Run, mean_and_range
-from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
+from skipchain.reproduce.run import Run
+from skipchain.reproduce.table import Row, Table, judge, of_metric
 
 NAME = "encodings"
 ENCODINGS = ("io", "iob1", "iob2", "bioes")
@@ -32,12 +31,9 @@ MUCH = 2.0  # times
 
 
 def measure(run: Run) -> Table:
-    """Learn and score a CRF in every encoding, with several seeds, on one thread."""
-    data = data_set("conll2003")
-    train, test = data.read("train"), data.read("testb")
-    seeds, epochs = tuple(range(1 if run.quick else 3)), 8 if run.quick else 30
-    if run.quick:
-        train, test = train[:1500], test[:800]
+    """Train and score a CRF in every encoding, with several seeds, on one thread."""
+    train, test = run.read("conll2003", by_sentences=True, train=1500, testb=800)
+    seeds, epochs = run.seeds(3, quick=1), 8 if run.quick else 30
     f1: dict[str, list[float]] = {encoding: [] for encoding in ENCODINGS}
     spent: dict[str, list[float]] = {encoding: [] for encoding in ENCODINGS}
     labels = {}
@@ -46,10 +42,10 @@ def measure(run: Run) -> Table:
     for seed in seeds:
         for encoding in ENCODINGS:
             run.say(f"{NAME}: {encoding}, seed {seed}")
-            watch = LearningTimer()
+            timer = LearningTimer()
             crf = CRF(FEATURES, encoding=encoding, epochs=epochs, seed=seed, threads=1)
-            crf.fit(re_encoded(train, encoding), progress=watch)
-            spent[encoding].append(watch.seconds)
+            crf.fit(re_encoded(train, encoding), progress=timer)
+            spent[encoding].append(timer.seconds)
             f1[encoding].append(100 * crf.score(test))
             labels[encoding] = len(crf.classes_)
     rows = _rows(f1, spent)
@@ -60,86 +56,76 @@ def measure(run: Run) -> Table:
         "Mausam's slides say that IO and IOB differ negligibly in accuracy and that IO is much "
         "faster; they give no figures",
         rows,
-        (
-            f"CRF with the features {FEATURES!r}, learnt from {train.n_tokens:,} tokens of "
-            f"CoNLL-2003 by {epochs} epochs of stochastic steps on one thread, tested on "
-            f"{test.n_tokens:,} of testb.",
-            "Labels: " + ", ".join(f"{labels[each]} of {each}" for each in ENCODINGS) + ".",
+        notes=(
+            f"CRF with the features {FEATURES!r}, trained on {train.n_tokens:,} tokens of "
+            f"CoNLL-2003 by {epochs} epochs of SGD on one thread, tested on {test.n_tokens:,} of "
+            "testb.",
+            f"Labels: {', '.join(f'{labels[name]} of {name}' for name in ENCODINGS)}.",
             f"The test set has {len(test.spans()):,} names; {merged} of them follow another of "
             "their type without a gap, and IO cannot tell the two apart.",
-            "low and high: worst and best seed; seconds are those of the processor, and without "
-            "the reading of features, which takes the same time for all. "
+            "low and high: worst and best seed; seconds are processor time, without feature "
+            "extraction, which takes the same time for all. "
             f"Negligible: less than {NEGLIGIBLE} F1 from IO; much faster: {MUCH:g} times.",
         ),
-        seeds,
-        conclusion(rows),
-        (
-            points([row for row in rows if row.metric == F1], "F1 by encoding"),
-            replace(
-                points(
-                    [row for row in rows if row.metric == SECONDS],
-                    "Seconds of learning by encoding",
-                ),
-                name="seconds",
-            ),
+        seeds=seeds,
+        verdict=conclusion(rows),
+        pictures=(
+            points(of_metric(rows, F1), "F1 by encoding"),
+            points(of_metric(rows, SECONDS), "Seconds of learning by encoding", name="seconds"),
         ),
     )
 
 
 class LearningTimer:
-    """Told how learning goes on, it keeps the processor's seconds that it has taken."""
+    """Keeps the processor time of learning: ``fit(…, progress=LearningTimer())``."""
 
     seconds = 0.0
     _began = 0.0
 
     def begin(self, problem: TrainingSize) -> None:
-        """Features are read; learning begins."""
+        """Called when features are extracted and learning begins."""
         self._began = time.process_time()
 
     def step(self, step: Step, dev: float | None) -> None:
-        """After each epoch."""
+        """Called after each epoch."""
 
     def end(self, result: OptimisationResult) -> None:
-        """After the last; an interrupt goes on to whoever runs this."""
+        """Called after the last epoch; an interrupt ends the measurement."""
         self.seconds = time.process_time() - self._began
         if result.reason == INTERRUPTED:
             raise KeyboardInterrupt
 
 
 def re_encoded(corpus: Corpus, encoding: str) -> Corpus:
-    """The corpus with its labels in an encoding, touching names merged where it must."""
+    """The corpus with its labels in an encoding; IO merges adjacent names of one type."""
     assert corpus.scheme is not None
     labels = convert(corpus.labels, corpus.sentences, corpus.scheme, encoding, lossy=True)
     return corpus.with_labels(labels, encoding)
 
 
-def _rows(f1: dict[str, list[float]], spent: dict[str, list[float]]) -> tuple[Row, ...]:
+def _rows(f1: dict[str, list[float]], spent: dict[str, list[float]]) -> list[Row]:
     rows = []
     for encoding in ENCODINGS:
-        total = sum(spent[encoding])
         # seed by seed, which were run one after the other
-        apart = float(np.mean(np.subtract(f1[encoding], f1["io"])))
-        times = np.divide(spent[encoding], spent["io"]).tolist()
-        close = HOLDS if abs(apart) < NEGLIGIBLE else FAILS
-        slow = HOLDS if float(np.mean(times)) >= MUCH else FAILS
-        base = encoding == "io"
+        difference = float(np.mean(np.subtract(f1[encoding], f1["io"])))
+        ratios = np.divide(spent[encoding], spent["io"]).tolist()
+        ratio = float(np.mean(ratios))
         verdicts = {
-            F1: "" if base else f"{close}: {apart:+.2f} from IO",
-            SECONDS: "",
-            RATIO: "" if base else f"{slow}: IO is {np.mean(times):.2f} times as fast",
+            F1: judge(abs(difference) < NEGLIGIBLE, f"{difference:+.2f} from IO"),
+            RATIO: judge(ratio >= MUCH, f"IO is {ratio:.2f} times as fast"),
         }
-        for metric, values in ((F1, f1[encoding]), (SECONDS, spent[encoding]), (RATIO, times)):
-            rows.append(
-                Row(NAME, encoding, metric, None, *mean_and_range(values), total, verdicts[metric])
-            )
-    return tuple(rows)
+        for metric, values in ((F1, f1[encoding]), (SECONDS, spent[encoding]), (RATIO, ratios)):
+            verdict = "" if encoding == "io" else verdicts.get(metric, "")
+            row = Row.of_runs(NAME, encoding, metric, None, values, verdict=verdict)
+            rows.append(replace(row, seconds=sum(spent[encoding])))
+    return rows
 
 
 def conclusion(rows: Sequence[Row]) -> str:
-    """What becomes of both parts of the claim."""
-    parts = []
+    """Whether both halves of the claim hold, and for which encodings they do not."""
+    verdicts = []
     for metric, claim in ((F1, "the accuracies differ negligibly"), (RATIO, "IO is much faster")):
-        bad = [row.system for row in rows if row.metric == metric and FAILS in row.verdict]
-        where = "" if len(bad) in (0, len(ENCODINGS) - 1) else f" for {' and '.join(bad)}"
-        parts.append(f"That {claim} {FAILS if bad else HOLDS}{where}.")
-    return " ".join(parts)
+        failing = [row.system for row in of_metric(rows, metric) if row.fails]
+        where = "" if len(failing) in (0, len(ENCODINGS) - 1) else f" for {' and '.join(failing)}"
+        verdicts.append(f"That {claim} {judge(not failing)}{where}.")
+    return " ".join(verdicts)

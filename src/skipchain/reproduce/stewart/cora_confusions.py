@@ -1,4 +1,4 @@
-"""Which fields of references are taken for which: Tables A.3 to A.6 beside what was measured."""
+"""Which fields of references are taken for which: Tables A.3 to A.6, published and measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from skipchain.report import markdown
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import SystemResults
 from skipchain.reproduce.plots import confusions
-from skipchain.reproduce.run import mean_and_range
 from skipchain.reproduce.stewart.cora_published import CONFUSION_TABLES, FIELDS, confusion
 from skipchain.reproduce.table import Row
 
@@ -25,14 +24,12 @@ def confusion_rows(table: str, results: SystemResults) -> list[Row]:
     for system, number in _tables(results).items():
         published = confusion(system)
         wrong = np.where(np.eye(len(names), dtype=bool), 0, published)
-        shares, own = percent(published), [percent(each) for each in measured(results, system)]
-        for place in np.argsort(-wrong, axis=None, kind="stable")[:LARGEST].tolist():
-            gold, found = divmod(place, len(names))
-            values = [float(each[gold, found]) for each in own]
-            metric = f"{number}: {names[gold]} taken for {names[found]}"
-            rows.append(
-                Row(table, system, metric, float(shares[gold, found]), *mean_and_range(values))
-            )
+        for cell in np.argsort(-wrong, axis=None, kind="stable")[:LARGEST].tolist():
+            gold, taken = divmod(cell, len(names))
+            metric = f"{number}: {names[gold]} taken for {names[taken]}"
+            share = float(percent(published)[gold, taken])
+            values = [float(percent(each)[gold, taken]) for each in measured(results, system)]
+            rows.append(Row.of_runs(table, system, metric, share, values))
     return rows
 
 
@@ -40,9 +37,9 @@ def matrices(results: SystemResults) -> tuple[str, ...]:
     """Every table as Markdown, published and measured in percent of a field's tokens."""
     sections = []
     for system, number in _tables(results).items():
-        published, own = percent(confusion(system)), percent(total(results, system))
+        published, ours = percent(confusion(system)), percent(total(results, system))
         body = [
-            [f"**{name}**", *map(_cell, published[k].tolist(), own[k].tolist())]
+            [f"**{name}**", *map(_cell, published[k].tolist(), ours[k].tolist())]
             for k, name in enumerate(FIELDS)
         ]
         sections.append(
@@ -53,30 +50,30 @@ def matrices(results: SystemResults) -> tuple[str, ...]:
 
 
 def picture(results: SystemResults) -> Picture:
-    """What was measured, a panel a system."""
-    names, scores = tuple(FIELDS), {}
-    for system in _tables(results):
-        scores[system] = TokenScores(names, total(results, system), 0, 0)
+    """The measured confusions, a panel a system."""
+    names = tuple(FIELDS)
+    scores = {name: TokenScores(names, total(results, name), 0, 0) for name in _tables(results)}
     return confusions(scores, "What tokens of each field are taken for, all splits together")
 
 
 def measured(results: SystemResults, system: str) -> list[Ints]:
     """The confusions of each split, in the order of the published tables. [L, L] each"""
-    found = []
-    for own in results.by_system[system]:
-        number = {name: k for k, name in enumerate(own.tokens.labels)}
+    tables = []
+    for scores in results.by_system[system]:
+        number = {name: k for k, name in enumerate(scores.tokens.labels)}
         places = np.array([number.get(name, -1) for name in FIELDS.values()])
-        there = places >= 0
+        known = places >= 0
         table = np.zeros((len(places), len(places)), np.int64)
-        table[np.ix_(there, there)] = own.tokens.confusion[np.ix_(places[there], places[there])]
-        found.append(table)
-    return found
+        cells = np.ix_(places[known], places[known])
+        table[np.ix_(known, known)] = scores.tokens.confusion[cells]
+        tables.append(table)
+    return tables
 
 
 def total(results: SystemResults, system: str) -> Ints:
     """The confusions of all splits together. [L, L]"""
-    found: Ints = np.sum(measured(results, system), axis=0)
-    return found
+    summed: Ints = np.sum(measured(results, system), axis=0)
+    return summed
 
 
 def percent(table: Ints) -> Floats:
@@ -87,8 +84,8 @@ def percent(table: Ints) -> Floats:
 
 def _tables(results: SystemResults) -> dict[str, str]:
     """The tables of the systems that were measured."""
-    return {own: number for own, number in CONFUSION_TABLES.items() if own in results.by_system}
+    return {name: number for name, number in CONFUSION_TABLES.items() if name in results.by_system}
 
 
-def _cell(published: float, own: float) -> str:
-    return "" if max(published, own) < LEAST else f"{published:.0f} / {own:.0f}"
+def _cell(published: float, ours: float) -> str:
+    return "" if max(published, ours) < LEAST else f"{published:.0f} / {ours:.0f}"

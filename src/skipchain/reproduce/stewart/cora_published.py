@@ -1,52 +1,29 @@
-"""What Stewart's thesis says of references: Tables 6.15, A.2 and A.3 to A.6, as published."""
+"""The published figures of references in Stewart's thesis: Tables 6.15, A.2 and A.3 to A.6."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from skipchain.arrays import Ints
-from skipchain.reproduce.labelling import columns
+from skipchain.reproduce.labelling import parse_figures
 
 FIELDS = {
-    "pu": "publisher",
-    "no": "note",
-    "ti": "title",
-    "jo": "journal",
-    "bo": "booktitle",
-    "au": "author",
-    "in": "institution",
-    "vo": "volume",
-    "te": "tech",
-    "lo": "location",
-    "da": "date",
-    "pg": "pages",
-    "ed": "editor",
-}
+    "pu": "publisher", "no": "note", "ti": "title", "jo": "journal", "bo": "booktitle",
+    "au": "author", "in": "institution", "vo": "volume", "te": "tech", "lo": "location",
+    "da": "date", "pg": "pages", "ed": "editor",
+}  # fmt: skip
 """The fields by their abbreviations, in the order of the confusion matrices."""
-
-SECONDS = {
-    "LR": 8.4e4,
-    "MEMM": 1.2e4,
-    "IMEMM": 3.6e4,
-    "CRF": 3.6e5,
-    "ICRF": 4.0e4,
-    "IOHMM": 8.1e5,
-    "RBM(1)": 1.6e5,
-    "RBM(2)": 2.5e5,
-    "RBM(3)": 2.9e5,
-    "RBM-LR(1)": 1.8e4,
-    "RBM-LR(2)": 4.2e4,
-    "RBM-CRF(1)": 1.5e4,
-    "RBM-CRF(2)": 4.4e4,
-}
-"""Table 6.15: seconds of training, without those of a classifier that was there before."""
 
 SYSTEMS = (
     "LR", "MEMM", "IMEMM", "CRF", "ICRF", "IOHMM", "RBM(1)", "RBM(2)", "RBM(3)",
     "RBM-LR(1)", "RBM-LR(2)", "RBM-CRF(1)", "RBM-CRF(2)",
 )  # fmt: skip
 # fmt: off
-FIGURES = columns(SYSTEMS, """
+SECONDS = parse_figures(SYSTEMS, """
+seconds 8.4e4 1.2e4 3.6e4 3.6e5 4.0e4 8.1e5 1.6e5 2.5e5 2.9e5 1.8e4 4.2e4 1.5e4 4.4e4
+""")["seconds"]
+"""Table 6.15: seconds of training, without those of a base model."""
+FIGURES = parse_figures(SYSTEMS, """
 author            92.06 97.21 97.13 99.29 99.11 92.14 91.08 92.93 95.07 95.66 95.01 99.23 99.29
 booktitle         78.86 88.65 88.35 91.86 91.48 83.70 54.71 36.38 42.91 87.69 88.47 92.48 91.88
 date              98.50 93.17 98.50 98.25 99.00 97.77 97.52 97.01 96.50 98.01 98.50 98.50 98.01
@@ -65,14 +42,14 @@ token accuracy    85.08 89.35 91.34 94.49 93.66 86.25 75.66 73.67 76.77 90.33 90
 instance accuracy 16.00 56.67 50.00 66.00 63.33 24.67 21.33 21.33 29.33 39.33 42.00 66.00 65.33
 """)
 # fmt: on
-"""Table A.2, in percent, but for CRF*; Table 6.17 has some of its systems."""
+"""Table A.2 without its column CRF*, in percent; Table 6.17 has some of its systems."""
 PENG_MCCALLUM = {
     "author": 99.4, "booktitle": 93.7, "date": 98.9, "editor": 87.7,
     "institution": 94.0, "journal": 91.3, "location": 87.2, "note": 80.8,
     "pages": 98.6, "publisher": 76.1, "tech": 86.7, "title": 98.3,
     "volume": 97.8, "average F1": 91.5, "token accuracy": 95.37, "instance accuracy": 77.33,
 }  # fmt: skip
-"""The column CRF*: Peng and McCallum (2004), whose system finds features by itself."""
+"""The column CRF* of Table A.2: Peng and McCallum (2004), whose system induces features."""
 
 _CONFUSED = {
     "LR": """
@@ -140,7 +117,7 @@ CONFUSION_TABLES = {"LR": "A.3", "RBM-LR(2)": "A.4", "CRF": "A.5", "RBM-CRF(2)":
 
 
 def confusion(system: str) -> Ints:
-    """One of Tables A.3 to A.6: rows are fields, columns what their tokens were taken for. [L, L]
+    """One of Tables A.3 to A.6: rows are gold fields, columns predicted ones. [L, L]
 
     >>> table = confusion("LR")
     >>> f"{100 * table.trace() / table.sum():.2f}", FIGURES["token accuracy"]["LR"]

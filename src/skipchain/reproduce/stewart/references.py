@@ -18,7 +18,7 @@ LISTS = {
     ),
     "place": ("illinois/known_place.lst", "illinois/known_country.lst", "illinois/known_state.lst"),
 }  # fmt: skip
-"""Files of the data set ``gazetteers``, by the view that looks into them."""
+"""Files of the data set ``gazetteers``, by the view that looks words up in them."""
 
 THESIS = PRESETS["reference"] + "\nname[-1..1]\nplace[-1..1]"
 OURS = """
@@ -52,7 +52,7 @@ OURS = """
     place[-1..1]
 """
 
-# What a word of a reference is about, whatever its case and the punctuation around it.
+# The field that a word points to, whatever its case and the punctuation around it.
 KINDS = {
     "editor": "eds?|editors?|edited",
     "publisher": (
@@ -127,36 +127,36 @@ def views() -> dict[str, UserView]:
         "ending": ending,
         "mark": mark,
         "quote": quote,
-        **{name: _looked_up(word_list(name)) for name in LISTS},
+        **{name: _lookup(word_list(name)) for name in LISTS},
     }
 
 
 def kind(word: str) -> list[str]:
-    """What kinds of words of references this is one of.
+    """The kinds of words of references that a word belongs to.
 
     >>> kind("Proceedings"), kind("(Eds.),"), kind("IEEE"), kind("learning")
     (['conference'], ['editor'], ['ordinal'], [])
     """
-    return [name for name, found in _KINDS.items() if found(bare(word))]
+    return [name for name, match in _KINDS.items() if match(bare(word))]
 
 
 def number(word: str) -> list[str]:
-    """What kinds of numbers and short forms this is one of.
+    """The kinds of numbers and short forms that a word belongs to.
 
     >>> number("(1990)."), number("21(6),"), number("1462-1477"), number("J.-P."), number("Lee,")
     (['year in parentheses'], ['volume(issue)'], ['range'], ['initial'], ['surname'])
     """
-    return [name for name, found in _NUMBERS.items() if found(word)]
+    return [name for name, match in _NUMBERS.items() if match(word)]
 
 
 def ending(word: str) -> str:
-    """All that is not letters and digits at the end of a word; ``none`` where there is nothing.
+    """What follows the last letter or digit of a word; ``none`` if nothing does.
 
     >>> ending('Systems",'), ending("of")
     ('",', 'none')
     """
-    found = _ENDING.search(word)
-    return found[0] if found else "none"
+    match = _ENDING.search(word)
+    return match[0] if match else "none"
 
 
 def mark(word: str) -> str:
@@ -170,8 +170,8 @@ def quote(word: str) -> list[str]:
     >>> quote("``Incremental"), quote('"Strips",')
     (['open'], ['open', 'close'])
     """
-    found = {"open": _OPENS.match(word), "close": _CLOSES.match(word)}
-    return [name for name, hit in found.items() if hit]
+    matches = {"open": _OPENS.match(word), "close": _CLOSES.match(word)}
+    return [name for name, match in matches.items() if match]
 
 
 def bare(word: str) -> str:
@@ -190,5 +190,5 @@ def word_list(name: str) -> frozenset[str]:
     return frozenset(word for word in words if word and " " not in word)
 
 
-def _looked_up(words: frozenset[str]) -> UserView:
+def _lookup(words: frozenset[str]) -> UserView:
     return lambda word: "yes" if bare(word) in words else None

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from skipchain.datasets.synthetic import Problem
-from skipchain.datasets.synthetic.problem import Inputs, Labels
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.hrf import HRF
 from skipchain.models.latent.iohmm import IOHMM
@@ -26,29 +25,29 @@ HELD_OUT, TRAINING, TEST = "cross-validation", "training", "test"
 
 @dataclass(frozen=True, slots=True)
 class StateStudy:
-    """Errors in percent by part of the data, system and number of states, and what is chosen."""
+    """Errors in percent by part of the data, system and number of states, and the choice."""
 
     errors: Mapping[str, Mapping[str, Mapping[int, float]]]
     chosen: Mapping[str, tuple[int, float]]
-    """States and sigma of each kind of model, by cross-validation."""
+    """The number of states and sigma of each model, by cross-validation."""
 
     def describe(self) -> str:
         """The choice in words."""
         return "; ".join(
             f"{kind}: {states} states, a prior of width {sigma:g} "
-            f"({self.errors[HELD_OUT][line(kind, sigma)][states]:.1f} % of labels wrong)"
+            f"({self.errors[HELD_OUT][line(kind, sigma)][states]:.1f} % wrong labels)"
             for kind, (states, sigma) in self.chosen.items()
         )
 
     def picture(self) -> Picture:
         """Errors against states."""
-        return errors_by_states(self.errors, "Labels wrong by states and width of the prior (σ)")
+        return errors_by_states(self.errors, "Wrong labels by states and width of the prior (σ)")
 
 
 def study(problem: Problem, run: Run, name: str) -> StateStudy:
-    """Measure each kind of model by cross-validation, and on training and test data.
+    """Measure each model by cross-validation, and on training and test data.
 
-    The test data are for the picture only: what is chosen is chosen without them.
+    The test data are for the picture only: the choice is made without them.
     """
     numbers = FEW_STATES if run.quick else STATES
     errors: dict[str, dict[str, dict[int, float]]] = {HELD_OUT: {}, TRAINING: {}, TEST: {}}
@@ -57,19 +56,19 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
         least = float("inf")
         for sigma in SIGMAS:
             run.say(f"{name}: cross-validation, {line(kind, sigma)}")
-            own = estimator(**settings(sigma, run, most=FEW_STEPS))
-            found = choose_states(
-                own,
+            choices = choose_states(
+                estimator(**settings(sigma, run, most=FEW_STEPS)),
                 problem.train_x,
                 problem.train_y,
                 states=numbers,
                 folds=2 if run.quick else FOLDS,
                 threads=run.threads,
             )
-            wrong = {choice.states: 100.0 - choice.score for choice in found}
+            wrong = {choice.states: 100.0 - choice.score for choice in choices}
             errors[HELD_OUT][line(kind, sigma)] = dict(sorted(wrong.items()))
-            if wrong[found[0].states] < least:
-                least, chosen[kind] = wrong[found[0].states], (found[0].states, sigma)
+            best = choices[0].states
+            if wrong[best] < least:
+                least, chosen[kind] = wrong[best], (best, sigma)
     for sigma in SIGMAS:
         run.say(f"{name}: error against states, σ = {sigma:g}")
         for states in numbers:
@@ -77,19 +76,22 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
             for kind, estimator in KINDS.items():
                 model = estimator(**settings(sigma, run), states=states)
                 start = model.fit(problem.train_x, problem.train_y, start=start)
-                for part, x, y in _parts(problem):
+                for part, x, y in (
+                    (TRAINING, problem.train_x, problem.train_y),
+                    (TEST, problem.test_x, problem.test_y),
+                ):
                     by_states = errors[part].setdefault(line(kind, sigma), {})
                     by_states[states] = 100.0 * (1.0 - model.score(x, y))
     return StateStudy(errors, chosen)
 
 
 def line(kind: str, sigma: float) -> str:
-    """What a line of the picture is called."""
+    """The name of a line of the picture."""
     return f"{kind}, σ = {sigma:g}"
 
 
 def settings(sigma: float, run: Run, restarts: int = RESTARTS, most: int = 1000) -> dict[str, Any]:
-    """Settings of a model of hidden states: EM, which brings nothing here, is left out."""
+    """Settings of a model with hidden states: without EM, which gains nothing here."""
     return {
         "encoding": None,
         "l2": l2_of(sigma),
@@ -98,7 +100,3 @@ def settings(sigma: float, run: Run, restarts: int = RESTARTS, most: int = 1000)
         "max_iterations": 40 if run.quick else most,
         "threads": run.threads,
     }
-
-
-def _parts(problem: Problem) -> tuple[tuple[str, Inputs, Labels], ...]:
-    return ((TRAINING, problem.train_x, problem.train_y), (TEST, problem.test_x, problem.test_y))

@@ -12,29 +12,20 @@ from skipchain.datasets.synthetic.problem import Labels
 from skipchain.models.latent.hrf import HRF
 from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.rbm.estimator import RBMCRF
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, columns
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, parse_figures
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart.toys import (
-    NOTE,
-    OBSERVED,
-    SEEDS,
-    SIGMA,
-    SOURCE,
-    TIMES,
-    ToySystem,
-    ToyTrainer,
-    l2_of,
-)
-from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Row, Table
+from skipchain.reproduce.stewart import toys
+from skipchain.reproduce.stewart.toys import ToySystem
+from skipchain.reproduce.table import BETTER, FAILS, Row, Table, judge
 
 NAME = "toy3"
 STATES = 4
 LATENT = ("IOHMM", "HRF")
 SYSTEMS = ("LR", "CRF", *LATENT, "RBM(1)", "RBM(2)")
 MARGINAL = "CRF, marginal"
-SECONDS = columns(SYSTEMS, "seconds 22 250 3300 8800 14000 39000")["seconds"]
-PUBLISHED = columns(
+SECONDS = parse_figures(SYSTEMS, "seconds 22 250 3300 8800 14000 39000")["seconds"]
+PUBLISHED = parse_figures(
     SYSTEMS,
     """
     0  71.67 91.33 94.73 95.99 90.20 93.65
@@ -44,60 +35,58 @@ PUBLISHED = columns(
     instance accuracy  0 1 5 7 1 4
 """,
 )
-ERRORS = columns(
+ERRORS = parse_figures(
     SYSTEMS,
     """
     errors on R  48.22 11.41 1.75 0.10 12.46 4.80
     errors on I  44.38 42.54 46.22 41.31 47.24 44.99
 """,
 )
-MIN_ACCURACY, LONGEST = (
-    98.0,
-    60.0,
-)  # per cent of the sequences of every data set, seconds a data set
+MIN_ACCURACY = 98.0  # per cent of the sequences of every data set
+MAX_SECONDS = 60.0  # for a data set
 ON_R = "errors on R"
-HELPED = {"CRF": "LR", MARGINAL: "CRF", "RBM(1)": "LR", "RBM(2)": "RBM(1)"}
-"""Who is to make fewer errors on R than whom."""
+BASELINES = {"CRF": "LR", MARGINAL: "CRF", "RBM(1)": "LR", "RBM(2)": "RBM(1)"}
+"""The system than which each is expected to make fewer errors on R."""
 CONDITIONED = "2:-1..0|x"
 PAIRS = "; ".join(f"2:{-1 - between},0" for between in range(9))
 
 
 def measure(run: Run) -> Table:
     """Train the systems on each data set."""
-    seeds = SEEDS[:1] if run.quick else SEEDS
+    seeds = toys.SEEDS[:1] if run.quick else toys.SEEDS
     sizes = {"train": 60, "test": 40} if run.quick else {}
-    trainer, results = ToyTrainer(NAME, _systems(run.quick), run), SystemResults()
+    trainer, results = toys.ToyTrainer(NAME, _systems(run.quick), run), SystemResults()
     for seed in seeds:
         problem = toy3(seed, **sizes)
         trainer.train(seed, problem, results, others=partial(errors_by_input, problem))
     rows = [
         *results.time_rows(NAME, "6.11", SECONDS),
-        *results.rows(NAME, "6.12", PUBLISHED, lambda *of: _verdict(results, *of)),
-        *results.rows(NAME, "6.13", ERRORS, lambda *of: _verdict(results, *of)),
+        *results.rows(NAME, "6.12", PUBLISHED, partial(_verdict, results)),
+        *results.rows(NAME, "6.13", ERRORS, partial(_verdict, results)),
     ]
     return Table(
         NAME,
         "Toy problem 3: memory",
-        f"{SOURCE}, Tables 6.11, 6.12 and 6.13",
-        tuple(rows),
-        (
-            NOTE,
-            f"Weights have a prior of width {SIGMA:g}. IOHMM and HRF: {STATES} states, the best of "
-            f"{_restarts(run.quick)} restarts by the training data (the thesis: five); EM is "
-            "followed by direct maximisation of the likelihood, and the HRF begins with the IOHMM.",
-            f"RBM(1): {CONDITIONED!r}, two label features of neighbours that the input switches, "
-            "best of five restarts; RBM(2) has two label features more for each pair of labels "
-            "with 0 to 8 between them, one start near zero. Marginals are averages of 1,000 "
-            "samples after 500; 100 after 50, as in the thesis, are too few for labels that cling "
-            "together.",
+        f"{toys.SOURCE}, Tables 6.11, 6.12 and 6.13",
+        rows,
+        notes=(
+            toys.NOTE,
+            f"Weights have a prior of width {toys.SIGMA:g}. IOHMM and HRF: {STATES} states, the "
+            f"best of {_restarts(run.quick)} restarts by the training data (thesis: five); EM is "
+            "followed by direct maximisation of the likelihood, and the HRF starts from the IOHMM.",
+            f"RBM(1): {CONDITIONED!r}, two hidden units over neighbouring labels with weights by "
+            "input, best of five restarts; RBM(2) has two more hidden units for each pair of "
+            "labels with 0 to 8 between them, one start near zero. Marginals are averages of 1,000 "
+            "samples after 500; 100 after 50, as in the thesis, are too few for labels that are "
+            "strongly correlated.",
             f"{MARGINAL}: trained by the marginal likelihood, to get single labels right; the "
             "thesis asks whether that helps. The best that one bit of memory can do is to get all "
             "R right and half of the I, about 95 % of the labels.",
-            TIMES,
+            toys.TIMES,
         ),
-        seeds,
-        _conclusion(rows),
-        (
+        seeds=seeds,
+        verdict=_conclusion(rows),
+        pictures=(
             side_by_side(
                 [row for row in rows if row.metric.endswith((INSTANCE_ACCURACY, *ERRORS))],
                 "Whole sequences right, and errors on R and I, in per cent",
@@ -106,19 +95,19 @@ def measure(run: Run) -> Table:
     )
 
 
-def errors_by_input(problem: Problem, found: Labels) -> dict[str, float]:
-    """The shares of wrong labels, in percent, of the inputs R and I of a problem's test data.
+def errors_by_input(problem: Problem, predicted: Labels) -> dict[str, float]:
+    """The shares of wrong labels, in percent, at the inputs R and I of a problem's test data.
 
     >>> problem = toy3(0, train=1, test=1)
     >>> errors_by_input(problem, problem.test_y)
     {'errors on R': 0.0, 'errors on I': 0.0}
     """
     inputs = np.vstack(problem.test_x).argmax(axis=1)  # [N]
-    gold, own = (
-        np.concatenate([np.array(y) for y in labels]) for labels in (problem.test_y, found)
+    wrong = np.concatenate(
+        [np.not_equal(y, z) for y, z in zip(problem.test_y, predicted, strict=True)]
     )
     return {
-        f"errors on {name}": float(100.0 * (gold != own)[inputs == INPUTS.index(name)].mean())
+        f"errors on {name}": float(100.0 * wrong[inputs == INPUTS.index(name)].mean())
         for name in "RI"
     }
 
@@ -128,14 +117,14 @@ def _restarts(quick: bool) -> int:
 
 
 def _systems(quick: bool) -> dict[str, ToySystem]:
-    states = {"states": STATES, "restarts": _restarts(quick), "l2": l2_of(SIGMA)}
+    states = {"states": STATES, "restarts": _restarts(quick), "l2": toys.l2_of(toys.SIGMA)}
     sampled = {
         "rate": 0.1 if quick else 0.01, "epochs": 40 if quick else 1000, "steps": "1, 500:3",
         "burn_in": 50 if quick else 500, "samples": 100 if quick else 1000,
     }  # fmt: skip
-    crf = OBSERVED["CRF"]
+    crf = toys.OBSERVED["CRF"]
     return {
-        "LR": OBSERVED["LR"],
+        "LR": toys.OBSERVED["LR"],
         "CRF": crf,
         MARGINAL: ToySystem(crf.estimator, {**crf.settings, "objective": "marginal"}, words=True),
         "IOHMM": ToySystem(IOHMM, states),
@@ -150,24 +139,23 @@ def _systems(quick: bool) -> dict[str, ToySystem]:
 
 
 def _verdict(results: SystemResults, system: str, metric: str) -> str:
-    """Whether memory is learnt, and learnt soon; and what helps with R, which needs half of it."""
+    """Whether memory is learnt, and quickly; and what helps with R, which needs half of it."""
     if metric == INSTANCE_ACCURACY and system in LATENT:
         worst, slowest = min(results.values(system, metric)), max(results.seconds(system))
-        good = worst >= MIN_ACCURACY and slowest <= LONGEST
+        learnt = worst >= MIN_ACCURACY and slowest <= MAX_SECONDS
         return (
-            f"{BETTER if good else FAILS}: at least {worst:.1f} on every data set "
-            f"({MIN_ACCURACY:g} is "
-            f"wanted), each in at most {slowest:.0f} s"
+            f"{BETTER if learnt else FAILS}: at least {worst:.1f} on every data set "
+            f"({MIN_ACCURACY:g} is wanted), each in at most {slowest:.0f} s"
         )
-    if metric == ON_R and system in HELPED:
-        gain = results.mean(system, metric) - results.mean(HELPED[system], metric)
-        return f"{HOLDS if gain < 0.0 else FAILS}: {gain:+.1f} on {HELPED[system]}"
+    if metric == ON_R and system in BASELINES:
+        gain = results.mean(system, metric) - results.mean(BASELINES[system], metric)
+        return judge(gain < 0.0, f"{gain:+.1f} on {BASELINES[system]}")
     return ""
 
 
 def _conclusion(rows: list[Row]) -> str:
     whole = {row.system: row for row in rows if row.metric.endswith(INSTANCE_ACCURACY)}
-    learnt = [name for name in LATENT if not whole[name].verdict.startswith(FAILS)]
+    learnt = [name for name in LATENT if not whole[name].fails]
     if len(learnt) == len(LATENT):
         return "IOHMM and HRF learn the memory that they were published not to learn."
-    return f"The memory is learnt by {' and '.join(learnt) or 'none of the two'} only."
+    return f"The memory is learnt by {' and '.join(learnt) or 'neither of the two'} only."

@@ -26,13 +26,13 @@ SOURCE = "Stewart, Structure Learning in Sequential Data (thesis, Toronto, 2005)
 SEEDS = (100, 101, 102, 103, 104)
 SIGMA = 10.0
 NOTE = (
-    "The data are drawn anew from generators written after the description, with seeds that played "
+    "The data are new samples of generators written after the description, with seeds that played "
     "no part in the choice of any setting. measured is the mean over the data sets, low and high "
     "are the worst and the best. The published figures are those of one data set."
 )
 TIMES = (
-    "Seconds to train: ours are those of all restarts together on the cores that there are, the "
-    "published ones of a single run in MATLAB in 2005."
+    "Seconds to train: ours are those of all restarts together on all cores, the published ones of "
+    "a single run in MATLAB in 2005."
 )
 _FEW = 5  # sequences to compile with
 
@@ -50,8 +50,8 @@ def l2_of(sigma: float) -> float:
 class ToySystem:
     """An estimator with its settings.
 
-    ``words`` gives it the inputs as words, from which features of label pairs can be made, instead
-    of numbers. ``start`` names a system whose model it begins with: the time of that counts.
+    With ``words`` its inputs are words, from which features of label pairs can be made, instead of
+    numbers. ``start`` names a system whose model it starts from; the time of that counts, too.
     """
 
     estimator: Callable[..., BaseEstimator]
@@ -65,16 +65,12 @@ class ToySystem:
 
     def encode_inputs(self, x: Inputs) -> Any:
         """Inputs as the estimator wants them."""
-        return Corpus.of([active_columns(own) for own in x]) if self.words else x
+        return Corpus.of([active_columns(rows) for rows in x]) if self.words else x
 
 
 _CHAIN_SETTINGS = {
-    "features": "words",
-    "solver": "lbfgs",
-    "l2": l2_of(SIGMA),
-    "tolerance": 1e-6,
-    "period": 1,
-}
+    "features": "words", "solver": "lbfgs", "l2": l2_of(SIGMA), "tolerance": 1e-6, "period": 1,
+}  # fmt: skip
 OBSERVED = {
     "LR": ToySystem(MaxEnt, _CHAIN_SETTINGS, words=True),
     "MEMM": ToySystem(MEMM, {**_CHAIN_SETTINGS, "dependent": True}, words=True),
@@ -95,7 +91,7 @@ def active_columns(x: Any) -> list[str]:
 
 
 class ToyTrainer:
-    """Trains systems on one data set after the other, and keeps what became of them."""
+    """Trains systems on one data set after the other, and scores them."""
 
     def __init__(self, name: str, systems: Mapping[str, ToySystem], run: Run) -> None:
         self.name, self.systems, self.run = name, systems, run
@@ -106,24 +102,24 @@ class ToyTrainer:
         seed: int,
         problem: Problem,
         results: SystemResults,
-        known: SystemResults | None = None,
-        others: Callable[[Labels], Mapping[str, float]] = lambda found: {},
+        on_training: SystemResults | None = None,
+        others: Callable[[Labels], Mapping[str, float]] = lambda labels: {},
     ) -> dict[str, BaseEstimator]:
-        """Fit every system to a problem, and add what it makes of the test data to ``results``.
+        """Fit every system to a problem, and add its scores on the test data to ``results``.
 
-        ``known`` gets what it makes of the training data, and ``others`` are further figures.
+        ``on_training`` gets the scores on the training data, and ``others`` are further figures.
         """
         fitted: dict[str, BaseEstimator] = {}
         seconds: dict[str, float] = {}
         for name, system in self.systems.items():
             self.run.say(f"{self.name}: data set {seed}, {name}")
-            own, spent = self.fit(name, problem, fitted, seconds)
-            fitted[name], seconds[name] = own, spent
-            found = own.predict(system.encode_inputs(problem.test_x))
-            results.add(name, score_labels(problem.test_y, found, spent, others(found)))
-            if known is not None:
-                found = own.predict(system.encode_inputs(problem.train_x))
-                known.add(name, score_labels(problem.train_y, found, spent))
+            fitted[name], seconds[name] = self.fit(name, problem, fitted, seconds)
+            labels = fitted[name].predict(system.encode_inputs(problem.test_x))
+            scores = score_labels(problem.test_y, labels, seconds[name], others(labels))
+            results.add(name, scores)
+            if on_training is not None:
+                labels = fitted[name].predict(system.encode_inputs(problem.train_x))
+                on_training.add(name, score_labels(problem.train_y, labels, seconds[name]))
         return fitted
 
     def fit(
@@ -135,26 +131,26 @@ class ToyTrainer:
     ) -> tuple[BaseEstimator, float]:
         """One system fitted to a problem, and how long that took (compiling left out)."""
         system = self.systems[name]
-        given, start = system.encode_inputs(problem.train_x), system.start
+        inputs, start = system.encode_inputs(problem.train_x), system.start
         if name not in self._compiled:
             few = system.encode_inputs(problem.train_x[:_FEW])
             system.make(self.run.threads).for_warmup().fit(few, problem.train_y[:_FEW]).predict(few)
             self._compiled.add(name)
         estimator = system.make(self.run.threads)
         began = time.perf_counter()
-        estimator.fit(given, problem.train_y, start=None if start is None else fitted[start])
+        estimator.fit(inputs, problem.train_y, start=None if start is None else fitted[start])
         spent = time.perf_counter() - began
         return estimator, spent + (0.0 if start is None else seconds[start])
 
 
-def unit_pictures(name: str, fitted: BaseEstimator, sequence: Any = None) -> list[Picture]:
-    """What a system's label features look for, and where they fire along a sequence."""
+def hidden_unit_pictures(name: str, fitted: BaseEstimator, sequence: Any = None) -> list[Picture]:
+    """The weights of a system's hidden units, and their probabilities along a sequence."""
     model = cast(RBMModel, fitted.fitted)
-    found = [
-        *weight_pictures(model),
-        *([] if sequence is None else [trace_picture(model, sequence)]),
-    ]
-    file = re.sub(r"\W+", "", name).lower()
+    pictures = [*weight_pictures(model)]
+    if sequence is not None:
+        pictures.append(trace_picture(model, sequence))
+    stem = re.sub(r"\W+", "", name).lower()
     return [
-        replace(own, name=f"{file}-{own.name}", caption=f"{name}: {own.caption}") for own in found
+        replace(picture, name=f"{stem}-{picture.name}", caption=f"{name}: {picture.caption}")
+        for picture in pictures
     ]

@@ -1,7 +1,7 @@
-"""Segments of FAQ files: head, questions, answers and tail, found by four methods.
+"""Segments of FAQ files: head, questions, answers and tail, by four methods.
 
-Every line has a label; a segment is a longest run of lines with one label, and is right if both its
-ends and its label are. Models are learnt on one part of a FAQ and tested on its other parts.
+Every line has a label; a segment is a longest run of lines with one label, and is correct if both
+its ends and its label are. Models are trained on one part of a FAQ and tested on its other parts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.memm import MEMM
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run, Timer
-from skipchain.reproduce.table import FAILS, HOLDS, Row, Table
+from skipchain.reproduce.table import Row, Table, judge, of_metric
 
 NAME = "faq"
 L2 = 0.05
@@ -69,7 +69,7 @@ PATTERNS = {
     "ends-with-question-mark": r"\?$",
     "only-punctuation": r"^[^\w\s](?:[^\w]*)$",
 }
-FOUND = {name: re.compile(pattern).search for name, pattern in PATTERNS.items()}
+SEARCHES = {name: re.compile(pattern).search for name, pattern in PATTERNS.items()}
 FIRST_LETTER = re.compile(r"[^\W\d_]").search
 TEMPLATES = "line\nbefore[-1]"
 
@@ -86,7 +86,7 @@ def line_features(line: str) -> list[str]:
     wide = line.expandtabs()
     text = wide.strip()
     lowered = text.lower()
-    names = [name for name, found in FOUND.items() if found(lowered)]
+    names = [name for name, search in SEARCHES.items() if search(lowered)]
     letter = FIRST_LETTER(text)
     indent = len(wide) - len(wide.lstrip()) if text else 0
     measured = {
@@ -101,14 +101,14 @@ def line_features(line: str) -> list[str]:
 
 
 def previous_line_features(line: str) -> list[str]:
-    """What the line says about the one after it: the other two."""
+    """The features that a line gives to the line after it: the other two of the 24."""
     text = line.strip().lower()
     names = {"prev-is-blank": not text, "prev-begins-with-ordinal": bool(re.match(ORDINAL, text))}
     return [name for name, holds in names.items() if holds]
 
 
 def line_words(line: str) -> list[str]:
-    """The words of a line; a blank line has a word of its own."""
+    """The words of a line; a blank line has the word ``<blank>``."""
     return line.split() or ["<blank>"]
 
 
@@ -121,18 +121,13 @@ def systems(threads: int | None) -> dict[str, Callable[[], ChainEstimator]]:
     """The methods by name: the four of the published table, and two to compare them with."""
     from skipchain import HMM
 
-    linear: dict[str, Any] = {"functions": VIEWS, "solver": "lbfgs", "l2": L2, "threads": threads}
+    hmm: dict[str, Any] = {"emissions": "features", "threads": threads}
+    linear: dict[str, Any] = {"functions": VIEWS, "l2": L2, "threads": threads}
+    linear["solver"] = "lbfgs"
     return {
         "ME-stateless": lambda: MaxEnt(TEMPLATES, **linear),
-        "TokenHMM": lambda: HMM(
-            "line_words",
-            functions={"line_words": line_words},
-            emissions="features",
-            threads=threads,
-        ),
-        "FeatureHMM": lambda: HMM(
-            TEMPLATES, functions=VIEWS, emissions="features", threads=threads
-        ),
+        "TokenHMM": lambda: HMM("line_words", functions={"line_words": line_words}, **hmm),
+        "FeatureHMM": lambda: HMM(TEMPLATES, functions=VIEWS, **hmm),
         "MEMM": lambda: MEMM(TEMPLATES, dependent=True, **linear),
         "MEMM, independent": lambda: MEMM(TEMPLATES, **linear),
         "CRF": lambda: CRF(TEMPLATES, **linear),
@@ -141,60 +136,60 @@ def systems(threads: int | None) -> dict[str, Callable[[], ChainEstimator]]:
 
 @dataclass(slots=True)
 class SegmentCounts:
-    """Gold, predicted and right segments of each tested file, and files without a question."""
+    """Gold, predicted and correct segments of each test, and tests without a question."""
 
     counts: list[tuple[int, int, int]] = field(default_factory=list)
     without_questions: int = 0
 
 
 def measure(run: Run) -> Table:
-    """Learn on every part of every group (quick: on the first) and test on the others."""
+    """Train on every part of every group (quick: on the first) and test on the others."""
     corpus = data_set("faq-usenet-substitute").read("all")
-    parts = groups(corpus)
+    faqs = groups(corpus)
     methods = systems(run.threads)
     clock = Timer()
-    tallies = {system: SegmentCounts() for system in methods}
-    for group, members in parts.items():
-        for own in members[:1] if run.quick else members:
+    results = {system: SegmentCounts() for system in methods}
+    for faq, parts in faqs.items():
+        for part in parts[:1] if run.quick else parts:
             assert corpus.names is not None
-            run.say(f"{NAME}: {group}, learning from {corpus.names[own]}")
-            train = corpus.document(own)
-            test = corpus.take_documents([other for other in members if other != own])
+            run.say(f"{NAME}: {faq}, training on {corpus.names[part]}")
+            train = corpus.document(part)
+            test = corpus.take_documents([other for other in parts if other != part])
             for system, make in methods.items():
                 with clock(system):
-                    found = make().fit(train).predict(test.without_labels())
-                for sentence, labels in zip(test, found, strict=True):
+                    predicted = make().fit(train).predict(test.without_labels())
+                for sentence, labels in zip(test, predicted, strict=True):
                     score = entity_scores(segments(sentence.labels), segments(labels)).micro
-                    tallies[system].counts.append((score.gold, score.predicted, score.correct))
-                    tallies[system].without_questions += QUESTION not in labels
-    rows = _rows(tallies, clock)
-    memm = tallies["MEMM"]
-    good = [metric for metric in METRICS if _same_order(rows, metric)]
-    bad = [metric for metric in METRICS if metric not in good]
-    verdict = f"The order of the four methods is the published one by {' and '.join(good)}"
-    verdict += f", not by {' and '.join(bad)}." if bad else "."
+                    results[system].counts.append((score.gold, score.predicted, score.correct))
+                    results[system].without_questions += QUESTION not in labels
+    rows = _rows(results, clock)
+    memm = results["MEMM"]
+    same = [metric for metric in METRICS if _same_order(rows, metric)]
+    other = [metric for metric in METRICS if metric not in same]
+    verdict = f"The order of the four methods is the published one by {' and '.join(same)}"
+    verdict += f", not by {' and '.join(other)}." if other else "."
     return Table(
         NAME,
         "FAQ segmentation",
-        "McCallum, Freitag and Pereira (2000), as given in Xu's slides; F1 follows from the two",
+        "McCallum, Freitag and Pereira (2000), as in Xu's slides; F1 follows from the two",
         rows,
-        (
-            "The data differ: the paper's files are not to be had. These are "
-            f"{sum(map(len, parts.values()))} parts of {len(parts)} other FAQs, labelled by rule, "
-            "so that labels follow the layout and are easier to find. Only the order of the four "
-            "methods can be compared.",
-            "Learnt on one part of a FAQ and tested on its others, "
-            f"{len(memm.counts)} tests; low and high: 95 % of {SAMPLES:,} resamples of the tests.",
+        notes=(
+            "The data differ: the paper's files are not available. These are "
+            f"{sum(map(len, faqs.values()))} parts of {len(faqs)} other FAQs, labelled by rule, "
+            "so that labels follow the layout and are easier to predict. Only the order of the "
+            "four methods can be compared.",
+            f"Trained on one part of a FAQ and tested on its others, {len(memm.counts)} tests; "
+            f"low and high: 95 % of {SAMPLES:,} resamples of the tests.",
             f"MEMM: one classifier per previous label. In {memm.without_questions} of its tests it "
-            "stays in "
-            "the head to the end and finds no question: a file has one line that leaves the head.",
+            "stays in the head to the end and predicts no question: a file has one line that "
+            "leaves the head.",
             f"Log-linear models by L-BFGS with l2 = {L2}; other penalties leave the order by "
             "precision as it is from 0.005 to 2, that by F1 from 0.03 to 0.2. TokenHMM emits the "
             "words of a line, FeatureHMM the 24 line features.",
         ),
-        (SEED,),
-        verdict if good else "The order of the four methods is another than the published.",
-        (
+        seeds=(SEED,),
+        verdict=verdict if same else "The order of the four methods is not the published one.",
+        pictures=(
             side_by_side(
                 [row for row in rows if row.metric != "F1"],
                 "Segment precision and recall, published and measured",
@@ -205,10 +200,10 @@ def measure(run: Run) -> Table:
 
 def groups(corpus: Corpus) -> dict[str, list[int]]:
     """The documents of each FAQ that has several parts, by its name."""
-    found: dict[str, list[int]] = defaultdict(list)
+    parts: dict[str, list[int]] = defaultdict(list)
     for number, name in enumerate(corpus.names or ()):
-        found[name.rpartition("-")[0]].append(number)
-    return {name: members for name, members in found.items() if len(members) > 1}
+        parts[name.rpartition("-")[0]].append(number)
+    return {name: numbers for name, numbers in parts.items() if len(numbers) > 1}
 
 
 def segments(labels: list[str]) -> Spans:
@@ -221,52 +216,41 @@ def segments(labels: list[str]) -> Spans:
     return Spans.of((a, b, labels[a]) for a, b in pairwise([*starts, len(labels)]))
 
 
-def _rows(tallies: dict[str, SegmentCounts], clock: Timer) -> tuple[Row, ...]:
-    """Three figures per method; the verdict is whether it has the place it has in the paper."""
+def _rows(results: dict[str, SegmentCounts], clock: Timer) -> list[Row]:
+    """Three figures per method; the verdict is whether it has the rank it has in the paper."""
     rows = []
-    for system, tally in tallies.items():
-        told = PUBLISHED.get(system)
-        published = (None,) * 3 if told is None else (*told, 2 * told[0] * told[1] / sum(told))
-        counts = np.array(tally.counts, np.int64)  # [tests, 3]
-        measured = _figures(counts.sum(axis=0))
-        low, high = _interval(counts)
-        for k, metric in enumerate(METRICS):
-            rows.append(
-                Row(
-                    NAME,
-                    system,
-                    metric,
-                    published[k],
-                    measured[k],
-                    float(low[k]),
-                    float(high[k]),
-                    clock.seconds(system),
-                )
-            )
-    places = {metric: _places(rows, metric) for metric in METRICS}
-    return tuple(_judged(row, places[row.metric].get(row.system)) for row in rows)
+    for system, result in results.items():
+        p, r = PUBLISHED.get(system, (None, None))
+        published = (p, r, None if p is None or r is None else 2 * p * r / (p + r))
+        counts = np.array(result.counts, np.int64)  # [tests, 3]
+        measured, bounds = _figures(counts.sum(axis=0)), _interval(counts).tolist()
+        figures = zip(METRICS, published, measured, *bounds, strict=True)
+        for metric, known, value, low, high in figures:
+            row = Row(NAME, system, metric, known, value, low=low, high=high)
+            rows.append(replace(row, seconds=clock.seconds(system)))
+    ranks = {metric: _ranks(rows, metric) for metric in METRICS}
+    return [_judged(row, ranks[row.metric].get(row.system)) for row in rows]
 
 
-def _judged(row: Row, places: tuple[int, int] | None) -> Row:
-    if places is None:
+def _judged(row: Row, ranks: tuple[int, int] | None) -> Row:
+    if ranks is None:
         return row
-    published, measured = places
-    size = len(PUBLISHED)
-    if published == measured:
-        return replace(row, verdict=f"{HOLDS}: place {measured} of {size}")
-    return replace(row, verdict=f"{FAILS}: place {measured} of {size}, published {published}")
+    published, measured = ranks
+    text = f"rank {measured} of {len(PUBLISHED)}"
+    same = published == measured
+    return replace(row, verdict=judge(same, text if same else f"{text}, published {published}"))
 
 
-def _places(rows: list[Row], metric: str) -> dict[str, tuple[int, int]]:
-    """The published and the measured place of each published method, the best first."""
-    own = [row for row in rows if row.metric == metric and row.published is not None]
-    published = sorted(own, key=lambda row: -(row.published or 0.0))
-    measured = sorted(own, key=lambda row: -row.measured)
-    return {row.system: (published.index(row) + 1, measured.index(row) + 1) for row in own}
+def _ranks(rows: list[Row], metric: str) -> dict[str, tuple[int, int]]:
+    """The published and the measured rank of each published method, the best first."""
+    known = [row for row in of_metric(rows, metric) if row.published is not None]
+    published = sorted(known, key=lambda row: -(row.published or 0.0))
+    measured = sorted(known, key=lambda row: -row.measured)
+    return {row.system: (published.index(row) + 1, measured.index(row) + 1) for row in known}
 
 
-def _same_order(rows: tuple[Row, ...], metric: str) -> bool:
-    return all(a == b for a, b in _places(list(rows), metric).values())
+def _same_order(rows: list[Row], metric: str) -> bool:
+    return all(published == measured for published, measured in _ranks(rows, metric).values())
 
 
 def _figures(counts: Ints) -> tuple[float, float, float]:
@@ -274,10 +258,9 @@ def _figures(counts: Ints) -> tuple[float, float, float]:
     return score.precision / 100, score.recall / 100, score.f1 / 100
 
 
-def _interval(counts: Ints) -> tuple[Floats, Floats]:
-    """The percentile bootstrap interval of the three figures over the tests. [3] each"""
+def _interval(counts: Ints) -> Floats:
+    """The percentile bootstrap interval of the three figures over the tests. [2, 3]"""
     random = np.random.default_rng(SEED)
     drawn = counts[random.integers(len(counts), size=(SAMPLES, len(counts)))].sum(axis=1)
-    figures = np.array([_figures(draw) for draw in drawn])
-    low, high = np.quantile(figures, [0.025, 0.975], axis=0)
-    return low, high
+    bounds: Floats = np.quantile([_figures(draw) for draw in drawn], [0.025, 0.975], axis=0)
+    return bounds

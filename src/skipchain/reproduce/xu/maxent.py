@@ -1,4 +1,4 @@
-"""Worked examples of maximum entropy, solved by the learner.
+"""Worked examples of maximum entropy, solved by L-BFGS.
 
 The distribution of largest entropy whose features have the data's expectations is the log-linear
 one that makes the data most likely, so minimising the negative log-likelihood finds it.
@@ -6,7 +6,7 @@ one that makes the data most likely, so minimising the negative log-likelihood f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -64,32 +64,28 @@ def measure(run: Run) -> Table:
     for example in EXAMPLES:
         run.say(f"{NAME}: {example.system}")
         with clock(example.system):
-            found, weights = maximum_entropy(example.counts, example.features)
+            p, weights = maximum_entropy(example.counts, example.features)
         sums[example.system] = float(weights.sum())
-        for event, told, p in zip(
-            example.events, example.published.split(), found.tolist(), strict=True
-        ):
-            wanted = float(Fraction(told))
-            verdict = f"= {told}" if abs(p - wanted) <= CLOSE else f"{FAILS}: {told}"
-            seconds = clock.seconds(example.system)
-            rows.append(
-                Row(NAME, example.system, f"p({event})", wanted, p, None, None, seconds, verdict)
-            )
-    equal = all(not row.verdict.startswith(FAILS) for row in rows)
+        seconds, fractions = clock.seconds(example.system), example.published.split()
+        for event, fraction, measured in zip(example.events, fractions, p.tolist(), strict=True):
+            row = Row(NAME, example.system, f"p({event})", float(Fraction(fraction)), measured)
+            close = abs(measured - Fraction(fraction)) <= CLOSE
+            verdict = f"= {fraction}" if close else f"{FAILS}: {fraction}"
+            rows.append(replace(row, seconds=seconds, verdict=verdict))
+    equal = not any(row.fails for row in rows)
+    counts = [f"{tag} {count}" for tag, count in zip(TAGS, TAG_COUNTS, strict=True)]
     once, twice = sums["overlap, A"], sums["overlap, A twice"]
     return Table(
         NAME,
-        "Maximum entropy by hand and by the learner",
+        "Maximum entropy by hand and by L-BFGS",
         "the worked examples of Mausam's slides on maximum-entropy Markov models",
-        tuple(rows),
-        (
-            "Part-of-speech counts: "
-            + ", ".join(f"{tag} {count}" for tag, count in zip(TAGS, TAG_COUNTS, strict=True))
-            + ".",
-            f"A feature given twice is not counted twice: one weight of {once:.3f}, or two that "
-            f"add up to {twice:.3f}.",
+        rows,
+        notes=(
+            f"Part-of-speech counts: {', '.join(counts)}.",
+            f"A feature that is there twice does not count twice: one weight of {once:.3f}, or two "
+            f"that add up to {twice:.3f}.",
             "The slide on overlap shows its tables without figures; those of the same constraint "
-            "on the slide after it are taken.",
+            "on the next slide are used.",
             "A and B with expectation 2/3 each do not model their interaction; AB, or the "
             "disjunction of the two alone, does.",
         ),

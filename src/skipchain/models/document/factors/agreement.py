@@ -1,4 +1,4 @@
-"""All spans of one type in a document mean the same: the times at which a seminar begins."""
+"""Agreement of all spans of one type in a document, such as the times when a seminar begins."""
 
 from __future__ import annotations
 
@@ -53,44 +53,44 @@ class Agreement:
     def build_edges(
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
-        """A slot for all such spans of a document, and one for those of a key, which is let off.
+        """A string for all such spans of a document, and one for those of a key, which is exempt.
 
         So the work grows with the number of spans, not with that of pairs.
         """
         function = KEY_FUNCTIONS[self.key] if isinstance(self.key, str) else self.key
-        kind = list(types).index(self.type)
-        own = np.flatnonzero(mentions.possible_types[:, kind])
-        keys = [_key_of(function, mentions.text(string_id)) for string_id in own.tolist()]
-        own = own[np.array([key is not None for key in keys], np.bool_)]
-        documents = mentions.documents[own].tolist()
+        type_id = list(types).index(self.type)
+        string_ids = np.flatnonzero(mentions.possible_types[:, type_id])
+        keys = [_key_of(function, mentions.text(string_id)) for string_id in string_ids.tolist()]
+        string_ids = string_ids[np.array([key is not None for key in keys], np.bool_)]
+        documents = mentions.documents[string_ids].tolist()
         names = [key for key in keys if key is not None]
         hubs = {document: k for k, document in enumerate(dict.fromkeys(documents))}
         pairs = list(zip(documents, names, strict=True))
         groups = {pair: k for k, pair in enumerate(dict.fromkeys(pairs))}
         hub = np.array([hubs[document] for document in documents], np.int64)
         group = np.array([groups[pair] for pair in pairs], np.int64)
-        costs = single_entry_table(types, self.type, kind, -self.penalty)
+        costs = single_entry_table(types, self.type, type_id, -self.penalty)
+        entry = single_entry_table(types, self.type, type_id, 1.0) > 0.0
         every = first + np.arange(len(hubs))
         alike = first + len(hubs) + np.arange(len(groups))
-        sizes = np.append(np.ones(len(every)), -np.ones(len(alike)))
-        free = single_entry_table(types, self.type, kind, 1.0) > 0.0
+        scales = np.append(np.ones(len(every)), -np.ones(len(alike)))
         name = f"{self.type} disagrees"
-        relation = PairPotential.within(name, costs, np.append(every, alike), sizes, free)
+        potential = PairPotential.within(name, costs, np.append(every, alike), scales, entry)
         return FactorEdges(
-            (relation,),
+            (potential,),
             len(hubs) + len(groups),
-            np.append(own, own),
-            np.full(2 * len(own), kind),
+            np.append(string_ids, string_ids),
+            np.full(2 * len(string_ids), type_id),
             np.append(first + hub, first + len(hubs) + group),
         )
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Agreement:
-        """The same with a penalty from a table."""
-        kind = list(types).index(self.type)
-        return replace(self, penalty=float(-tables[0][kind, kind]))
+        """A copy with the penalty of a table."""
+        type_id = list(types).index(self.type)
+        return replace(self, penalty=float(-tables[0][type_id, type_id]))
 
     def scaled(self, strength: float) -> Agreement:
-        """The same, so many times as strong."""
+        """A copy whose penalty is multiplied by ``strength``."""
         return replace(self, penalty=self.penalty * strength)
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:
@@ -99,13 +99,13 @@ class Agreement:
 
 
 def _key_of(function: KeyFunction, text: str) -> str | None:
-    """The key of a span; the mistakes of a function are told with the words they happen at."""
+    """The key of a span; errors of a function are reported with the words they happen at."""
     try:
-        found = function(text)
-        hash(found)
+        key = function(text)
+        hash(key)
     except Exception as error:
         name = getattr(function, "__name__", repr(function))
         raise SkipchainError(
             f"the key {name} failed for {text!r}: {type(error).__name__}: {error}"
         ) from error
-    return found
+    return key

@@ -1,4 +1,4 @@
-"""What factors ask of the spans of a document: which of them mind each other, and how much."""
+"""What all factors have in common: which spans of a document interact, and how much."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import SkipchainError
 from skipchain.models.document.factors.mentions import MentionStrings
 
-FORBIDDEN_PENALTY = (
-    1e4  # a penalty that nothing makes up for, and that can still be added and taken off
-)
+# a penalty that nothing makes up for, and that can still be added and taken off
+FORBIDDEN_PENALTY = 1e4
 
 
 def no_ids() -> Ints:
@@ -24,11 +23,11 @@ def no_ids() -> Ints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairPotential:
-    """Slots whose spans mind each other: table [K + 1, K + 1] of what a pair of kinds adds.
+    """Mention strings whose spans interact, and the score [K + 1, K + 1] of each pair of types.
 
-    Spans of rows[r] and columns[r] are a pair of this relation, sizes[r] times; where both are the
-    same slot, any two of its spans are, and the table is symmetric. Kind K, after the types, is a
-    token that has not the type that was asked for.
+    Every span of string rows[r] interacts with every span of string columns[r], scales[r] times;
+    where both are the same string, any two of its spans do, and the table is symmetric. Type K,
+    after the model's types, is a token that violates the type required of it.
     """
 
     name: str
@@ -40,19 +39,20 @@ class PairPotential:
 
     @classmethod
     def within(
-        cls, name: str, table: Floats, slots: Ints, sizes: Floats, free: Bools
+        cls, name: str, table: Floats, string_ids: Ints, scales: Floats, learnable: Bools
     ) -> PairPotential:
-        """Any two spans of one slot."""
-        return cls(name, table, slots, slots, sizes, free)
+        """Between any two spans of one mention string."""
+        return cls(name, table, string_ids, string_ids, scales, learnable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FactorEdges:
-    """What one factor adds to the slots of a corpus.
+    """What one factor adds to the mention strings of a corpus: edges, aliases and violations.
 
-    ``n_strings`` further slots; spans of slot sources[m] and kind kinds[m] count as spans of slot
-    targets[m] too (marks); token tokens[j] counts as a span of slot missed[j] and the kind after
-    all types where its type is not wanted[j] (lapses).
+    There are ``n_strings`` further strings. Spans of string alias_sources[m] and type type_ids[m]
+    count as spans of string alias_targets[m] too. Token violation_tokens[j] counts as a span of
+    string violation_strings[j] and the type after all others where its type is not
+    required_types[j].
     """
 
     pair_potentials: tuple[PairPotential, ...]
@@ -71,7 +71,7 @@ class SpanFactor(Protocol):
     def build_edges(
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
-        """Which spans of a corpus mind each other; further slots are numbered from ``first``."""
+        """Which spans of a corpus interact; further mention strings are numbered from ``first``."""
         ...
 
     def check(self, types: Sequence[str]) -> None:
@@ -79,15 +79,15 @@ class SpanFactor(Protocol):
         ...
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> SpanFactor:
-        """The same factor with other tables, one for each of its relations."""
+        """A copy with other tables, one for each of the factor's pair potentials."""
         ...
 
     def scaled(self, strength: float) -> SpanFactor:
-        """The same factor, so many times as strong."""
+        """A copy whose scores are multiplied by ``strength``."""
         ...
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:
-        """What it adds, for people: by relation, row and column."""
+        """What the factor adds, for people: by pair potential, row and column."""
         ...
 
 
@@ -108,7 +108,7 @@ def check_types(wanted: Sequence[str], known: Sequence[str], factor: str) -> Non
 
 
 def single_entry_table(types: Sequence[str], row: str, column: int, value: float) -> Floats:
-    """A symmetric table with one value, at a type and the kind of that number. [K + 1, K + 1]"""
+    """A symmetric table with one value, at a type and the number of another. [K + 1, K + 1]"""
     table = np.zeros((len(types) + 1, len(types) + 1))
     at = list(types).index(row)
     table[at, column] = table[column, at] = value

@@ -25,8 +25,8 @@ class Consistency:
     elsewhere whose words stand in it (columns). `of` gives penalties by how rare such pairs are in
     training data; `skipchain.Factored` learns better tables. All are multiplied by ``strength``.
     With ``by_length`` a pair counts once for each word of the shorter span. ``shared`` divides by
-    the number of places at which the words stand, so that names that are everywhere do not drown
-    what is seen at each place.
+    the number of places at which the words stand, so that frequent names do not outweigh the
+    evidence at each place.
     """
 
     types: tuple[str, ...]
@@ -101,10 +101,11 @@ class Consistency:
         return cls(tuple(types), zeros, zeros)
 
     def with_counts(self, counts: PairCounts) -> Consistency:
-        """The same with the tables that counts give for its types."""
-        found = Consistency.of(counts)
-        own = np.ix_(*[[found.types.index(name) for name in self.types]] * 2)
-        return replace(self, same=found.same[own], inside=found.inside[own])
+        """A copy with the tables that counts give for its types."""
+        counted = Consistency.of(counts)
+        rows = [counted.types.index(name) for name in self.types]
+        block = np.ix_(rows, rows)
+        return replace(self, same=counted.same[block], inside=counted.inside[block])
 
     def check(self, types: Sequence[str]) -> None:
         """Refuse types that a model does not have."""
@@ -113,7 +114,7 @@ class Consistency:
     def build_edges(
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
-        """Spans of one slot, and spans of slots that stand in each other."""
+        """Spans of one mention string, and spans of strings of which one stands in the other."""
         outer, inner = mentions.nested_pairs()
         same, inside = np.ones(len(mentions)), np.ones(len(outer))
         if self.shared:
@@ -124,45 +125,38 @@ class Consistency:
             same *= mentions.lengths
             inside *= mentions.lengths[inner]
         every = np.arange(len(mentions))
-        free = self._table(np.ones_like(self.same), types) > 0.0
+        learnable = self._table(np.ones_like(self.same), types) > 0.0
+        tables = [self.strength * self._table(scores, types) for scores in (self.same, self.inside)]
         return FactorEdges(
             (
-                PairPotential.within(
-                    SAME_STRING, self.strength * self._table(self.same, types), every, same, free
-                ),
-                PairPotential(
-                    NESTED_STRING,
-                    self.strength * self._table(self.inside, types),
-                    outer,
-                    inner,
-                    inside,
-                    free,
-                ),
+                PairPotential.within(SAME_STRING, tables[0], every, same, learnable),
+                PairPotential(NESTED_STRING, tables[1], outer, inner, inside, learnable),
             )
         )
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Consistency:
-        """The same with the tables of types and what is after them."""
-        own = [list(types).index(name) for name in self.types]
-        same, inside = (table[np.ix_(own, own)] for table in tables)
+        """A copy with other tables [K + 1, K + 1], without the types that it is not about."""
+        rows = [list(types).index(name) for name in self.types]
+        same, inside = (table[np.ix_(rows, rows)] for table in tables)
         return replace(self, same=same, inside=inside, strength=1.0)
 
     def scaled(self, strength: float) -> Consistency:
-        """The same, so many times as strong."""
+        """A copy whose strength is multiplied by ``strength``."""
         return replace(self, strength=self.strength * strength)
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What pairs of types add."""
         return {
             name: {
-                row: dict(zip(self.types, (self.strength * own).tolist(), strict=True))
-                for row, own in zip(self.types, table, strict=True)
+                row: dict(zip(self.types, (self.strength * scores).tolist(), strict=True))
+                for row, scores in zip(self.types, table, strict=True)
             }
             for name, table in ((SAME_STRING, self.same), (NESTED_STRING, self.inside))
         }
 
-    def _table(self, own: Floats, types: Sequence[str]) -> Floats:
+    def _table(self, scores: Floats, types: Sequence[str]) -> Floats:
+        """Scores of the factor's types in a table of all types and violations. [K + 1, K + 1]"""
         table = np.zeros((len(types) + 1, len(types) + 1))
-        at = [list(types).index(name) for name in self.types]
-        table[np.ix_(at, at)] = own
+        rows = [list(types).index(name) for name in self.types]
+        table[np.ix_(rows, rows)] = scores
         return table

@@ -55,16 +55,16 @@ def count_pairs(corpus: Corpus, *, merged: bool = False) -> PairCounts:
     rows = list(zip(spans.starts.tolist(), spans.stops.tolist(), rank[spans.types], strict=True))
     cuts = np.searchsorted(spans.starts, corpus.sentences[corpus.documents]).tolist()
     for first, last in pairwise(cuts):
-        found: dict[tuple[int, ...], Counter[int]] = {}
-        for start, stop, kind in rows[first:last]:
-            found.setdefault(tuple(words[start:stop]), Counter())[int(kind)] += 1
-        for string, own in found.items():
-            for a, count in own.items():
-                for b, other in own.items():
+        strings: dict[tuple[int, ...], Counter[int]] = {}
+        for start, stop, type_id in rows[first:last]:
+            strings.setdefault(tuple(words[start:stop]), Counter())[int(type_id)] += 1
+        for string, by_type in strings.items():
+            for a, count in by_type.items():
+                for b, other in by_type.items():
                     same[a, b] += count * (count - 1) // 2 if a == b else count * other
             for part in proper_substrings(string):
-                for b, other in found.get(part, {}).items():
-                    for a, count in own.items():
+                for b, other in strings.get(part, {}).items():
+                    for a, count in by_type.items():
                         inside[a, b] += count * other
     return PairCounts(names, same, inside)
 

@@ -41,21 +41,21 @@ class Forbidden:
     def build_edges(
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
-        """Any two spans of one slot."""
+        """A penalty for any two spans of one mention string."""
         costs = single_entry_table(
             types, self.one, list(types).index(self.other), -FORBIDDEN_PENALTY
         )
         name = f"{self.one} or {self.other}"
         every = np.arange(len(mentions))
-        still = np.zeros(costs.shape, np.bool_)
-        return FactorEdges((PairPotential.within(name, costs, every, np.ones(len(every)), still),))
+        fixed = np.zeros(costs.shape, np.bool_)
+        return FactorEdges((PairPotential.within(name, costs, every, np.ones(len(every)), fixed),))
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Forbidden:
-        """The same: what is forbidden stays so."""
+        """The factor itself: what is forbidden stays so."""
         return self
 
     def scaled(self, strength: float) -> Forbidden:
-        """The same: what is forbidden stays so."""
+        """The factor itself: what is forbidden stays so."""
         return self
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:

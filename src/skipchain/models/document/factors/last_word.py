@@ -1,4 +1,4 @@
-"""Wherever the last word of a span stands, it has the span's type: last names of speakers."""
+"""The last word of a span has the span's type wherever it stands: last names of speakers."""
 
 from __future__ import annotations
 
@@ -40,40 +40,41 @@ class LastWord:
     def build_edges(
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
-        """A slot for each last word of a document, with its spans and the places without one."""
-        kind = list(types).index(self.type)
+        """A string for each last word of a document, with its spans and its violations."""
+        type_id = list(types).index(self.type)
         corpus = mentions.corpus
         codes = corpus.words.codes.astype(np.int64)
         width = len(corpus.words.values)
-        own = np.flatnonzero(mentions.possible_types[:, kind])
-        words = mentions.documents[own] * width + codes[mentions.stops[own] - 1]
+        string_ids = np.flatnonzero(mentions.possible_types[:, type_id])
+        words = mentions.documents[string_ids] * width + codes[mentions.stops[string_ids] - 1]
         known, group = np.unique(words, return_inverse=True)
         tokens = np.arange(corpus.n_tokens)
         places = corpus.document_of(tokens) * width + codes
         at = np.searchsorted(known, places)
-        found = np.flatnonzero(np.append(known, -1)[at] == places)
+        occurrences = np.flatnonzero(np.append(known, -1)[at] == places)
         costs = single_entry_table(types, self.type, len(types), -self.penalty)
-        slots = first + np.arange(len(known))
+        entry = single_entry_table(types, self.type, len(types), 1.0) > 0.0
+        new_ids = first + np.arange(len(known))
         name = f"last word of {self.type}"
-        free = single_entry_table(types, self.type, len(types), 1.0) > 0.0
+        potential = PairPotential.within(name, costs, new_ids, np.ones(len(new_ids)), entry)
         return FactorEdges(
-            (PairPotential.within(name, costs, slots, np.ones(len(slots)), free),),
-            len(known),
-            own,
-            np.full(len(own), kind),
-            first + group.astype(np.int64),
-            found,
-            np.full(len(found), kind),
-            first + at[found],
+            pair_potentials=(potential,),
+            n_strings=len(known),
+            alias_sources=string_ids,
+            type_ids=np.full(len(string_ids), type_id),
+            alias_targets=first + group.astype(np.int64),
+            violation_tokens=occurrences,
+            required_types=np.full(len(occurrences), type_id),
+            violation_strings=first + at[occurrences],
         )
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> LastWord:
-        """The same with a penalty from a table."""
-        kind = list(types).index(self.type)
-        return replace(self, penalty=float(-tables[0][kind, len(types)]))
+        """A copy with the penalty of a table."""
+        type_id = list(types).index(self.type)
+        return replace(self, penalty=float(-tables[0][type_id, len(types)]))
 
     def scaled(self, strength: float) -> LastWord:
-        """The same, so many times as strong."""
+        """A copy whose penalty is multiplied by ``strength``."""
         return replace(self, penalty=self.penalty * strength)
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:

@@ -1,4 +1,4 @@
-"""Factors of a user's own, in Python."""
+"""Factors that users write in Python."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from skipchain.errors import SkipchainError
 
 @runtime_checkable
 class PythonFactor(Protocol):
-    """What a user's factor has to offer: it keeps track of one document's labels.
+    """The methods that a user's factor must have: it keeps track of one document's labels.
 
-    Labels are those of the model, in the encoding it learnt. The factor is told of every change, so
-    that it can keep whatever sums it needs.
+    Labels are those of the model, in the encoding it learnt. `update` is called for every change,
+    so that the factor can keep whatever sums it needs.
     """
 
     def begin(self, words: Sequence[str], labels: Sequence[str]) -> None:
@@ -35,21 +35,21 @@ class PythonFactor(Protocol):
 
 
 def checked_score(factor: PythonFactor, words: Sequence[str], position: int, label: str) -> float:
-    """The score that a factor gives, checked; its mistakes are told with the place they happen."""
+    """The score that a factor gives, checked; its errors name the token and label."""
     try:
-        found = float(factor.score(position, label))
+        score = float(factor.score(position, label))
     except Exception as error:
         raise _factor_error(factor, words, position, label, error) from error
-    if not math.isfinite(found):
+    if not math.isfinite(score):
         raise SkipchainError(
-            f"the factor {type(factor).__name__} gave {found} {_where(words, position, label)}; a "
+            f"the factor {type(factor).__name__} gave {score} {_where(words, position, label)}; a "
             "score is a finite number, and -10000 forbids"
         )
-    return found
+    return score
 
 
 def checked_update(factor: PythonFactor, words: Sequence[str], position: int, label: str) -> None:
-    """Tell a factor of a change; its mistakes are told with the place they happen."""
+    """Report a change to a factor; its errors name the token and label."""
     try:
         factor.update(position, label)
     except Exception as error:

@@ -25,24 +25,24 @@ def parse_factors(text: str, functions: Mapping[str, Any] | None = None) -> tupl
     >>> parse_factors("agreement(stime, lower); last_word(speaker)")
     (Agreement(type='stime', key='lower', penalty=4.0), LastWord(type='speaker', penalty=4.0))
     """
-    own = dict(functions or {})
+    known_functions = dict(functions or {})
     makers: dict[str, Callable[..., SpanFactor]] = {
         "consistency": Consistency.blank,
-        "agreement": lambda kind, key="words": Agreement(kind, _key(key, own)),
+        "agreement": lambda name, key="words": Agreement(name, _key(key, known_functions)),
         "last_word": LastWord,
         "forbidden": Forbidden,
     }
-    found = []
+    factors = []
     for part in text.split(";"):
         match = _CALL.fullmatch(part)
         if match is None or match[1] not in makers:
             raise ParameterError(f"there is no factor {part.strip()!r}; there are {FORMS}")
-        arguments = [own.strip() for own in match[2].split(",")] if match[2] else []
+        arguments = [argument.strip() for argument in match[2].split(",")] if match[2] else []
         least, most = ARGUMENT_COUNTS[match[1]]
         if not least <= len(arguments) <= most or not all(arguments):
             raise ParameterError(f"cannot read the factor {part.strip()!r}; the forms are {FORMS}")
-        found.append(makers[match[1]](*arguments))
-    return tuple(found)
+        factors.append(makers[match[1]](*arguments))
+    return tuple(factors)
 
 
 ARGUMENT_COUNTS = {

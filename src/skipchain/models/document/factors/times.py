@@ -20,8 +20,8 @@ TIME = re.compile(
 def time_key(text: str) -> str | None:
     """The first time of day in a text as hours and minutes on a dial; None where there is none.
 
-    Two times agree if their keys are equal. The halves of the day are not told apart: most times
-    say nothing about them, and those that do would agree with none of these.
+    Two times agree if their keys are equal. The halves of the day are not distinguished: most
+    times say nothing about them, and those that do would agree with none of these.
 
     >>> [time_key(text) for text in ("3:30 p.m.", "3:30 PM", "15:30", "3.30pm", "1530", "3:30")]
     ['3:30', '3:30', '3:30', '3:30', '3:30', '3:30']

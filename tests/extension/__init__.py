@@ -1,0 +1,1 @@
+"""A model of another package, added through the public extension point."""
