@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SKIPCHAIN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: setup demo test quick check bench docs clean
+.PHONY: setup demo test quick check bench docs gallery clean
 
 setup: $(STAMP)
 
@@ -48,6 +48,9 @@ docs: setup
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
 	$(BIN)/sphinx-build -q -W --keep-going -b doctest docs docs/_build/doctest
 
+gallery: setup
+	$(BIN)/python scripts/gallery.py
+
 clean:
-	rm -rf .venv build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
+	rm -rf .venv build dist docs/_build docs/api docs/cli.md .pytest_cache .mypy_cache .ruff_cache .hypothesis demo
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,7 +1,9 @@
 """Settings of the documentation; built with ``make docs``."""
 
 import re
+import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE
+from pathlib import Path
 
 from skipchain import __version__
 
@@ -10,8 +12,11 @@ author = "The skipchain developers"
 copyright = "The skipchain developers"
 version = release = __version__
 
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
 extensions = [
     "myst_parser",
+    "reference",  # docs/_ext: pages of the API and of the commands, made from the package
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
     "sphinx.ext.mathjax",
