@@ -341,8 +341,9 @@ def root_command() -> Any:
 def commands(command: Any, path: str = "skipchain") -> Iterator[tuple[str, Any]]:
     """A command and those below it, each with what is typed to call it."""
     yield path, command
-    for name, below in getattr(command, "commands", {}).items():
-        yield from commands(below, f"{path} {name}")
+    if hasattr(command, "list_commands"):
+        for name in command.list_commands(None):
+            yield from commands(command.get_command(None, name), f"{path} {name}")
 
 
 def cli_page() -> str:
@@ -382,7 +383,7 @@ def _panels(command: Any) -> dict[str, list[Any]]:
 
 def _usage(path: str, command: Any) -> str:
     """How a command is called, in one line."""
-    below = ["COMMAND [ARGUMENTS]"] if getattr(command, "commands", None) else []
+    below = ["COMMAND [ARGUMENTS]"] if hasattr(command, "list_commands") else []
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     places = [_placeholder(argument).replace("\\", "") for argument in arguments]
     return " ".join([path, *places, "[OPTIONS]", *below])

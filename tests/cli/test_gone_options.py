@@ -54,7 +54,7 @@ vectors"""  # the options of train when each setting had one
 
 
 def test_no_option_is_forgotten():
-    now = {option for param in get_command(app).commands["train"].params for option in param.opts}
+    now = {option for param in get_command(app).get_command(None, "train").params for option in param.opts}
     before = {f"--{name}" for name in BEFORE.split()}
     assert before <= now | set(GONE["train"])
     assert set(GONE["train"]) == before - now

@@ -12,9 +12,10 @@ from typer.main import get_command
 
 from skipchain import cli
 from skipchain.cli.app import app
-from skipchain.cli.train import train
+from skipchain.cli.commands.train import train
 
-COMMANDS = get_command(app).commands
+ROOT = get_command(app)
+COMMANDS = {name: ROOT.get_command(None, name) for name in ROOT.list_commands(None)}
 
 
 def every_command():

@@ -1,32 +1,66 @@
-"""All commands in one place."""
+"""All commands in one place; the module of each is imported when it is called."""
 
 from __future__ import annotations
 
-import inspect as inspect_module
+import inspect
 from collections.abc import Callable
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
 from skipchain import __version__
-from skipchain.cli.brown import brown
-from skipchain.cli.compare import compare
-from skipchain.cli.convert import convert
-from skipchain.cli.data import data
-from skipchain.cli.demo import demo
-from skipchain.cli.eval import evaluate
-from skipchain.cli.explain import explain
 from skipchain.cli.gone import Command
-from skipchain.cli.inspect import inspect
-from skipchain.cli.models import models
-from skipchain.cli.ngrams import app as ngrams
-from skipchain.cli.reproduce import reproduce
-from skipchain.cli.states import states
-from skipchain.cli.tag import tag
-from skipchain.cli.train import train
+
+EXAMPLES = {
+    "train": "skipchain train train.conll --dev dev.conll --features ner -o names.skip",
+    "tag": "skipchain tag names.skip story.txt -o story.html",
+    "eval": "skipchain eval names.skip test.conll --intervals",
+    "inspect": "skipchain inspect names.skip --label B-PER --top 5",
+    "explain": "skipchain explain names.skip --text 'Aske flew to Oslo.' --token Oslo",
+    "compare": "skipchain compare train.conll --test test.conll --models crf,memm:order=2",
+    "models": "skipchain models rbm-crf",
+    "states": "skipchain states train.conll --model hrf:restarts=3 --states 2,4,8",
+    "brown": "skipchain brown news.txt.gz --clusters 500 -o paths.txt",
+    "convert": "skipchain convert train.conll train.jsonl --to-scheme bioes",
+    "data": "skipchain data conll2003",
+    "reproduce": "skipchain reproduce mop-ner --quick -o tables",
+    "demo": "skipchain demo -o demo",
+}
+"""The commands, with a command line for the help of each."""
+GROUPS = ("ngrams",)
+"""Commands that have commands of their own."""
+FUNCTIONS = {"eval": "evaluate"}  # names that Python has taken
+
+
+class LazyGroup(TyperGroup):
+    """Commands that are imported when they are called, or listed in a help text."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names of all commands."""
+        return [*EXAMPLES, *GROUPS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None where there is none."""
+        if cmd_name not in (*EXAMPLES, *GROUPS):
+            return None
+        module = import_module(f"skipchain.cli.commands.{cmd_name}")
+        if cmd_name in GROUPS:
+            group = get_group(module.app)
+            group.name = cmd_name
+            return group
+        function = getattr(module, FUNCTIONS.get(cmd_name, cmd_name))
+        alone = typer.Typer(add_completion=False)
+        epilog = f"Example: {EXAMPLES[cmd_name]}"
+        alone.command(cmd_name, cls=Command, help=paragraphs(function), epilog=epilog)(function)
+        return get_command(alone)
+
 
 app = typer.Typer(
     name="skipchain",
+    cls=LazyGroup,
     help="Label sequences: train a tagger, tag text, measure it, look inside.",
     epilog="Begin with: skipchain demo",
     no_args_is_help=True,
@@ -35,36 +69,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "skipchain train train.conll --dev dev.conll --features ner -o names.skip",
-    tag: "skipchain tag names.skip story.txt -o story.html",
-    evaluate: "skipchain eval names.skip test.conll --intervals",
-    inspect: "skipchain inspect names.skip --label B-PER --top 5",
-    explain: "skipchain explain names.skip --text 'Aske flew to Oslo.' --token Oslo",
-    compare: "skipchain compare train.conll --test test.conll --models crf,memm:order=2",
-    models: "skipchain models rbm-crf",
-    states: "skipchain states train.conll --model hrf:restarts=3 --states 2,4,8",
-    brown: "skipchain brown news.txt.gz --clusters 500 -o paths.txt",
-    convert: "skipchain convert train.conll train.jsonl --to-scheme bioes",
-    data: "skipchain data conll2003",
-    reproduce: "skipchain reproduce mop-ner --quick -o tables",
-    demo: "skipchain demo -o demo",
-}
-"""A command line for the help of each command."""
-
 
 def paragraphs(function: Callable[..., None]) -> str:
     """The docstring of a command without the line breaks inside its paragraphs."""
-    text = inspect_module.getdoc(function) or ""
+    text = inspect.getdoc(function) or ""
     return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-for function, example in EXAMPLES.items():
-    name = "eval" if function is evaluate else None  # which Python has taken
-    app.command(name, cls=Command, help=paragraphs(function), epilog=f"Example: {example}")(
-        function
-    )
-app.add_typer(ngrams)
 
 
 def _version(wanted: bool) -> None:
