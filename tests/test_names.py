@@ -52,11 +52,16 @@ def test_every_model_is_a_public_estimator():
     assert {"CRF", "HMM", "MoPMEMM", "Factored"} <= {own.__name__ for own in public_estimators()}
 
 
-@pytest.mark.xfail(strict=False, reason="settings of solvers are still parameters of the models")
 @pytest.mark.parametrize("estimator", public_estimators(), ids=lambda own: own.__name__)
 def test_constructors_are_small(estimator):
     parameters = list(inspect.signature(estimator).parameters)
     assert len(parameters) <= MOST_PARAMETERS, parameters
+
+
+@pytest.mark.parametrize("estimator", public_estimators(), ids=lambda own: own.__name__)
+def test_estimators_are_three_classes_deep_at_most(estimator):
+    ours = [own for own in estimator.__mro__ if own.__module__.startswith("skipchain.")]
+    assert len(ours) <= 3, ours
 
 
 def test_folders_are_small():
