@@ -78,6 +78,7 @@ class GraphEstimator(BaseEstimator):
     """Fits a `GraphModel`: finds the edges of a corpus, and learns what they say."""
 
     solvers = CHAIN_SOLVERS
+    decoders = DECODERS
     separate_objective: ClassVar[str]
     """The objective that learns each edge type by itself, and no more."""
     local_chains: ClassVar[bool]
@@ -86,11 +87,6 @@ class GraphEstimator(BaseEstimator):
     edges: str | Sequence[Any]
     objective: str
     model_: GraphModel
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return DECODERS
 
     def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:
         """Warn of a corpus that has no documents for the edges to link."""

@@ -50,6 +50,7 @@ class LatentEstimator(BaseEstimator):
 
     partial = True
     solvers = (EM,)
+    decoders = (*DECODERS, VITERBI)
     local: ClassVar[bool]
     """Whether states and labels are normalised at each position."""
     states: int
@@ -76,11 +77,6 @@ class LatentEstimator(BaseEstimator):
         **settings: Any,
     ) -> None:
         self._keep(locals())
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return *DECODERS, VITERBI
 
     # Fitting -----------------------------------------------------------------------------------
 

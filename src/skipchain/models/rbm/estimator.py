@@ -118,6 +118,7 @@ class RBMCRF(BaseEstimator):
 
     kind = "rbm-crf"
     solvers = (ContrastiveDivergence,)
+    decoders = DECODERS
     groups_of_settings = {"sampling": (GibbsSettings, {})}  # noqa: RUF012
     groups: str | Sequence[Any]
     borders: str
@@ -148,11 +149,6 @@ class RBMCRF(BaseEstimator):
         **settings: Any,
     ) -> None:
         self._keep(locals())
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return DECODERS
 
     def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
