@@ -54,6 +54,11 @@ class Solver:
         """The same solver, but it ends as soon as it can."""
         return self
 
+    @property
+    def stopping(self) -> dict[str, Any]:
+        """When L-BFGS is to end, as `skipchain.learn.lbfgs.minimize` takes it by name."""
+        return {k: getattr(self, k) for k in ("max_iterations", "tolerance", "period")}
+
     def __repr__(self) -> str:
         changed = [
             f"{name}={getattr(self, name)!r}"
@@ -91,10 +96,10 @@ class Automatic(Solver):
         object.__setattr__(short, "short", True)
         return short
 
-    def as_solver(self, kind: type[Solver], **settings: Any) -> Any:
-        """The settings given, as those of a solver that has them; others may follow."""
+    def as_solver(self, kind: type[Solver]) -> Solver:
+        """The settings given, as those of a solver that has them."""
         given = {k: v for k, v in self.get_params().items() if v is not None}
-        solver = kind(**{k: v for k, v in given.items() if k in kind.settings()}, **settings)
+        solver = kind(**{k: v for k, v in given.items() if k in kind.settings()})
         return solver.for_warmup() if self.short else solver
 
 

@@ -159,15 +159,9 @@ class ChainEstimator(BaseEstimator):
         )
         monitor = task.monitor(data, len(untrained.labels), held_out, untrained.with_weights)
         learnt = self._learn(problem, task.workers, monitor)
-        return Fitted(
-            model=untrained.with_weights(learnt.weights),
-            result=learnt.result,
-            parameters=learnt.parameters,
-            tokens=data.n_tokens,
-            sequences=len(data.offsets) - 1,
-            held_out=held_out,
-            facts=learnt.facts,
-        )
+        model = untrained.with_weights(learnt.weights)
+        found = {"held_out": held_out, "facts": learnt.facts}
+        return Fitted.of(data, model, learnt.result, learnt.parameters, **found)
 
     def _problem(
         self,

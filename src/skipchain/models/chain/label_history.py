@@ -15,7 +15,8 @@ from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.base.crossfit import Fold, cross_fit, deal
-from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
+from skipchain.models.base.progress import Progress, StageProgress
+from skipchain.models.base.task import display_monitor
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 
@@ -52,7 +53,7 @@ def cross_fit_labels(
         held_out = np.zeros(len(data.offsets) - 1, np.bool_)
         held_out[fold.sequences] = True
         rest, _ = _take_chains(data, ~held_out)
-        learnt = learn(rest, _monitor(stage, rest, len(untrained.labels)))
+        learnt = learn(rest, display_monitor(stage, rest, len(untrained.labels)))
         if stage is not None:
             stage.end(learnt.result)
         if learnt.result.reason == INTERRUPTED:
@@ -64,15 +65,6 @@ def cross_fit_labels(
 
     cross_fit(dealt, label)
     return labels
-
-
-def _monitor(stage: StageProgress | None, data: Dataset, n_labels: int) -> Monitor:
-    if stage is None:
-        return Monitor()
-    return Monitor(
-        begin=lambda size, held: stage.begin(TrainingSize.of(data, n_labels, size, held)),
-        tell=stage.step,
-    )
 
 
 def _take_chains(data: Dataset, chosen: Bools) -> tuple[Dataset, Ints]:
