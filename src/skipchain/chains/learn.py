@@ -172,12 +172,8 @@ def _by_batch(
             f"solver='newton' is for up to {MAX_DENSE:,} weights, and there would be "
             f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
         )
-    how: dict[str, Any] = {
-        "l2": problem.l2,
-        "constraints": problem.constraints,
-        "local": problem.local,
-    }
-    objective = OBJECTIVES[problem.objective](data, scorer, workers, **how)
+    form: dict[str, Any] = {"constraints": problem.constraints, "local": problem.local}
+    objective = OBJECTIVES[problem.objective](data, scorer, workers, l2=problem.l2, **form)
     if monitor.begin is not None:
         # the history of L-BFGS is in single precision
         vectors = 3 * scorer.size if by_newton else MEMORY + 8

@@ -86,12 +86,7 @@ class Fitted:
 
     @classmethod
     def of(
-        cls,
-        data: Dataset,
-        model: AnyModel,
-        result: OptimisationResult,
-        parameters: int,
-        **rest: Any,
+        cls, data: Dataset, model: AnyModel, result: OptimisationResult, size: int, **rest: Any
     ) -> Fitted:
-        """With the numbers of tokens and sequences that were learnt from."""
-        return cls(model, result, parameters, data.n_tokens, len(data.offsets) - 1, **rest)
+        """A model of so many parameters, with the tokens and sequences of data counted."""
+        return cls(model, result, size, data.n_tokens, len(data.offsets) - 1, **rest)
