@@ -42,9 +42,10 @@ RECIPES = {
 }
 RECIPE_SETTINGS: Mapping[str, Any] = {"lexicons": None, "clusters": None, "vectors": None}
 """What both recipes read from files; ner-full has ``folds`` and the settings of a CRF, too."""
+NOT_FACTOR_SETTINGS = ("base", "factors", "seed", "threads")  # they have options of their own
 NEEDS = {
     "factors": "--consistency or --factors",
-    "recipe": "--recipe, such as --recipe ner-knowledge",
+    "recipe": f"--recipe, such as --recipe {KNOWLEDGE}",
 }
 """The options by which parts of an estimator come in that it does not always have."""
 
@@ -101,22 +102,20 @@ def recipe(
         annotators.append(builtin_lexicon())
     elif isinstance(lexicons, (Lexicon, str, Path)) or lexicons:
         annotators.append(lexicons if isinstance(lexicons, Lexicon) else read_lexicon(lexicons))
-    truecase = Truecase.of({})
+    counts: Mapping[str, int] = {}
     if clusters is not None:
-        word_clusters = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
-        annotators.append(ClusterColumn(word_clusters))
-        counts = zip(word_clusters.words.tolist(), word_clusters.counts.tolist(), strict=True)
-        truecase = Truecase.of(dict(counts))
+        known = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
+        annotators.append(ClusterColumn(known))
+        counts = dict(zip(known.words.tolist(), known.counts.tolist(), strict=True))
     text = Templates.of(features or "ner-full")
     if vectors is not None:
-        found_vectors = vectors if isinstance(vectors, Vectors) else Vectors.read(vectors)
-        annotators.append(VectorColumn(found_vectors))
+        found = vectors if isinstance(vectors, Vectors) else Vectors.read(vectors)
+        annotators.append(VectorColumn(found))
         text = Templates.parse(f"{text.text}\nvector(embedding)")
-    annotators.append(DocumentContext(truecase=truecase))
+    annotators.append(DocumentContext(truecase=Truecase.of(counts)))
     if name == FULL:
-        annotators.append(
-            StackedPredictions(first or make_estimator("crf", text, **settings), folds)
-        )
+        first = first or make_estimator("crf", text, **settings)
+        annotators.append(StackedPredictions(first, folds))
     return replace(text, annotators=tuple(annotators))
 
 
@@ -178,11 +177,8 @@ def build_estimator(
     estimator = make_estimator(parsed.kind, templates, **with_model_files(settings))
     if factors is None:
         return estimator
-    return Factored(
-        estimator,
-        factors=factors,
-        **merge_settings([("--seed and --threads", shared), ("--set", assigned["factors"])]),
-    )
+    around = merge_settings([("--seed and --threads", shared), ("--set", assigned["factors"])])
+    return Factored(estimator, factors=factors, **around)
 
 
 def assign(
@@ -193,13 +189,9 @@ def assign(
     >>> assign(["l2=1", "folds=2"], "perceptron", "ner-full", None)["recipe"]
     {'l2': 1, 'folds': 2}
     """
-    parts = {
-        "model": settings_of(kind),
-        "factors": _factor_settings(),
-        "recipe": _recipe_settings(recipe),
-    }
-    absent = {"factors"} if factors is None else set()
-    absent |= {"recipe"} if recipe is None else set()
+    own = {k: v for k, v in Factored.parameters().items() if k not in NOT_FACTOR_SETTINGS}
+    parts = {"model": settings_of(kind), "factors": own, "recipe": _recipe_settings(recipe)}
+    absent = {k for k, v in {"factors": factors, "recipe": recipe}.items() if v is None}
     assigned: dict[str, dict[str, Any]] = {part: {} for part in parts}
     for text in assignments:
         name, value = parse_setting(text)
@@ -215,10 +207,9 @@ def assign(
         if owners and owners[0] in absent:
             raise ParameterError(f"--set {text}: {name} needs {NEEDS[owners[0]]}")
         if len(owners) > 1:
-            choices = " or ".join(f"--set {owner}.{text}" for owner in owners)
             raise ParameterError(
                 f"--set {text}: {' and '.join(owners)} both have a setting {name!r}; say which: "
-                f"{choices}"
+                + " or ".join(f"--set {owner}.{text}" for owner in owners)
             )
         owner = owners[0] if owners else "model"
         every = {k: v for part in parts if part not in absent for k, v in parts[part].items()}
@@ -248,7 +239,7 @@ def with_model_files(settings: Mapping[str, Any]) -> dict[str, Any]:
     if "experts" in loaded:
         experts = loaded["experts"]
         parts = experts.split(";") if isinstance(experts, str) else experts
-        loaded["experts"] = [_model_file(part) for part in parts]
+        loaded["experts"] = list(map(_model_file, parts))
     return loaded
 
 
@@ -277,20 +268,10 @@ def _recipe_templates(
 
 def _recipe_settings(text: str | None) -> dict[str, Any]:
     """The settings of a recipe; without one, those that any of them has."""
-    settings = dict(RECIPE_SETTINGS)
     if text is None or Specification.parse(text).kind != FULL:
-        return settings
-    return {
-        **settings,
-        "folds": 5,
-        **{k: v for k, v in settings_of("crf").items() if k != "features"},
-    }
-
-
-def _factor_settings() -> dict[str, Any]:
-    """The settings of what goes around a model with factors."""
-    parameters = Factored.parameters()
-    return {k: v for k, v in parameters.items() if k not in ("base", "factors", "seed", "threads")}
+        return dict(RECIPE_SETTINGS)
+    stacked = {k: v for k, v in settings_of("crf").items() if k != "features"}
+    return {**RECIPE_SETTINGS, "folds": 5, **stacked}
 
 
 def _owners(name: str, parts: Mapping[str, Mapping[str, Any]], absent: Iterable[str]) -> list[str]:

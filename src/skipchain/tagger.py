@@ -22,7 +22,6 @@ from skipchain.modelfile import load_model, save
 from skipchain.models.base.inputs import as_input
 from skipchain.models.base.model import BEAM, AnyModel, Explained
 from skipchain.parallel import Workers
-from skipchain.report.pictures import Picture
 
 
 def load(
@@ -211,11 +210,10 @@ class Tagger:
 
     def without_factors(self, decoder: str | None = None) -> Tagger | None:
         """The tagger of the chain model alone; None where ``decoder`` uses no factors anyway."""
-        from skipchain.models.document.model import FactoredModel
-
-        if not isinstance(self.model, FactoredModel) or decoder in self.model.base.decoders:
+        chain = self.model.without_factors()
+        if chain is None or decoder in chain.decoders:
             return None
-        return Tagger(self.model.base, self.threads)
+        return Tagger(chain, self.threads)
 
     def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
@@ -227,33 +225,6 @@ class Tagger:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
-
-
-def model_pictures(model: AnyModel) -> tuple[Picture, ...]:
-    """Diagrams of what a model has learnt, where there are any: the weights of hidden units."""
-    from skipchain.models.rbm.model import RBMModel
-    from skipchain.models.rbm.plots import weight_pictures
-
-    if not isinstance(model, RBMModel):
-        raise SkipchainError(f"--plot draws hidden units, and a {model.kind} has none")
-    return weight_pictures(model)
-
-
-def describe_totals(model: AnyModel) -> str:
-    """What the difference between the totals of two labels is, where `ChainModel` explains them."""
-    from skipchain.models.chain.model import ChainModel
-
-    assert isinstance(model, ChainModel)
-    if not model.probabilistic:
-        return (
-            "the difference of the totals is by how much one label's score is above the other's "
-            "given the labels around; scores of this model are no probabilities"
-        )
-    meaning = "the difference of the totals is the log odds of the two labels"
-    if not model.local:
-        return f"{meaning} given the labels around"
-    given = "" if model.kind == "maxent" else f" given the label{'s' * (model.order > 1)} before"
-    return f"{meaning}{given}; the normaliser is the same for both and left out"
 
 
 def _sentence(data: Any, number: int) -> Corpus:

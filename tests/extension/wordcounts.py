@@ -7,7 +7,7 @@ files, and a `ModelKind` that an entry point names.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from skipchain.checks import check_number
 from skipchain.corpus import Column, Corpus
 from skipchain.learn.step import OptimisationResult
 from skipchain.modelfile.forms import ArraySchema, ModelForm
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.inputs import Features, encode
 from skipchain.models.base.model import BEAM, Model
@@ -156,25 +157,13 @@ def write(model: WordCountModel) -> tuple[dict[str, Any], Arrays]:
     return {"smoothing": model.smoothing}, {"counts": model.counts}
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> WordCountModel:
+def read(stored: StoredModel) -> WordCountModel:
     """The inverse of `write`; types and dimensions have been checked by the schema."""
-    labels, counts = tuple(header["labels"]), arrays["counts"]
-    if counts.shape != (features.n_features, len(labels)):
+    header, counts = stored.header, stored.arrays["counts"]
+    if counts.shape != (stored.features.n_features, len(header["labels"])):
         raise ValueError(f"counts are {counts.shape}")
-    model = WordCountModel("word-counts", labels, features, counts, float(header["smoothing"]))
-    return replace(
-        model,
-        scheme=header["scheme"],
-        encoding=header["encoding"],
-        constrained=bool(header["constrained"]),
-        summary=header["summary"],
-    )
+    smoothing = float(header["smoothing"])
+    return WordCountModel(**stored.common, counts=counts, smoothing=smoothing)
 
 
 FORM = ModelForm({"counts": ArraySchema("float64", 2)}, write, read)

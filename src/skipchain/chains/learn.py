@@ -14,7 +14,7 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.likelihood import ChainObjective, ConditionalLikelihood, MarginalLikelihood
+from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.chains.online import StochasticLikelihood, decaying_rate
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
@@ -56,6 +56,12 @@ class ChainProblem:
     initial_weights: Weights | None = None
     seed: int = 0
     numeric: bool = False
+
+    @property
+    def for_learners(self) -> dict[str, Any]:
+        """What learners of single steps take by name, see `OnlineLearner`."""
+        names = ("boundaries", "constraints", "order", "seed", "initial_weights")
+        return {name: getattr(self, name) for name in names}
 
     def of_positions(self) -> ChainProblem:
         """The classifier of single positions: chains of one token each, without boundaries."""
@@ -116,8 +122,7 @@ def resolve(problem: ChainProblem, solver: Solver) -> Solver:
         return solver
     partly_labelled = problem.local and problem.data.allowed is not None
     batch = problem.objective != CONDITIONAL or problem.numeric or partly_labelled
-    resolved: Solver = solver.as_solver(LBFGS if batch else SGD)
-    return resolved
+    return solver.as_solver(LBFGS if batch else SGD)
 
 
 def check_solver(solver: Solver, *, local: bool, objective: str, name: str = "this model") -> None:
@@ -152,9 +157,9 @@ def _by_batch(
 ) -> FittedWeights:
     """By L-BFGS or Newton's method: functions of the vector of all weights."""
     assert isinstance(solver, (LBFGS, Newton))
-    newton = isinstance(solver, Newton)
+    data, by_newton = problem.data, isinstance(solver, Newton)
     scorer = LinearScorer(
-        problem.data,
+        data,
         problem.n_labels,
         observed=solver.pairs == OBSERVED,
         boundaries=problem.boundaries,
@@ -162,22 +167,16 @@ def _by_batch(
         order=problem.order,
         single_precision=isinstance(solver, LBFGS) and solver.tolerance >= SINGLE_TOLERANCE,
     )
-    if newton and scorer.size > MAX_DENSE:
+    if by_newton and scorer.size > MAX_DENSE:
         raise ParameterError(
             f"solver='newton' is for up to {MAX_DENSE:,} weights, and there would be "
             f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
         )
-    objective = OBJECTIVES[problem.objective](
-        problem.data,
-        scorer,
-        workers,
-        l2=problem.l2,
-        constraints=problem.constraints,
-        local=problem.local,
-    )
+    form: dict[str, Any] = {"constraints": problem.constraints, "local": problem.local}
+    objective = OBJECTIVES[problem.objective](data, scorer, workers, l2=problem.l2, **form)
     if monitor.begin is not None:
         # the history of L-BFGS is in single precision
-        vectors = 3 * scorer.size if newton else MEMORY + 8
+        vectors = 3 * scorer.size if by_newton else MEMORY + 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
     stopping = monitor.early_stopping(scorer.unpack, solver.patience)
     initial = problem.initial_weights
@@ -188,14 +187,16 @@ def _by_batch(
             start,
             l1=solver.l1,
             memory=MEMORY,
-            max_iterations=solver.max_iterations,
-            tolerance=solver.tolerance,
-            period=solver.period,
+            **solver.stopping,
             curvature=None if solver.l1 else objective.curvature,
             callback=stopping,
         )
     else:
-        result = _by_newton(problem, solver, scorer, objective, start, stopping, workers)
+        from skipchain.chains.curvature import LocalHessian
+        from skipchain.learn import newton
+
+        hessian = LocalHessian(data, scorer, workers, l2=problem.l2)
+        result = newton.minimize(objective, hessian, start, solver.max_iterations, stopping)
     stuck = result.reason == LINE_SEARCH_FAILED and not result.iterations
     # an earlier model may be the minimum already
     if not np.isfinite(result.loss) or (stuck and initial is None):
@@ -205,40 +206,18 @@ def _by_batch(
     return FittedWeights(weights, result, scorer.size)
 
 
-def _by_newton(
-    problem: ChainProblem,
-    solver: Newton,
-    scorer: LinearScorer,
-    objective: ChainObjective,
-    start: Floats,
-    stopping: EarlyStopping,
-    workers: Workers,
-) -> OptimisationResult:
-    from skipchain.chains.curvature import LocalHessian
-    from skipchain.learn import newton
-
-    hessian = LocalHessian(problem.data, scorer, workers, l2=problem.l2)
-    return newton.minimize(
-        objective, hessian, start, max_iterations=solver.max_iterations, callback=stopping
-    )
-
-
 def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
     learner = StochasticLikelihood(
         problem.data,
         problem.n_labels,
         observed=solver.pairs == OBSERVED,
-        boundaries=problem.boundaries,
-        constraints=problem.constraints,
-        order=problem.order,
         local=problem.local,
         l2=problem.l2,
         dropout=solver.dropout,
         bundle_dropout=solver.bundle_dropout,
         adaptive=isinstance(solver, AdaGrad),
-        seed=problem.seed,
-        initial_weights=problem.initial_weights,
+        **problem.for_learners,
     )
     if monitor.begin is not None:
         monitor.begin(learner.size, learner.nbytes)

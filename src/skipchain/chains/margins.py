@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.online import OnlineLearner, kernel_features
-from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
 from skipchain.kernels import margin_updates as margins
 
@@ -15,7 +16,10 @@ UPDATES = {"perceptron": margins.PERCEPTRON, "pa": margins.PASSIVE_AGGRESSIVE, "
 
 
 class MarginUpdates(OnlineLearner):
-    """Perceptron, passive-aggressive and AROW updates, averaged over all chains seen."""
+    """Perceptron, passive-aggressive and AROW updates, averaged over all chains seen.
+
+    Other arguments are those of `OnlineLearner`.
+    """
 
     def __init__(
         self,
@@ -25,20 +29,9 @@ class MarginUpdates(OnlineLearner):
         update: str = "perceptron",
         limit: float = 1.0,
         boundaries: bool = True,
-        constraints: Constraints | None = None,
-        order: int = 1,
-        seed: int = 0,
-        initial_weights: Weights | None = None,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            data,
-            n_labels,
-            boundaries=boundaries,
-            constraints=constraints,
-            order=order,
-            seed=seed,
-            initial_weights=initial_weights,
-        )
+        super().__init__(data, n_labels, boundaries=boundaries, **others)
         # bundles save memory, but looking each up takes twice the time
         self._features = kernel_features(data.rows, expanded=True)
         self._update = UPDATES[update]

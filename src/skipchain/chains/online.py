@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,11 @@ class OnlineLearner:
         data: Dataset,
         n_labels: int,
         *,
-        boundaries: bool,
-        constraints: Constraints | None,
-        order: int,
-        seed: int,
-        initial_weights: Weights | None,
+        boundaries: bool = True,
+        constraints: Constraints | None = None,
+        order: int = 1,
+        seed: int = 0,
+        initial_weights: Weights | None = None,
     ) -> None:
         assert data.labels is not None
         rows = data.rows
@@ -72,7 +73,8 @@ class StochasticLikelihood(OnlineLearner):
 
     ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
-    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad).
+    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad). Other arguments
+    are those of `OnlineLearner`.
     """
 
     def __init__(
@@ -81,26 +83,14 @@ class StochasticLikelihood(OnlineLearner):
         n_labels: int,
         *,
         observed: bool = False,
-        boundaries: bool = True,
-        constraints: Constraints | None = None,
-        order: int = 1,
         local: bool = False,
         l2: float = 0.0,
         dropout: float = 0.0,
         bundle_dropout: float = 0.0,
         adaptive: bool = False,
-        seed: int = 0,
-        initial_weights: Weights | None = None,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            data,
-            n_labels,
-            boundaries=boundaries,
-            constraints=constraints,
-            order=order,
-            seed=seed,
-            initial_weights=initial_weights,
-        )
+        super().__init__(data, n_labels, **others)
         self._local = local
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
         self._keep_probabilities = (1.0 - dropout, 1.0 - bundle_dropout)
@@ -128,10 +118,9 @@ class StochasticLikelihood(OnlineLearner):
 
     def epoch(self, rate: float) -> float:
         """One pass over all chains; returns the loss met on the way."""
-        labels = self._sizes[2]
         allowed = self._data.allowed
         if allowed is None:
-            allowed = np.zeros((0, labels), np.bool_)
+            allowed = np.zeros((0, self._sizes[2]), np.bool_)
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
         loss = online.likelihood_epoch(
             self._features, self._tables(self._vector), self._squares, self._support, self._masks,

@@ -244,30 +244,17 @@ class LinearScorer:
 
     def weights(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
-        weights = self.unpack(vector).copy()
-        if self._state.dtype == np.float64:
-            return weights
         state = np.zeros(self._state.shape)
-        part = vector[: self.sizes[0]]
-        if self._state_support is None:
-            state[:] = part.reshape(state.shape)
-        else:
-            state.reshape(-1)[self._state_support] = part
-        return replace(weights, state=state)
+        _fill(state, self._state_support, vector[: self.sizes[0]])
+        return replace(self.unpack(vector).copy(), state=state)
 
     def unpack(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector; they share this scorer's memory."""
         cuts = np.cumsum(self.sizes)[:-1]
         state, transitions, start, end, edges, second = np.split(vector, cuts)
         labels = self.n_labels
-        if self._state_support is None:
-            self._state[:] = state.reshape(self._state.shape)
-        else:
-            self._state.reshape(-1)[self._state_support] = state
-        if self._edge_support is None:
-            self._edges[:] = edges.reshape(self._edges.shape)
-        else:
-            self._edges.reshape(-1)[self._edge_support] = edges
+        _fill(self._state, self._state_support, state)
+        _fill(self._edges, self._edge_support, edges)
         nothing = np.zeros(labels)
         return Weights(
             self._state,
@@ -373,6 +360,11 @@ def sum_block(index: CSRMatrix, first: int, table: Residuals, more: Residuals, o
     size = len(out)
     indptr = index.indptr[first : first + size + 1]
     gather(indptr, index.indices, index.values, table, more, out, 0, size, False)
+
+
+def _fill(table: NDArray[Any], support: Ints | None, values: Floats) -> None:
+    """Write values to the places of a table that are parameters, or to all."""
+    table.reshape(-1)[slice(None) if support is None else support] = values
 
 
 def _variances(residuals: Residuals) -> Residuals:

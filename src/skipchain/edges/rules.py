@@ -71,14 +71,10 @@ class Previous(Rule):
 
     is_chain = True
     has_boundaries = True
+    edge_types = ("previous", "next")
 
     def __str__(self) -> str:
         return "previous"
-
-    @property
-    def edge_types(self) -> tuple[str, str]:
-        """The token before, and the token after."""
-        return "previous", "next"
 
     def pairs(self, corpus: Corpus) -> Ints:
         """All neighbours within sentences. [K, 2]"""
@@ -97,14 +93,10 @@ class Alone(Rule):
 
     always: bool = True
     is_chain = True
+    edge_types = ("alone", "alone")
 
     def __str__(self) -> str:
         return "alone"
-
-    @property
-    def edge_types(self) -> tuple[str, str]:
-        """One edge type, whatever the order."""
-        return "alone", "alone"
 
     def pairs(self, corpus: Corpus) -> Ints:
         """None."""
@@ -168,9 +160,8 @@ class SameView(Rule):
         seen = np.unique(document * np.int64(len(keys.values)) + keys.codes)
         counts = np.bincount(seen % len(keys.values), minlength=len(keys.values))
         often = np.flatnonzero(counts > self.max_documents).tolist()
-        return replace(
-            self, common=StringTable.of([keys.values[k] for k in often if keys.values[k]])
-        )
+        common = [keys.values[k] for k in often if keys.values[k]]
+        return replace(self, common=StringTable.of(common))
 
     def pairs(self, corpus: Corpus) -> Ints:
         """Each token with the nearest before it, by the later token. [K, 2]"""
@@ -178,9 +169,8 @@ class SameView(Rule):
         left_out = np.array([value == "" for value in keys.values], np.bool_)
         if self.common is not None and len(self.common):
             left_out |= np.array(self.common.find(keys.values)) >= 0
-        group = (
-            corpus.document_of(np.arange(corpus.n_tokens)) * np.int64(len(keys.values)) + keys.codes
-        )
+        document = corpus.document_of(np.arange(corpus.n_tokens))
+        group = document * np.int64(len(keys.values)) + keys.codes
         taking = ~left_out[keys.codes]
         if self.capitalised:
             words = corpus.words
@@ -233,6 +223,10 @@ class Links(Rule):
     """
 
     direction: str = DIRECTIONS[0]
+    edge_types = (
+        DIRECTIONS[1],
+        DIRECTIONS[2],
+    )  # a page with a link to this one, and one it links to
 
     def __post_init__(self) -> None:
         check_choice("links: the direction", self.direction, DIRECTIONS)
@@ -241,18 +235,14 @@ class Links(Rule):
         return "links" if self.direction == DIRECTIONS[0] else f"links({self.direction})"
 
     @property
-    def edge_types(self) -> tuple[str, str]:
-        """A page with a link to this one, and a page that this one links to."""
-        return DIRECTIONS[1], DIRECTIONS[2]
-
-    @property
     def allowed_directions(self) -> tuple[bool, bool]:
         """Which of the two edge types there are."""
         return self.direction != DIRECTIONS[2], self.direction != DIRECTIONS[1]
 
     def fit(self, corpus: Corpus) -> Links:
         """The rule itself; without links there is nothing to learn from them."""
-        _require_links(corpus)
+        if corpus.links is None:
+            raise SkipchainError(NO_LINKS)
         return self
 
     def pairs(self, corpus: Corpus) -> Ints:
@@ -274,6 +264,8 @@ class Siblings(Rule):
     """
 
     most: int = MOST_SIBLINGS
+    edge_types = ("siblings", "siblings")
+    allowed_directions = (True, False)  # each pair is there both ways round
 
     def __post_init__(self) -> None:
         check_integer("siblings: most", self.most, least=2)
@@ -281,19 +273,10 @@ class Siblings(Rule):
     def __str__(self) -> str:
         return f"siblings(most={self.most})"
 
-    @property
-    def edge_types(self) -> tuple[str, str]:
-        """One edge type, whatever the order."""
-        return "siblings", "siblings"
-
-    @property
-    def allowed_directions(self) -> tuple[bool, bool]:
-        """The first of a pair is the parent: each pair is there both ways round."""
-        return True, False
-
     def fit(self, corpus: Corpus) -> Siblings:
         """The rule itself; without links there is nothing to learn from them."""
-        _require_links(corpus)
+        if corpus.links is None:
+            raise SkipchainError(NO_LINKS)
         return self
 
     def pairs(self, corpus: Corpus) -> Ints:
@@ -354,11 +337,6 @@ class FunctionRule(Rule):
                 f"{type(result).__name__}"
             )
         return _sort_by_second(np.unique(pairs.astype(np.int64), axis=0))
-
-
-def _require_links(corpus: Corpus) -> None:
-    if corpus.links is None:
-        raise SkipchainError(NO_LINKS)
 
 
 def _sort_by_second(pairs: Ints) -> Ints:

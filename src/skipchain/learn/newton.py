@@ -20,7 +20,6 @@ def minimize(
     function: Objective,
     curvature: Callable[[Floats], Floats],
     start: Floats,
-    *,
     max_iterations: int = 100,
     callback: Callable[[Step], bool | None] | None = None,
 ) -> OptimisationResult:

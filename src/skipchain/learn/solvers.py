@@ -5,6 +5,7 @@ A solver says what to do, not how: `skipchain.chains.learn` and the families of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
@@ -13,6 +14,14 @@ from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.errors import ParameterError
 
 ALL, OBSERVED = PAIRS = "all", "observed"
+LEAST = {
+    "epochs": 1, "patience": 1, "period": 1, "max_iterations": 1, "restarts": 1, "m_steps": 1,
+    "batch": 1, "em": 0, "momentum_from": 0, "folds": 2,
+}  # fmt: skip
+"""Settings that are whole numbers of at least so much, or None where that is the default."""
+BELOW = {"dropout": 1.0, "bundle_dropout": 1.0, "momentum": 1.0}
+NUMBERS = (*BELOW, "rate", "prune", "l1", "tolerance", "decay", "average_from", "spread")
+"""Settings that are numbers of at least 0, some of them below a limit."""
 
 
 @dataclass(frozen=True)
@@ -32,10 +41,23 @@ class Solver:
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
+        for name, default in self.settings().items():
+            value = getattr(self, name)
+            if name in LEAST and (value is not None or default is not None):
+                check_integer(name, value, least=LEAST[name])
+            elif name in NUMBERS:
+                check_number(name, value, below=BELOW.get(name, math.inf))
+            elif name == "pairs":
+                check_choice(name, value, PAIRS)
 
     def for_warmup(self) -> Solver:
         """The same solver, but it ends as soon as it can."""
         return self
+
+    @property
+    def stopping(self) -> dict[str, Any]:
+        """When L-BFGS is to end, as `skipchain.learn.lbfgs.minimize` takes it by name."""
+        return {k: getattr(self, k) for k in ("max_iterations", "tolerance", "period")}
 
     def __repr__(self) -> str:
         changed = [
@@ -74,10 +96,10 @@ class Automatic(Solver):
         object.__setattr__(short, "short", True)
         return short
 
-    def as_solver(self, kind: type[Solver], **settings: Any) -> Any:
-        """The settings given, as those of a solver that has them; others may follow."""
+    def as_solver(self, kind: type[Solver]) -> Solver:
+        """The settings given, as those of a solver that has them."""
         given = {k: v for k, v in self.get_params().items() if v is not None}
-        solver = kind(**{k: v for k, v in given.items() if k in kind.settings()}, **settings)
+        solver = kind(**{k: v for k, v in given.items() if k in kind.settings()})
         return solver.for_warmup() if self.short else solver
 
 
@@ -118,14 +140,7 @@ class SGD(Solver):
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
-        for setting in ("epochs", "patience"):
-            if getattr(self, setting) is not None:
-                check_integer(setting, getattr(self, setting))
-        for setting in ("dropout", "bundle_dropout"):
-            check_number(setting, getattr(self, setting), below=1.0)
-        for setting in ("rate", "prune"):
-            check_number(setting, getattr(self, setting))
-        check_choice("pairs", self.pairs, PAIRS)
+        super().check()
         if self.rate == 0:
             raise ParameterError("rate must be above 0, or nothing is learnt")
 
@@ -177,15 +192,6 @@ class LBFGS(Solver):
     prune: float = 0.0
     patience: int | None = None
 
-    def check(self) -> None:
-        """Refuse settings that make no sense."""
-        for setting in ("l1", "tolerance", "prune"):
-            check_number(setting, getattr(self, setting))
-        for setting in ("period", "max_iterations", "patience"):
-            if setting != "patience" or self.patience is not None:
-                check_integer(setting, getattr(self, setting))
-        check_choice("pairs", self.pairs, PAIRS)
-
     def for_warmup(self) -> LBFGS:
         """The same solver, but it ends as soon as it can."""
         return replace(self, max_iterations=1, patience=None)
@@ -209,10 +215,6 @@ class Newton(Solver):
     pairs: str = OBSERVED
     prune: float = 0.0
     patience: int | None = None
-
-    def check(self) -> None:
-        """Refuse settings that make no sense."""
-        LBFGS(**self.get_params()).check()
 
     def for_warmup(self) -> Newton:
         """The same solver, but it ends as soon as it can."""
@@ -253,12 +255,7 @@ class EM(Solver):
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
-        for setting in ("restarts", "m_steps", "period", "max_iterations"):
-            check_integer(setting, getattr(self, setting))
-        if self.patience is not None:
-            check_integer("patience", self.patience)
-        check_integer("em", self.em, least=0)
-        check_number("tolerance", self.tolerance)
+        super().check()
         power = self.annealing
         if power is not None and not (isinstance(power, (int, float)) and 0 < power <= 1):
             raise ParameterError(f"annealing must be a power above 0, and 1 at most, got {power!r}")
@@ -316,15 +313,7 @@ class ContrastiveDivergence(Solver):
 
     def check(self) -> None:
         """Refuse settings that make no sense."""
-        for setting in ("epochs", "restarts"):
-            check_integer(setting, getattr(self, setting))
-        if self.batch is not None:
-            check_integer("batch", self.batch)
-        check_integer("momentum_from", self.momentum_from, least=0)
-        check_integer("folds", self.folds, least=2)
-        for setting in ("rate", "decay", "average_from", "spread"):
-            check_number(setting, getattr(self, setting))
-        check_number("momentum", self.momentum, below=1.0)
+        super().check()
         parse_steps(self.steps)
 
     def for_warmup(self) -> ContrastiveDivergence:
@@ -370,12 +359,14 @@ def as_solver(given: str | Solver | None, kinds: Sequence[type[Solver]]) -> Solv
     """
     if given is None:
         return Automatic() if len(kinds) > 1 else kinds[0]()
-    if isinstance(given, str):
-        return _kind(given, kinds)()
-    if not isinstance(given, (*kinds, Automatic)):
+    every: tuple[type[Solver], ...] = (*kinds, Automatic)
+    named = {kind.name: kind for kind in every}
+    if isinstance(given, every):
+        return given
+    if not isinstance(given, str) or given not in named:
         names = ", ".join(kind.name for kind in kinds)
         raise ParameterError(f"solver must be one of {names}, got {given!r}")
-    return given
+    return named[given]()
 
 
 def with_settings(
@@ -401,22 +392,6 @@ def with_settings(
         for kind in kinds:
             if all(name in kind.settings() for name in wanted):
                 return kind(**wanted)
-    _refuse(settings, solver, kinds)
-    raise AssertionError("unreachable")
-
-
-def _kind(name: str, kinds: Sequence[type[Solver]]) -> type[Solver]:
-    """The class of a solver's name."""
-    every: tuple[type[Solver], ...] = (*kinds, Automatic)
-    for kind in every:
-        if kind.name == name:
-            return kind
-    known = [kind.name for kind in kinds]
-    raise ParameterError(f"solver must be one of {', '.join(known)}, got {name!r}")
-
-
-def _refuse(settings: Mapping[str, Any], solver: Solver, kinds: Sequence[type[Solver]]) -> None:
-    """Say which setting the solver does not have, and which has it."""
     for name in settings:
         owners = [kind.name for kind in kinds if name in kind.settings()]
         if not owners:
@@ -427,5 +402,4 @@ def _refuse(settings: Mapping[str, Any], solver: Solver, kinds: Sequence[type[So
                 f"{name} is for solver {' and '.join(owners)}, not for {solver.name}; leave it "
                 "out, or take another solver"
             )
-    names = ", ".join(settings)
-    raise ParameterError(f"no solver has all of {names}; leave some of them out")
+    raise ParameterError(f"no solver has all of {', '.join(settings)}; leave some of them out")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from skipchain.arrays import Floats
 
@@ -33,3 +33,10 @@ class OptimisationResult:
     iterations: int
     evaluations: int
     reason: str
+
+    def after(self, earlier: OptimisationResult) -> OptimisationResult:
+        """This as the end of a minimisation of which ``earlier`` was the first part."""
+        iterations = earlier.iterations + self.iterations
+        return replace(
+            self, iterations=iterations, evaluations=earlier.evaluations + self.evaluations
+        )

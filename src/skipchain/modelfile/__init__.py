@@ -21,6 +21,7 @@ from skipchain.modelfile.container import (
     write_arrays,
 )
 from skipchain.modelfile.contents import contents, read_model
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import AnyModel, Model
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> 
     """
     header, arrays = read_arrays(path)
     try:
-        return read_model(header, arrays, functions or {}, path)
+        return read_model(StoredModel(header, arrays, functions or {}, path))
     except ModelFileError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:

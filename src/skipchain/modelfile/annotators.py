@@ -9,6 +9,7 @@ from typing import Any
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.features.annotator import Annotator
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import Model
 
 ANNOTATOR_CLASSES = {
@@ -48,35 +49,24 @@ def annotator_contents(sources: Sequence[Annotator]) -> tuple[list[dict[str, Any
 
 
 def read_annotators(
-    described: Sequence[Mapping[str, Any]],
-    arrays: Arrays,
-    functions: Mapping[str, Any],
-    path: object,
+    described: Sequence[Mapping[str, Any]], stored: StoredModel
 ) -> tuple[Annotator, ...]:
     """The inverse of `annotator_contents`, checked."""
     found = []
     for number, own in enumerate(described):
         if own["kind"] not in ANNOTATOR_CLASSES:
             raise ModelFileError(
-                f"{path}: the model has a source of columns of the kind {own['kind']!r}, which "
-                "this version does not know; install a newer skipchain"
+                f"{stored.path}: the model has a source of columns of the kind {own['kind']!r}, "
+                "which this version does not know; install a newer skipchain"
             )
         module, name = ANNOTATOR_CLASSES[own["kind"]]
         kind = getattr(import_module(module), name)
-        inside = _within(f"source.{number}.", arrays)
+        prefix = f"source.{number}."
         if "model" in own:
             from skipchain.modelfile.contents import read_model
 
-            model = read_model(own["model"], _within("model.", inside), functions, path)
+            model = read_model(stored.inside(own["model"], f"{prefix}model."))
             found.append(kind.from_config(own, model))
         else:
-            found.append(kind.from_config(own, inside))
+            found.append(kind.from_config(own, stored.inside(own, prefix).arrays))
     return tuple(found)
-
-
-def _within(prefix: str, arrays: Arrays) -> Arrays:
-    return {
-        name.removeprefix(prefix): array
-        for name, array in arrays.items()
-        if name.startswith(prefix)
-    }

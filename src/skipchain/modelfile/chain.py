@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays
 from skipchain.models.base.inputs import Features
 from skipchain.models.chain.model import ChainModel
@@ -36,30 +36,18 @@ def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> ChainModel:
+def read(stored: StoredModel) -> ChainModel:
     """The inverse of `header_and_arrays`, checked."""
-    labels = tuple(header["labels"])
-    order = int(header["order"])
-    sizes = (features.n_features, features.n_edge_features, len(labels), order)
+    header, arrays, features = stored.header, stored.arrays, stored.features
+    n_labels, order = len(header["labels"]), int(header["order"])
+    sizes = (features.n_features, features.n_edge_features, n_labels, order)
     return ChainModel(
-        kind=str(header["kind"]),
-        labels=labels,
-        features=features,
+        **stored.common,
         weights=read_weights("weights", arrays, *sizes),
-        scheme=header["scheme"],
-        encoding=header["encoding"],
-        constrained=bool(header["constrained"]),
         local=bool(header["local"]),
-        summary=header["summary"],
-        dictionary=_dictionary(header["dictionary"], arrays, len(labels)),
-        label_ngrams=_label_ngrams(order, arrays, len(labels)),
-        history_weights=_history_weights(features, arrays, len(labels)),
+        dictionary=_dictionary(header["dictionary"], arrays, n_labels),
+        label_ngrams=_label_ngrams(order, arrays, n_labels),
+        history_weights=_history_weights(features, arrays, n_labels),
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.corpus.schemes import check_scheme
 from skipchain.modelfile.features import features_contents, read_features
 from skipchain.modelfile.forms import KEYS, form_of
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import AnyModel
 
 
@@ -29,15 +30,13 @@ def contents(model: AnyModel) -> tuple[dict[str, Any], Arrays]:
     return header | own_header, arrays | own_arrays
 
 
-def read_model(
-    header: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
-) -> AnyModel:
+def read_model(stored: StoredModel) -> AnyModel:
     """The inverse of `contents`, checked."""
-    features = read_features(header["features"], arrays, functions, path)
+    header, features = stored.header, read_features(stored)
     for scheme in (header["scheme"], header["encoding"]):
         if scheme is not None:
             check_scheme(scheme)
     form = header.get("form")
     if form is None:  # files of format 3 and before
         form = next((name for key, name in KEYS.items() if key in header), "chain")
-    return form_of(form, header["kind"]).read(header, arrays, features, functions, path)
+    return form_of(form, header["kind"]).read(replace(stored, features=features))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.modelfile import chain as chains
-from skipchain.models.base.inputs import Features
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.document.annealing import Annealing
 from skipchain.models.document.candidates import CandidateLimits
 from skipchain.models.document.factors import (
@@ -61,19 +61,11 @@ def header_and_arrays(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> FactoredModel:
+def read(stored: StoredModel) -> FactoredModel:
     """The inverse of `header_and_arrays`, checked."""
-    base = chains.read({**header, **header["base"]}, arrays, features, functions, path)
-    factors = [
-        _factor(number, own, arrays, functions, path)
-        for number, own in enumerate(header["factors"])
-    ]
+    header = stored.header
+    base = chains.read(replace(stored, header={**header, **header["base"]}))
+    factors = [_factor(number, own, stored) for number, own in enumerate(header["factors"])]
     own = header["annealing"]
     annealing = Annealing(
         samples=int(own["samples"]),
@@ -82,11 +74,10 @@ def read(
         seed=int(own["seed"]),
         random_start=bool(own["scattered"]),
     )
-    candidate_limits = CandidateLimits(
-        float(header["doubts"]["tolerance"]), int(header["doubts"]["most"])
-    )
+    doubts = header["doubts"]
+    limits = CandidateLimits(float(doubts["tolerance"]), int(doubts["most"]))
     return FactoredModel.from_chain(
-        base, factors, candidate_limits, annealing, header["summary"], header["further"]
+        base, factors, limits, annealing, header["summary"], header["further"]
     )
 
 
@@ -120,26 +111,20 @@ def _function_name(function: KeyFunction) -> str:
     return name
 
 
-def _factor(
-    number: int, own: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, Any], path: object
-) -> SpanFactor:
-    kind = own["factor"]
+def _factor(number: int, own: Mapping[str, Any], stored: StoredModel) -> SpanFactor:
+    kind, functions = own["factor"], stored.functions
     if kind == "consistency":
-        same, inside = (arrays[f"factors.{number}.{name}"].astype(np.float64) for name in TABLES)
-        return Consistency(
-            tuple(own["types"]),
-            same,
-            inside,
-            float(own["strength"]),
-            bool(own["by_length"]),
-            bool(own["shared"]),
+        same, inside = (
+            stored.arrays[f"factors.{number}.{name}"].astype(np.float64) for name in TABLES
         )
+        how = float(own["strength"]), bool(own["by_length"]), bool(own["shared"])
+        return Consistency(tuple(own["types"]), same, inside, *how)
     if kind == "agreement":
         key = str(own["key"])
         if key not in KEY_FUNCTIONS and key not in functions:
             raise ModelFileError(
-                f"{path}: the model compares spans by the function {key!r} of its author; load it "
-                f"with functions={{{key!r}: …}}"
+                f"{stored.path}: the model compares spans by the function {key!r} of its author; "
+                f"load it with functions={{{key!r}: …}}"
             )
         chosen = key if key in KEY_FUNCTIONS else functions[key]
         return Agreement(str(own["type"]), chosen, float(own["penalty"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from skipchain.arrays import Arrays
@@ -10,22 +9,20 @@ from skipchain.errors import ModelFileError
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.templates import Templates
-from skipchain.features.views import BUILTIN_VIEWS, NGRAMS, UserView
+from skipchain.features.views import BUILTIN_VIEWS, NGRAMS
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.annotators import annotator_contents, read_annotators
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.inputs import Features
 
 
 def features_contents(features: Features) -> tuple[dict[str, Any], Arrays]:
     """What the header says of features, and their arrays."""
     if isinstance(features, Vocabulary):
-        functions = sorted(features.templates.user_views)
-        recipe: dict[str, Any] = {
-            "kind": "templates",
-            "text": features.templates.text,
-            "functions": functions,
-        }
-        sources, arrays = annotator_contents(features.templates.annotators)
+        templates = features.templates
+        recipe: dict[str, Any] = {"kind": "templates", "text": templates.text}
+        recipe["functions"] = sorted(templates.user_views)
+        sources, arrays = annotator_contents(templates.annotators)
         if sources:
             recipe["sources"] = sources
         return recipe, features.to_arrays() | arrays
@@ -34,10 +31,10 @@ def features_contents(features: Features) -> tuple[dict[str, Any], Arrays]:
     return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
 
 
-def read_features(
-    recipe: Mapping[str, Any], arrays: Arrays, functions: Mapping[str, UserView], path: object
-) -> Features:
+def read_features(stored: StoredModel) -> Features:
     """The inverse of `features_contents`, checked."""
+    recipe, path = stored.header["features"], stored.path
+    arrays, functions = stored.arrays, stored.functions
     if recipe["kind"] == "templates":
         missing = [name for name in recipe["functions"] if name not in functions]
         if missing:
@@ -48,7 +45,7 @@ def read_features(
         own = {name: functions[name] for name in recipe["functions"]}
         if set(own) & (set(BUILTIN_VIEWS) | {NGRAMS}):
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
-        sources = read_annotators(recipe.get("sources", ()), arrays, functions, path)
+        sources = read_annotators(recipe.get("sources", ()), stored)
         return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, sources), arrays)
     if recipe["kind"] == "named":
         return NamedFeatures(strings_from_arrays("names", arrays))

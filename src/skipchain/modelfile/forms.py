@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
-from skipchain.models.base.inputs import Features
+from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import AnyModel
 from skipchain.models.registry import load_object, model_kind
 
@@ -22,35 +22,14 @@ KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "lat
 """Entries of headers by which files are known that do not say their form; others are chains."""
 
 
-class Reader(Protocol):
-    """Makes a model of the header and the arrays of a file."""
-
-    def __call__(
-        self,
-        header: Mapping[str, Any],
-        arrays: Arrays,
-        features: Features,
-        functions: Mapping[str, Any],
-        path: object,
-    ) -> AnyModel:
-        """The model; anything that is wrong is an error."""
-
-
 class Form(Protocol):
     """A form of models in files."""
 
     def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
         """What the file of a model holds beside labels and features."""
 
-    def read(
-        self,
-        header: Mapping[str, Any],
-        arrays: Arrays,
-        features: Features,
-        functions: Mapping[str, Any],
-        path: object,
-    ) -> AnyModel:
-        """The inverse, checked."""
+    def read(self, stored: StoredModel) -> AnyModel:
+        """The model of what a file holds; anything that is wrong is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +50,7 @@ class ModelForm:
 
     arrays: Mapping[str, ArraySchema]
     writer: Callable[[Any], tuple[dict[str, Any], Arrays]]
-    reader: Reader
+    reader: Callable[[StoredModel], AnyModel]
 
     def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
         """What the file of a model holds beside labels and features."""
@@ -79,17 +58,10 @@ class ModelForm:
         _check_schema(self.arrays, arrays)
         return header, arrays
 
-    def read(
-        self,
-        header: Mapping[str, Any],
-        arrays: Arrays,
-        features: Features,
-        functions: Mapping[str, Any],
-        path: object,
-    ) -> AnyModel:
+    def read(self, stored: StoredModel) -> AnyModel:
         """The model, from arrays that keep to the schema."""
-        _check_schema(self.arrays, arrays)
-        return self.reader(header, arrays, features, functions, path)
+        _check_schema(self.arrays, stored.arrays)
+        return self.reader(stored)
 
 
 def form_of(name: str, kind: str) -> Form:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -15,8 +15,8 @@ from skipchain.edges.rules import Alone, FunctionRule, SameView
 from skipchain.errors import ModelFileError
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import read_weights, weight_arrays
-from skipchain.models.base.inputs import Features
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
@@ -30,19 +30,15 @@ def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     for kind, own in model.edge_models.items():
         arrays |= weight_arrays(f"{kind}.weights", own.weights)
         if own.edge_features is not None:
-            arrays |= {
-                f"{kind}.child": own.edge_features.child,
-                f"{kind}.parent": own.edge_features.parent,
-            }
+            arrays[f"{kind}.child"] = own.edge_features.child
+            arrays[f"{kind}.parent"] = own.edge_features.parent
     for number, rule in enumerate(model.rules):
         if isinstance(rule, SameView) and rule.common is not None:
             arrays |= strings_to_arrays(f"rule.{number}.common", rule.common)
     if model.gate is not None:
         arrays |= {f"{kind}.gate": own for kind, own in model.gate.weights.items()}
     own_functions = {rule.name for rule in model.rules if isinstance(rule, FunctionRule)}
-    viewed = {
-        name for rule in model.rules if isinstance(rule, SameView) for name in rule.user_views
-    }
+    viewed = {name for own in model.rules if isinstance(own, SameView) for name in own.user_views}
     header = {
         "edges": [str(rule) for rule in model.rules],
         "functions": sorted(own_functions | viewed),
@@ -54,26 +50,20 @@ def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> GraphModel:
+def read(stored: StoredModel) -> GraphModel:
     """The inverse of `header_and_arrays`, checked."""
-    missing = [name for name in header["functions"] if name not in functions]
+    header, arrays, features = stored.header, stored.arrays, stored.features
+    missing = [name for name in header["functions"] if name not in stored.functions]
     if missing:
         raise ModelFileError(
-            f"{path}: the edges of the model need a function of its author's own, {missing[0]!r}; "
-            f"load it in Python with functions={{{missing[0]!r}: …}}"
+            f"{stored.path}: the edges of the model need a function of its author's own, "
+            f"{missing[0]!r}; load it in Python with functions={{{missing[0]!r}: …}}"
         )
     if header["kind"] not in MARGINAL_INFERENCE:
         raise ValueError(f"there is no model of linked labels {header['kind']!r}")
     if not isinstance(features, Vocabulary):
         raise ValueError("linked labels need features by templates")
-    labels = tuple(header["labels"])
-    own = {name: functions[name] for name in header["functions"]}
+    own = {name: stored.functions[name] for name in header["functions"]}
     rules = [
         replace(rule, common=strings_from_arrays(f"rule.{number}.common", arrays))
         if isinstance(rule, SameView)
@@ -91,7 +81,7 @@ def read(
                 ):
                     raise ValueError(f"edges of kind {kind!r} name unknown features")
             size = ends.n_features
-        weights = read_weights(f"{kind}.weights", arrays, size, 0, len(labels), 1)
+        weights = read_weights(f"{kind}.weights", arrays, size, 0, len(header["labels"]), 1)
         edge_models[kind] = EdgeModel(weights, ends)
     known = {kind for rule in rules for kind in rule.edge_types} | {"alone"}
     if not edge_models or not set(edge_models) <= known:
@@ -104,18 +94,12 @@ def read(
     if not orderings:
         raise ValueError("there are no orderings")
     return GraphModel(
-        str(header["kind"]),
-        labels,
-        features,
-        tuple(rules),
-        edge_models,
-        orderings,
-        header["scheme"],
-        header["encoding"],
-        bool(header["constrained"]),
-        header["summary"],
-        _gate(edge_models, arrays) if header["gate"] else None,
-        PropagationSettings(**header["sending"]),
+        **stored.common,
+        rules=tuple(rules),
+        edge_models=edge_models,
+        orderings=orderings,
+        gate=_gate(edge_models, arrays) if header["gate"] else None,
+        propagation=PropagationSettings(**header["sending"]),
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from skipchain.arrays import Arrays
+from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import dense, sparse
-from skipchain.models.base.inputs import Features
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights, state_shapes
 
@@ -23,31 +22,17 @@ def header_and_arrays(model: StateModel) -> tuple[dict[str, Any], Arrays]:
     return {"local": model.local, "states": model.n_states}, arrays
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> StateModel:
+def read(stored: StoredModel) -> StateModel:
     """The inverse of `header_and_arrays`, checked."""
-    labels, states = tuple(header["labels"]), int(header["states"])
+    header, features = stored.header, stored.features
+    states = int(header["states"])
     if states < 1:
         raise ValueError(f"{states} hidden states")
     names = ("weights.transitions", "weights.emissions")
-    shapes = state_shapes(features.n_features, states, len(labels))
-    tables = [dense(name, arrays, shape) for name, shape in zip(names, shapes, strict=True)]
+    shapes = state_shapes(features.n_features, states, len(header["labels"]))
+    tables = [dense(name, stored.arrays, shape) for name, shape in zip(names, shapes, strict=True)]
     for name, table in zip(names, tables, strict=True):
         if not np.isfinite(table).all():
             raise ValueError(f"{name} are not all finite")
-    return StateModel(
-        kind=str(header["kind"]),
-        labels=labels,
-        features=features,
-        weights=StateWeights(*tables),
-        local=bool(header["local"]),
-        scheme=header["scheme"],
-        encoding=header["encoding"],
-        constrained=bool(header["constrained"]),
-        summary=header["summary"],
-    )
+    weights = StateWeights(*tables)
+    return StateModel(**stored.common, weights=weights, local=bool(header["local"]))

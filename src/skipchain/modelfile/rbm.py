@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 
 from skipchain.arrays import Arrays
 from skipchain.modelfile.contents import contents, read_model
+from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import dense, sparse
-from skipchain.models.base.inputs import Features
 from skipchain.models.base.model import AnyModel
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm.gibbs import GibbsSettings
@@ -44,14 +43,9 @@ def header_and_arrays(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def read(
-    header: Mapping[str, Any],
-    arrays: Arrays,
-    features: Features,
-    functions: Mapping[str, Any],
-    path: object,
-) -> RBMModel:
+def read(stored: StoredModel) -> RBMModel:
     """The inverse of `header_and_arrays`, checked."""
+    header, arrays, features = stored.header, stored.arrays, stored.features
     labels = tuple(header["labels"])
     borders = str(header["borders"])
     if borders not in BORDERS:
@@ -76,29 +70,23 @@ def read(
         raise ValueError(f"gamma is {gamma}")
     base = None
     if header["base"] is not None:
-        base = read_model(header["base"], _nested_arrays(arrays, BASE), functions, path)
+        base = read_model(stored.inside(header["base"], BASE))
         if base.labels != labels:
             raise ValueError("the model beside has other labels")
     experts = []
     for number, inside in enumerate(header.get("experts", [])):
-        expert = read_model(inside, _nested_arrays(arrays, EXPERT.format(number)), functions, path)
+        expert = read_model(stored.inside(inside, EXPERT.format(number)))
         if not isinstance(expert, StateModel) or expert.labels != labels:
             raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
         experts.append(expert)
     return RBMModel(
-        str(header["kind"]),
-        labels,
-        features,
-        weights,
-        units,
-        sampling,
-        base,
-        gamma,
-        header["scheme"],
-        header["encoding"],
-        bool(header["constrained"]),
-        header["summary"],
-        tuple(experts),
+        **stored.common,
+        weights=weights,
+        units=units,
+        sampling=sampling,
+        base=base,
+        gamma=gamma,
+        experts=tuple(experts),
     )
 
 
@@ -106,10 +94,3 @@ def _nested_contents(model: AnyModel, prefix: str) -> tuple[dict[str, Any], Arra
     """Header and arrays of a model that is part of another one."""
     header, arrays = contents(model)
     return header, {f"{prefix}{name}": own for name, own in arrays.items()}
-
-
-def _nested_arrays(arrays: Arrays, prefix: str) -> Arrays:
-    """The arrays of a model inside, under their own names."""
-    return {
-        name.removeprefix(prefix): own for name, own in arrays.items() if name.startswith(prefix)
-    }

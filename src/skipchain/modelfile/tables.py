@@ -23,7 +23,7 @@ def weight_arrays(name: str, weights: Weights) -> Arrays:
 def read_weights(
     name: str, arrays: Arrays, n_features: int, n_edge_features: int, n_labels: int, order: int
 ) -> Weights:
-    """The inverse of `_weights`, checked."""
+    """The inverse of `weight_arrays`, checked."""
     shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
     weights = Weights(
         dense(f"{name}.state", arrays, shapes[0]),
@@ -33,7 +33,12 @@ def read_weights(
         dense(f"{name}.edges", arrays, shapes[4]),
         dense(f"{name}.second", arrays, shapes[5]),
     )
-    _check_shapes(weights, shapes)
+    parts = ("state", "transitions", "start", "end", "edges", "second")
+    for part, array, shape in zip(parts, weights.tables, shapes, strict=True):
+        if array.shape != shape or array.dtype != np.float64:
+            raise ValueError(f"{part} weights are {array.shape}, wanted {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError(f"{part} weights are not all finite")
     return weights
 
 
@@ -45,19 +50,10 @@ def sparse(name: str, table: Floats) -> Arrays:
 
 
 def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> Floats:
-    """The inverse of `_sparse`."""
+    """The inverse of `sparse`, checked."""
     at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
     table = np.zeros(shape)
     if at.shape != values.shape or (len(at) and (at.min() < 0 or at.max() >= table.size)):
         raise ValueError(f"{name} lie outside a table of {shape}")
     table.reshape(-1)[at] = values
     return table
-
-
-def _check_shapes(weights: Weights, shapes: tuple[tuple[int, ...], ...]) -> None:
-    names = ("state", "transitions", "start", "end", "edges", "second")
-    for name, array, shape in zip(names, weights.tables, shapes, strict=True):
-        if array.shape != shape or array.dtype != np.float64:
-            raise ValueError(f"{name} weights are {array.shape}, wanted {shape}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} weights are not all finite")

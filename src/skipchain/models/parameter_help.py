@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from skipchain.checks import nearest
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
 from skipchain.models.registry import estimator_class, model_kinds
-from skipchain.models.specification import EXCLUDED_SETTINGS, groups_of, solvers_of
+from skipchain.models.specification import EXCLUDED_SETTINGS, groups_of
 
 _SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=\n\S[^\n]*\n-{3,}\n|\Z)", re.DOTALL | re.MULTILINE)
 _REFERENCE = re.compile(r"\b(?:As (?:for|of)|[Tt]hose of)\s+`(\w+)`(?:[,;] ?)?")
@@ -44,14 +44,12 @@ class KindHelp:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything for programs."""
+        settings = [{**asdict(part), "default": _plain(part.default)} for part in self.settings]
         return {
             "name": self.name,
             "class": self.class_name,
             "summary": self.summary,
-            "settings": [
-                {"name": part.name, "default": _plain(part.default), "meaning": part.meaning}
-                for part in self.settings
-            ],
+            "settings": settings,
             "solvers": [part.as_dict() for part in self.solvers],
             "groups": [part.as_dict() for part in self.groups],
         }
@@ -65,23 +63,19 @@ def describe_kind(name: str) -> KindHelp:
     """
     solvers = known_solvers()
     if name in solvers:
-        solver = solvers[name]
-        return _help(name, solver, solver.settings())
+        return _help(name, solvers[name], solvers[name].settings())
     if name not in model_kinds():
         raise ParameterError(
             f"there is no model or solver {name!r}; {nearest(name, (*model_kinds(), *solvers))}"
         )
     estimator = estimator_class(name)
-    solver_parts = tuple(
-        _help(solver.name, solver, solver.settings()) for solver in solvers_of(name)
-    )
+    parts = tuple(_help(own.name, own, own.settings()) for own in estimator.solvers)
     groups = tuple(
         _help(parameter, estimator.groups_of_settings[parameter][0], settings, estimator)
         for parameter, settings in groups_of(name).items()
     )
-    return replace(
-        _help(name, estimator, estimator.parameters()), solvers=solver_parts, groups=groups
-    )
+    whole = _help(name, estimator, estimator.parameters())
+    return replace(whole, solvers=parts, groups=groups)
 
 
 def known_solvers() -> dict[str, type[Solver]]:

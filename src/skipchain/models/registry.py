@@ -36,42 +36,28 @@ class ModelKind:
 
     def load(self) -> type[BaseEstimator]:
         """The class of the estimators."""
-        found: type[BaseEstimator] = _named(self.estimator)
+        found: type[BaseEstimator] = load_object(self.estimator)
         return found
 
 
-def _built_in(kind: str, place: str, description: str) -> ModelKind:
-    return ModelKind(kind, f"skipchain.models.{place}", description)
-
-
+_BUILT_IN = [
+    ("crf", "chain.crf:CRF", "conditional random field, the linear chain"),
+    ("memm", "chain.memm:MEMM", "a chain of maximum-entropy classifiers, order 1 to 8"),
+    ("maxent", "chain.maxent:MaxEnt", "a classifier of each token on its own"),
+    ("perceptron", "chain.perceptron:Perceptron",
+     "averaged structured perceptron, passive-aggressive, AROW"),
+    ("hmm", "chain.hmm:HMM", "hidden Markov model, learnt by counting"),
+    ("mop-memm", "graph.mop:MoPMEMM",
+     "mixture of parents: labels linked across a document, exact marginals"),
+    ("rbm-crf", "rbm.estimator:RBMCRF", "hidden units that look at windows of labels"),
+    ("skip-chain-crf", "graph.skipchain:SkipChainCRF",
+     "a CRF with edges across a document, by belief propagation"),
+    ("iohmm", "latent.iohmm:IOHMM", "hidden states that emit labels, directed"),
+    ("hrf", "latent.hrf:HRF", "hidden random field: hidden states, undirected"),
+]  # fmt: skip
 _KINDS = {
-    own.kind: own
-    for own in (
-        _built_in("crf", "chain.crf:CRF", "conditional random field, the linear chain"),
-        _built_in(
-            "memm", "chain.memm:MEMM", "a chain of maximum-entropy classifiers, order 1 to 8"
-        ),
-        _built_in("maxent", "chain.maxent:MaxEnt", "a classifier of each token on its own"),
-        _built_in(
-            "perceptron",
-            "chain.perceptron:Perceptron",
-            "averaged structured perceptron, passive-aggressive, AROW",
-        ),
-        _built_in("hmm", "chain.hmm:HMM", "hidden Markov model, learnt by counting"),
-        _built_in(
-            "mop-memm",
-            "graph.mop:MoPMEMM",
-            "mixture of parents: labels linked across a document, exact marginals",
-        ),
-        _built_in("rbm-crf", "rbm.estimator:RBMCRF", "hidden units that look at windows of labels"),
-        _built_in(
-            "skip-chain-crf",
-            "graph.skipchain:SkipChainCRF",
-            "a CRF with edges across a document, by belief propagation",
-        ),
-        _built_in("iohmm", "latent.iohmm:IOHMM", "hidden states that emit labels, directed"),
-        _built_in("hrf", "latent.hrf:HRF", "hidden random field: hidden states, undirected"),
-    )
+    kind: ModelKind(kind, f"skipchain.models.{place}", description)
+    for kind, place, description in _BUILT_IN
 }
 _registered: dict[str, ModelKind] = {}
 
@@ -126,9 +112,5 @@ def make_estimator(kind: str, features: Any, **settings: Any) -> BaseEstimator:
 
 def load_object(place: str) -> Any:
     """What ``package.module:name`` names."""
-    return _named(place)
-
-
-def _named(place: str) -> Any:
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)

@@ -51,9 +51,8 @@ class Specification:
     def parse(cls, text: str) -> Specification:
         """The kind and the settings; whether there are such is not looked at."""
         kind, _, rest = text.partition(":")
-        parts = [part for part in split_arguments(rest) if part.strip()]
         settings = {}
-        for part in parts:
+        for part in filter(str.strip, split_arguments(rest)):
             name, value = parse_setting(part, text)
             if name in settings:
                 raise ParameterError(f"{text.strip()}: {name} is given twice")
@@ -117,7 +116,7 @@ def parse_value(text: str) -> Any:
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1]
     if text.startswith("[") and text.endswith("]"):
-        return [parse_value(part) for part in split_arguments(text[1:-1]) if part.strip()]
+        return [parse_value(part) for part in filter(str.strip, split_arguments(text[1:-1]))]
     if text.lower() in LITERALS:
         return LITERALS[text.lower()]
     for number in (int, float):
@@ -160,13 +159,14 @@ def check_settings(
     settings: Mapping[str, Any], known: Mapping[str, Any], owner: str, text: str
 ) -> None:
     """Refuse names that the owner does not have, and other values than the two of a flag."""
+    where = text.strip()
     for name, value in settings.items():
         if name not in known:
             raise ParameterError(
-                f"{text.strip()}: {owner} has no setting {name!r}; {nearest(name, known)}"
+                f"{where}: {owner} has no setting {name!r}; {nearest(name, known)}"
             )
         if isinstance(known[name], bool) and not isinstance(value, bool):
-            raise ParameterError(f"{text.strip()}: {name} is true or false, got {value!r}")
+            raise ParameterError(f"{where}: {name} is true or false, got {value!r}")
 
 
 def solver_settings(text: str, kind: str) -> dict[str, Any]:
@@ -179,13 +179,11 @@ def solver_settings(text: str, kind: str) -> dict[str, Any]:
     solvers = {solver.name: solver for solver in solvers_of(kind)}
     if not solvers:
         raise ParameterError(f"--solver {text}: {kind} is not learnt by a solver; leave it out")
-    if parsed.kind not in solvers:
-        raise ParameterError(
-            f"{kind} has no solver {parsed.kind!r}; {nearest(parsed.kind, solvers)}"
-        )
-    known = solvers[parsed.kind].settings()
-    check_settings(parsed.settings, known, f"solver {parsed.kind}", text)
-    return {"solver": parsed.kind, **parsed.settings}
+    name = parsed.kind
+    if name not in solvers:
+        raise ParameterError(f"{kind} has no solver {name!r}; {nearest(name, solvers)}")
+    check_settings(parsed.settings, solvers[name].settings(), f"solver {name}", text)
+    return {"solver": name, **parsed.settings}
 
 
 def merge_settings(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:

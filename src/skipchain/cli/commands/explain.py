@@ -105,8 +105,6 @@ def _print(explanation: Explanation, model: Any, top: int) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from skipchain.tagger import describe_totals
-
     console = Console(file=sys.stdout, highlight=False)
     console.print(
         Text.assemble(
@@ -121,7 +119,7 @@ def _print(explanation: Explanation, model: Any, top: int) -> None:
         table.add_row("probability", *(f"{p:.3f}" for p in explanation.probabilities), "")
     console.print(table)
     _print_forbidden(console, explanation)
-    console.print(Text(f"{model.kind}: {describe_totals(model)}", style="dim"))
+    console.print(Text(f"{model.kind}: {model.describe_totals()}", style="dim"))
 
 
 def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:

@@ -43,7 +43,6 @@ def inspect(
     from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
     from skipchain.modelfile import load_model
-    from skipchain.tagger import model_pictures
 
     path = boxed.path() if model is None else Path(model)
     loaded = load_model(path)
@@ -53,7 +52,7 @@ def inspect(
                 f"the model has no label {name!r}; it has {', '.join(loaded.labels)}"
             )
     if plot is not None:
-        drawn = write_pictures(model_pictures(loaded), plot, path.stem, overwrite=overwrite)
+        drawn = write_pictures(loaded.pictures(), plot, path.stem, overwrite=overwrite)
         for file, caption in drawn:
             say(f"wrote {plot / file}: {caption}")
     summary = loaded.summarise(top=top, labels=label)

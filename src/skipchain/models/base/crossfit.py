@@ -14,7 +14,7 @@ from skipchain.arrays import Floats, Ints, members
 from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import ParameterError, SkipchainWarning
-from skipchain.models.base.inputs import chain_offsets, take_sequences
+from skipchain.models.base.inputs import chain_offsets, shared_numbers, take_sequences
 from skipchain.models.base.model import AnyModel
 from skipchain.parallel import Workers
 
@@ -98,21 +98,10 @@ def deal(
             raise ParameterError(
                 f"{folds} folds need as many sequences, but there are {len(given)}; give fewer"
             )
-        fold = np.empty(len(given), np.int64)
-        fold[np.random.default_rng(seed).permutation(len(given))] = np.arange(len(given)) % count
+        fold = _shuffled(len(given), count, seed)
     count = int(fold.max()) + 1
-    return [
-        Fold(
-            number=number,
-            count=count,
-            held_out=np.flatnonzero(fold == number),
-            rest=np.flatnonzero(fold != number),
-            given=given,
-            labels=labels,
-            by_documents=by_documents,
-        )
-        for number in range(count)
-    ]
+    parts = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in range(count)]
+    return [Fold(k, count, *part, given, labels, by_documents) for k, part in enumerate(parts)]
 
 
 def _has_documents(corpus: Corpus, folds: int) -> bool:
@@ -151,11 +140,16 @@ def _deal_documents(corpus: Corpus, folds: int, seed: int, *, most: bool) -> Int
         raise ParameterError(
             f"{folds} folds need at least 2 documents with tokens, and there are {len(filled)}"
         )
-    fold = np.empty(len(distinct), np.int64)
-    fold[np.random.default_rng(seed).permutation(len(distinct))] = np.arange(len(distinct)) % count
     every = np.zeros(corpus.n_documents, np.int64)
-    every[filled] = fold[group]
+    every[filled] = _shuffled(len(distinct), count, seed)[group]
     return every
+
+
+def _shuffled(size: int, count: int, seed: int) -> Ints:
+    """Numbers from 0 to ``count`` − 1, each about as often, in a random order. [size]"""
+    fold = np.empty(size, np.int64)
+    fold[np.random.default_rng(seed).permutation(size)] = np.arange(size) % count
+    return fold
 
 
 def cross_predict(
@@ -192,8 +186,7 @@ def predictions(
     number = {name: k for k, name in enumerate(names)}
     scores = model.scores(given, workers)
     column = model.decode(scores, workers)
-    known = [(k, number[name]) for k, name in enumerate(model.labels) if name in number]
-    source, target = (np.array(side) for side in zip(*known, strict=True))
+    source, target = shared_numbers(model.labels, names)
     marginals = np.zeros((int(scores.offsets[-1]), len(names)))
     marginals[:, target] = model.marginals(scores, workers)[:, source]
     codes = np.array([number.get(name, -1) for name in column.values], np.int64)

@@ -85,11 +85,12 @@ class BaseEstimator(ABC):
                         f"{name} is a setting of the solver, and solver={solver!r} is given; "
                         f"write solver={type(solver).__name__}({name}=…)"
                     )
-        changed = apply_settings(
-            type(self).__name__, own, settings, self.solvers, self.groups_of_settings
-        )
-        for name, value in {**own, **changed}.items():
-            setattr(self, name, value)
+        vars(self).update({**own, **self._applied(own, settings)})
+
+    def _applied(self, values: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameters that change where settings are given by name."""
+        groups = self.groups_of_settings
+        return apply_settings(type(self).__name__, values, settings, self.solvers, groups)
 
     @classmethod
     def parameters(cls) -> dict[str, Any]:
@@ -131,12 +132,7 @@ class BaseEstimator(ABC):
                     f"{type(self).__name__} has no parameter {name!r}; {nearest(name, every)}"
                 )
         if settings:
-            values = self.get_params(deep=False)
-            changed = apply_settings(
-                type(self).__name__, values, settings, self.solvers, self.groups_of_settings
-            )
-            for name, value in changed.items():
-                setattr(self, name, value)
+            vars(self).update(self._applied(self.get_params(deep=False), settings))
         return self
 
     def replaced(self, **parameters: Any) -> Self:

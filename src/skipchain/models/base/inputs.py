@@ -169,6 +169,18 @@ def known_labels(given: Corpus | Sequence[Any], labels: Any) -> KnownLabels:
     return KnownLabels(label_column(given, sequences), offsets, partial)
 
 
+def shared_numbers(old: Sequence[str], new: Sequence[str]) -> tuple[Ints, Ints]:
+    """The numbers that names which two lists share have in each, in the order of the second.
+
+    >>> shared_numbers(["a", "b", "c"], ["c", "d", "a"])
+    (array([2, 0]), array([0, 2]))
+    """
+    known = {name: k for k, name in enumerate(old)}
+    shared = [(known[name], k) for k, name in enumerate(new) if name in known]
+    source, target = np.array(shared, np.int64).reshape(-1, 2).T
+    return source, target
+
+
 def chain_offsets(given: Corpus | Sequence[Any]) -> Ints:
     """Where the sequences of the input begin. [C + 1]"""
     return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))

@@ -12,14 +12,17 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains import decode as chains
 from skipchain.chains.allowed import allowed_labels, require_agreement
+from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scores import NBestPaths
 from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.summary import common_summary
 from skipchain.parallel import Workers
+from skipchain.report.pictures import Picture
 
 BEAM = 10  # the width of a beam by default
 
@@ -61,6 +64,8 @@ class Model(ABC, Generic[Data, Scores]):
 
     form: ClassVar[str]
     """The form of the artefact, which many kinds of models may share."""
+    explains_sentences: ClassVar[bool] = False
+    """Whether a sentence by itself is enough for `explain`; else it needs the document."""
     kind: str
     labels: tuple[str, ...]
     scheme: str | None
@@ -111,6 +116,14 @@ class Model(ABC, Generic[Data, Scores]):
         """The k best label sequences of each sentence, where the model knows them."""
         raise SkipchainError(f"the model ({self.kind}) has no n-best sequences: only chains have")
 
+    def without_factors(self) -> AnyModel | None:
+        """The chain model by itself, where there are factors beside it."""
+        return None
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """Diagrams of what has been learnt, where there are any: the weights of hidden units."""
+        raise SkipchainError(f"--plot draws hidden units, and a {self.kind} has none")
+
     @abstractmethod
     def pruned(self) -> Self:
         """Without features whose weights are all zero; predictions stay the same."""
@@ -142,11 +155,6 @@ class Model(ABC, Generic[Data, Scores]):
             "hidden units stand between them; skipchain inspect shows what these do"
         )
 
-    @property
-    def explains_sentences(self) -> bool:
-        """Whether a sentence by itself is enough for `explain`; else it needs the document."""
-        return False
-
     def summarise(self, *, top: int = 10, labels: Sequence[str] | None = None) -> dict[str, Any]:
         """The ``top`` features of each label by the size of their weight, and what else was learnt.
 
@@ -168,9 +176,9 @@ class Model(ABC, Generic[Data, Scores]):
         """The decoders that the model supports, first the one that it has by default."""
 
     @property
-    @abstractmethod
     def exact(self) -> bool:
         """Whether all labellings can be gone through, as n-best lists need it."""
+        return False
 
     @property
     def has_span_probabilities(self) -> bool:
@@ -249,6 +257,41 @@ class Model(ABC, Generic[Data, Scores]):
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         return decode(labels, sentences, self.encoding)
+
+
+class MarginalScores(Scored, Protocol):
+    """Input that a model has scored by the marginals of its tokens."""
+
+    @property
+    def marginals(self) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+
+
+Marginals = TypeVar("Marginals", bound=MarginalScores)
+
+
+class MarginalModel(Model[Data, Marginals]):
+    """A model whose labels are decoded from the marginals of tokens, which scoring finds.
+
+    ``legal`` takes the label sequence with the largest product of marginals among those that the
+    scheme allows, ``posterior`` the best label of each token.
+    """
+
+    decoders = DECODERS
+
+    def decode(
+        self, scores: Marginals, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding."""
+        self.check_decoder(decoder, beam)
+        codes = decode_marginals(
+            scores.marginals, scores.offsets, self.constraints, decoder or self.decoders[0], workers
+        )
+        return Column(frozen(codes), self.labels)
+
+    def marginals(self, scores: Marginals, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return scores.marginals
 
 
 AnyModel = Model[Any, Any]

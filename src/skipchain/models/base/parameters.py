@@ -83,16 +83,12 @@ def apply_settings(
     known = solver_settings(solvers)
     for name in left:
         if name not in known:
-            every = [
-                *values,
-                *known,
-                *(n for k, a in groups.values() for n in group_settings(k, a)),
-            ]
-            raise ParameterError(f"{owner} has no parameter {name!r}; {nearest(name, every)}")
+            others = [n for k, a in groups.values() for n in group_settings(k, a)]
+            hint = nearest(name, [*values, *known, *others])
+            raise ParameterError(f"{owner} has no parameter {name!r}; {hint}")
     if left:
-        changed["solver"] = with_settings(
-            changed.get("solver", values.get("solver")), left, solvers
-        )
+        given = changed.get("solver", values.get("solver"))
+        changed["solver"] = with_settings(given, left, solvers)
     return changed
 
 

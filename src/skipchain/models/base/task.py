@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skipchain.arrays import Ints
@@ -57,16 +57,18 @@ class TrainingTask:
         model: Callable[[Any], AnyModel],
     ) -> Monitor:
         """Who follows the learning of a chain; ``model`` makes a model of its weights."""
-        progress = self.progress
-        return Monitor(
-            begin=None
-            if progress is None
-            else lambda size, held: progress.begin(TrainingSize.of(data, n_labels, size, held)),
-            score=None
-            if held_out is None
-            else lambda weights: held_out.score(model(weights), self.workers),
-            tell=None if progress is None else progress.step,
-        )
+        score = None if held_out is None else (lambda w: held_out.score(model(w), self.workers))
+        return replace(display_monitor(self.progress, data, n_labels), score=score)
+
+
+def display_monitor(progress: Progress | None, data: Dataset, n_labels: int) -> Monitor:
+    """Tells a display of the learning of a chain, where there is one."""
+    if progress is None:
+        return Monitor()
+    return Monitor(
+        begin=lambda size, held: progress.begin(TrainingSize.of(data, n_labels, size, held)),
+        tell=progress.step,
+    )
 
 
 @dataclass(frozen=True)
@@ -81,3 +83,10 @@ class Fitted:
     held_out: HeldOut | None = None
     """The held-out data as the model sees them, where they are encoded already."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, data: Dataset, model: AnyModel, result: OptimisationResult, size: int, **rest: Any
+    ) -> Fitted:
+        """A model of so many parameters, with the tokens and sequences of data counted."""
+        return cls(model, result, size, data.n_tokens, len(data.offsets) - 1, **rest)

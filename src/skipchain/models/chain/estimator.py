@@ -96,22 +96,16 @@ class ChainEstimator(BaseEstimator):
     # Fitting -----------------------------------------------------------------------------------
 
     def _train(self, task: TrainingTask) -> Fitted:
-        data, untrained = self._encode(task, task.labels)
+        untrained, data = self._encode(task, task.labels)
         if untrained.label_history is not None:
             assert isinstance(task.given, Corpus)
             self._check_label_history(untrained, data)
-            labels = cross_fit_labels(
-                task.given,
-                data,
-                untrained,
-                lambda rest, monitor: self._learn(
-                    self._problem(rest, untrained, None, None), task.workers, monitor
-                ),
-                folds=self.folds,
-                seed=self.seed,
-                workers=task.workers,
-                progress=task.progress,
-            )
+            plain = untrained
+
+            def learn(rest: Dataset, monitor: Monitor) -> FittedWeights:
+                return self._learn(self._problem(rest, plain, None, None), task.workers, monitor)
+
+            labels = cross_fit_labels(task, data, plain, learn, folds=self.folds, seed=self.seed)
             untrained, data = self._with_label_history(untrained, data, task.given, labels)
         start = None
         if task.start is not None:
@@ -121,8 +115,8 @@ class ChainEstimator(BaseEstimator):
 
     def _encode(
         self, task: TrainingTask, y: Any, classes: Sequence[str] = ()
-    ) -> tuple[Dataset, ChainModel]:
-        """The data to learn from, and a model of its features and labels without weights."""
+    ) -> tuple[ChainModel, Dataset]:
+        """A model of features and labels without weights, and the data to learn from."""
         known, scheme, encoding = self._labels(task.given, y)
         features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
@@ -142,8 +136,7 @@ class ChainEstimator(BaseEstimator):
         )
         data = Dataset(rows, offsets, *known.to_codes(names))
         untrained, data = self._with_dictionary(untrained, data, task.given)
-        untrained, data = self._with_label_ngrams(untrained, data)
-        return data, untrained
+        return self._with_label_ngrams(untrained, data)
 
     def _fit_weights(
         self, task: TrainingTask, data: Dataset, untrained: ChainModel, start: Weights | None
@@ -154,20 +147,13 @@ class ChainEstimator(BaseEstimator):
             allowed = Constraints(*transitions(untrained.labels, untrained.encoding))
             require_allowed(data, allowed, untrained.labels)
         held_out = task.held_out(untrained)
-        problem = self._problem(
-            data, untrained, allowed if self.constraints == "training" else None, start
-        )
+        trained = allowed if self.constraints == "training" else None
+        problem = self._problem(data, untrained, trained, start)
         monitor = task.monitor(data, len(untrained.labels), held_out, untrained.with_weights)
         learnt = self._learn(problem, task.workers, monitor)
-        return Fitted(
-            model=untrained.with_weights(learnt.weights),
-            result=learnt.result,
-            parameters=learnt.parameters,
-            tokens=data.n_tokens,
-            sequences=len(data.offsets) - 1,
-            held_out=held_out,
-            facts=learnt.facts,
-        )
+        model = untrained.with_weights(learnt.weights)
+        found = {"held_out": held_out, "facts": learnt.facts}
+        return Fitted.of(data, model, learnt.result, learnt.parameters, **found)
 
     def _problem(
         self,
@@ -223,7 +209,7 @@ class ChainEstimator(BaseEstimator):
         with Workers(self.threads) as workers:
             task = TrainingTask(given, y, once._templates(given), workers)
             if not hasattr(self, "model_"):
-                data, untrained = once._encode(task, y, classes or ())
+                untrained, data = once._encode(task, y, classes or ())
                 untrained, data = once._with_label_history(untrained, data, given)
                 fitted = once._fit_weights(task, data, untrained, None)
             else:
@@ -319,9 +305,8 @@ class ChainEstimator(BaseEstimator):
         size = len(untrained.labels)
         if untrained.history_weights is None:
             untrained = replace(untrained, history_weights=np.zeros((size, size)))
-        return untrained, replace(
-            data, rows=history.append_features(data.rows, earlier, previous, size)
-        )
+        rows = history.append_features(data.rows, earlier, previous, size)
+        return untrained, replace(data, rows=rows)
 
     def _check_label_history(self, untrained: ChainModel, data: Dataset) -> None:
         """Refuse what does not go with a history."""

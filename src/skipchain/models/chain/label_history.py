@@ -11,27 +11,24 @@ from skipchain.arrays import Bools, Ints, Labels, offsets_of
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import FittedWeights, Monitor
-from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError
 from skipchain.learn.step import INTERRUPTED
 from skipchain.models.base.crossfit import Fold, cross_fit, deal
-from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
+from skipchain.models.base.progress import StageProgress
+from skipchain.models.base.task import TrainingTask, display_monitor
 from skipchain.models.chain.model import ChainModel
-from skipchain.parallel import Workers
 
 FOLDS = 3
 
 
 def cross_fit_labels(
-    corpus: Corpus,
+    task: TrainingTask,
     data: Dataset,
     untrained: ChainModel,
     learn: Callable[[Dataset, Monitor], FittedWeights],
     *,
     folds: int | None,
     seed: int,
-    workers: Workers,
-    progress: Progress | None,
 ) -> Labels:
     """The label that each token gets from a model that was not shown its document. [N]
 
@@ -42,37 +39,28 @@ def cross_fit_labels(
     """
     assert data.labels is not None
     try:
-        dealt = deal(corpus, FOLDS if folds is None else folds, seed, by_documents=True)
+        dealt = deal(task.given, FOLDS if folds is None else folds, seed, by_documents=True)
     except ParameterError:  # one fold; or too few documents, or copies of one
         return data.labels
     labels = data.labels.copy()
 
     def label(fold: Fold) -> None:
-        stage = StageProgress.of(progress, fold.stage("the history"))
+        stage = StageProgress.of(task.progress, fold.stage("the history"))
         held_out = np.zeros(len(data.offsets) - 1, np.bool_)
         held_out[fold.sequences] = True
         rest, _ = _take_chains(data, ~held_out)
-        learnt = learn(rest, _monitor(stage, rest, len(untrained.labels)))
+        learnt = learn(rest, display_monitor(stage, rest, len(untrained.labels)))
         if stage is not None:
             stage.end(learnt.result)
         if learnt.result.reason == INTERRUPTED:
             raise KeyboardInterrupt
         held, tokens = _take_chains(data, held_out)
         model = untrained.with_weights(learnt.weights)
-        scores = model.score_dataset(replace(held, labels=None), workers)
-        labels[tokens] = chains.greedy(scores, workers)
+        scores = model.score_dataset(replace(held, labels=None), task.workers)
+        labels[tokens] = chains.greedy(scores, task.workers)
 
     cross_fit(dealt, label)
     return labels
-
-
-def _monitor(stage: StageProgress | None, data: Dataset, n_labels: int) -> Monitor:
-    if stage is None:
-        return Monitor()
-    return Monitor(
-        begin=lambda size, held: stage.begin(TrainingSize.of(data, n_labels, size, held)),
-        tell=stage.step,
-    )
 
 
 def _take_chains(data: Dataset, chosen: Bools) -> tuple[Dataset, Ints]:

@@ -59,6 +59,7 @@ class ChainModel(Model[Dataset, ChainScores]):
     """
 
     form = "chain"
+    explains_sentences = True
 
     kind: str
     labels: tuple[str, ...]
@@ -75,32 +76,25 @@ class ChainModel(Model[Dataset, ChainScores]):
 
     def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
         """The input encoded."""
-        rows, offsets = encode(self.features, given, workers)
-        return Dataset(
-            rows,
-            offsets,
-            candidates=self.candidates(given),
-            previous_occurrences=self.previous_occurrences(given),
-        )
+        data = Dataset(*encode(self.features, given, workers), candidates=self.candidates(given))
+        return replace(data, previous_occurrences=self.previous_occurrences(given))
 
     @property
     def label_history(self) -> LabelHistory | None:
         """How labels given earlier in a document are looked at, if they are."""
-        return (
-            self.features.templates.label_history if isinstance(self.features, Vocabulary) else None
-        )
+        features = self.features
+        return features.templates.label_history if isinstance(features, Vocabulary) else None
 
     def previous_occurrences(self, given: Corpus | Sequence[Any]) -> PreviousOccurrences | None:
         """The tokens of each document that labels are recalled from."""
-        if not isinstance(self.features, Vocabulary) or not isinstance(given, Corpus):
-            return None
-        templates = self.features.templates
-        if templates.label_history is None:
+        history = self.label_history
+        if history is None or not isinstance(given, Corpus):
             return None
         check_document_boundaries(given)
-        if not templates.label_history.template.columns <= set(given.columns):
+        templates = self.features.templates  # type: ignore[union-attr]
+        if not history.template.columns <= set(given.columns):
             given = annotate(templates.annotators, given, Workers(1))
-        return templates.label_history.previous_occurrences(given, templates.functions)
+        return history.previous_occurrences(given, templates.functions)
 
     def candidates(self, given: Corpus | Sequence[Any]) -> Bools | None:
         """The labels that each token can have, where there is a dictionary. [N, L]"""
@@ -121,16 +115,9 @@ class ChainModel(Model[Dataset, ChainScores]):
         label_history = None
         if self.label_history is not None and self.history_weights is not None:
             label_history = LabelHistoryWeights(self.label_history.decay, self.history_weights)
-        return ChainScores.of(
-            data,
-            self.weights,
-            workers,
-            self.constraints,
-            allowed,
-            self.local,
-            self.label_ngrams,
-            label_history,
-        )
+        limits = self.constraints, allowed
+        beyond = self.label_ngrams, label_history
+        return ChainScores.of(data, self.weights, workers, *limits, self.local, *beyond)
 
     @property
     def order(self) -> int:
@@ -147,16 +134,15 @@ class ChainModel(Model[Dataset, ChainScores]):
 
         Those of histories, or of what is recalled, are the last rows of ``state``.
         """
-        if self.history_weights is not None:
-            cut = len(weights.state) - len(self.labels)
-            own = replace(weights, state=weights.state[:cut])
-            return replace(self, weights=own, history_weights=weights.state[cut:])
-        if self.label_ngrams is None:
+        if self.label_ngrams is None and self.history_weights is None:
             return replace(self, weights=weights)
-        cut = len(weights.state) - len(self.label_ngrams.ngrams)
-        label_ngrams = replace(self.label_ngrams, weights=weights.state[cut:])
-        own = replace(weights, state=weights.state[:cut])
-        return replace(self, weights=own, label_ngrams=label_ngrams)
+        ngrams = self.label_ngrams
+        further = len(self.labels) if ngrams is None else len(ngrams.ngrams)
+        state, rest = np.split(weights.state, [len(weights.state) - further])
+        own = replace(weights, state=state)
+        if ngrams is None:
+            return replace(self, weights=own, history_weights=rest)
+        return replace(self, weights=own, label_ngrams=replace(ngrams, weights=rest))
 
     @property
     def all_weights(self) -> Weights:
@@ -169,9 +155,8 @@ class ChainModel(Model[Dataset, ChainScores]):
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has by default."""
-        return decoders_of(
-            self.kind, self.order, has_label_history=self.history_weights is not None
-        )
+        recalled = self.history_weights is not None
+        return decoders_of(self.kind, self.order, has_label_history=recalled)
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
@@ -179,8 +164,7 @@ class ChainModel(Model[Dataset, ChainScores]):
             raise SkipchainError(
                 "the model's labels depend on those given earlier in the document "
                 f"({self.label_history}) and are found from left to right, so it has no decoder "
-                f"{decoder!r}; it has "
-                f"{', '.join(SEARCHES)}"
+                f"{decoder!r}; it has {', '.join(SEARCHES)}"
             )
         super().check_decoder(decoder, beam)
 
@@ -254,10 +238,18 @@ class ChainModel(Model[Dataset, ChainScores]):
 
         return explain(self, given, token, labels=labels, threads=threads)
 
-    @property
-    def explains_sentences(self) -> bool:
-        """Whether a sentence by itself is enough for `explain`: labels of others play no part."""
-        return True
+    def describe_totals(self) -> str:
+        """What the difference between the totals of two labels is, in an explanation."""
+        if not self.probabilistic:
+            return (
+                "the difference of the totals is by how much one label's score is above the "
+                "other's given the labels around; scores of this model are no probabilities"
+            )
+        meaning = "the difference of the totals is the log odds of the two labels"
+        if not self.local:
+            return f"{meaning} given the labels around"
+        given = "" if self.kind == "maxent" else f" given the label{'s' * (self.order > 1)} before"
+        return f"{meaning}{given}; the normaliser is the same for both and left out"
 
     def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
         """Features of labels and of label pairs, and transitions.

@@ -97,22 +97,12 @@ class Perceptron(ChainEstimator):
             check_integer("patience", self.patience)
 
     def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
-        learner = MarginUpdates(
-            problem.data,
-            problem.n_labels,
-            update=self.update,
-            limit=self.limit,
-            boundaries=self.boundaries,
-            constraints=problem.constraints,
-            order=self.order,
-            seed=self.seed,
-            initial_weights=problem.initial_weights,
-        )
+        how = {"update": self.update, "limit": self.limit, **problem.for_learners}
+        learner = MarginUpdates(problem.data, problem.n_labels, **how)
         if monitor.begin is not None:
             monitor.begin(learner.size, learner.nbytes)
         stopping = monitor.early_stopping(learner.weights, self.patience)
-        result = run_epochs(
-            lambda _: learner.epoch(), learner.vector, self.epochs, callback=stopping
+        result = stopping.best_of(
+            run_epochs(lambda _: learner.epoch(), learner.vector, self.epochs, callback=stopping)
         )
-        result = stopping.best_of(result)
         return FittedWeights(learner.weights(result.vector), result, learner.size)

@@ -7,6 +7,7 @@ import numpy as np
 from skipchain.chains.scorer import Weights
 from skipchain.errors import SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
+from skipchain.models.base.inputs import shared_numbers
 from skipchain.models.chain.model import ChainModel
 
 
@@ -31,16 +32,11 @@ def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1)
     if untrained.history_weights is not None:
         size += labels
     weights = Weights.zeros(size, features.n_edge_features, labels, order)
-    old = {name: k for k, name in enumerate(start.labels)}
-    shared = [(old[name], k) for k, name in enumerate(names) if name in old]
-    if not shared:
+    source, target = shared_numbers(start.labels, names)
+    if not len(source):
         raise SkipchainError("the model to start from shares no label with the training data")
-    source, target = (np.array(side) for side in zip(*shared, strict=True))
-    known = {name: k for k, name in enumerate(start.features.names())}
-    rows = [(known[n], k) for k, n in enumerate(features.names()) if n in known]
-    if rows:
-        a, b = (np.array(side) for side in zip(*rows, strict=True))
-        weights.state[np.ix_(b, target)] = start.weights.state[np.ix_(a, source)]
+    a, b = shared_numbers(start.features.names(), features.names())
+    weights.state[np.ix_(b, target)] = start.weights.state[np.ix_(a, source)]
     weights.transitions[np.ix_(target, target)] = start.weights.transitions[np.ix_(source, source)]
     weights.start[target] = start.weights.start[source]
     weights.end[target] = start.weights.end[source]
@@ -49,11 +45,8 @@ def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1)
     if weights.order == start.weights.order == 2:
         second = start.weights.triples[np.ix_(before, source, source)]
         weights.triples[np.ix_(now, target, target)] = second
-    known = {name: k for k, name in enumerate(start.features.names(transition=True))}
-    rows = [(known[n], k) for k, n in enumerate(features.names(transition=True)) if n in known]
-    if rows:
-        a, b = (np.array(side) for side in zip(*rows, strict=True))
-        pairs = start.weights.edges.reshape(-1, size + 1, size)
-        fresh = weights.edges.reshape(-1, labels + 1, labels)
-        fresh[np.ix_(b, now, target)] = pairs[np.ix_(a, before, source)]
+    a, b = shared_numbers(*(own.names(transition=True) for own in (start.features, features)))
+    pairs = start.weights.edges.reshape(-1, size + 1, size)
+    fresh = weights.edges.reshape(-1, labels + 1, labels)
+    fresh[np.ix_(b, now, target)] = pairs[np.ix_(a, before, source)]
     return weights

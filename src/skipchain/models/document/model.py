@@ -273,11 +273,6 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         return (*DECODERS, *self.base.decoders)
 
     @property
-    def exact(self) -> bool:
-        """Never: the labellings are sampled."""
-        return False
-
-    @property
     def has_span_probabilities(self) -> bool:
         """Spans have probabilities by how often they are sampled."""
         return not self.python_factors
@@ -291,6 +286,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def n_nonzero(self) -> int:
         """How many weights of the chain model are not zero."""
         return self.base.n_nonzero
+
+    def without_factors(self) -> ChainModel:
+        """The chain model by itself."""
+        return self.base
 
     def pruned(self) -> FactoredModel:
         """Without features whose weights are all zero; predictions stay the same."""

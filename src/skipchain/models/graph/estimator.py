@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from skipchain.arrays import Ints, Labels, members
+from skipchain.arrays import Floats, Ints, Labels, members
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS
 from skipchain.chains.learn import (
@@ -15,7 +15,6 @@ from skipchain.chains.learn import (
     SINGLE_TOLERANCE,
     ChainProblem,
     FittedWeights,
-    Monitor,
     check_solver,
     learn_chain,
 )
@@ -35,7 +34,7 @@ from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
-from skipchain.models.base.task import Fitted, TrainingTask
+from skipchain.models.base.task import Fitted, TrainingTask, display_monitor
 from skipchain.models.graph.documents import check_linked_documents
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.objective import GraphObjective
@@ -78,6 +77,7 @@ class GraphEstimator(BaseEstimator):
     """Fits a `GraphModel`: finds the edges of a corpus, and learns what they say."""
 
     solvers = CHAIN_SOLVERS
+    decoders = DECODERS
     separate_objective: ClassVar[str]
     """The objective that learns each edge type by itself, and no more."""
     local_chains: ClassVar[bool]
@@ -86,11 +86,6 @@ class GraphEstimator(BaseEstimator):
     edges: str | Sequence[Any]
     objective: str
     model_: GraphModel
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return DECODERS
 
     def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:
         """Warn of a corpus that has no documents for the edges to link."""
@@ -118,19 +113,13 @@ class GraphEstimator(BaseEstimator):
         assert isinstance(corpus, Corpus)
         graph_task = self._encode(corpus, task)
         model, result, parameters = self._learn(graph_task)
-        return Fitted(
-            model=model,
-            result=result,
-            parameters=parameters,
-            tokens=corpus.n_tokens,
-            sequences=len(corpus),
-            facts={
-                "documents": corpus.n_documents,
-                "longest_document": longest_document(corpus),
-                "pairs": {str(own.rule): len(own.pairs) for own in graph_task.edge_set.by_rule},
-                **model.summary,
-            },
-        )
+        facts = {
+            "documents": corpus.n_documents,
+            "longest_document": longest_document(corpus),
+            "pairs": {str(own.rule): len(own.pairs) for own in graph_task.edge_set.by_rule},
+            **model.summary,
+        }
+        return Fitted(model, result, parameters, corpus.n_tokens, len(corpus), facts=facts)
 
     def _encode(self, corpus: Corpus, task: TrainingTask) -> GraphTask:
         """The data to learn from, and a model of its features, labels and rules."""
@@ -188,8 +177,7 @@ class GraphEstimator(BaseEstimator):
         solver = self._solver
         if isinstance(solver, Automatic) and self.objective != self.separate_objective:
             solver = solver.as_solver(LBFGS)
-        settings = solver.get_params()
-        return type(solver)(**{**settings, "patience": None})
+        return type(solver)(**{**solver.get_params(), "patience": None})
 
     @property
     def _joint_solver(self) -> LBFGS:
@@ -217,13 +205,8 @@ class GraphEstimator(BaseEstimator):
         n_labels = len(task.untrained.labels)
         problem = ChainProblem(data, n_labels, local=self.local_chains, l2=self.l2, seed=self.seed)
         stage = StageProgress.of(task.progress, f"edges of type {edge_type}{note}")
-        monitor = Monitor()
-        if stage is not None:
-            monitor = Monitor(
-                begin=lambda size, held: stage.begin(TrainingSize.of(data, n_labels, size, held)),
-                tell=stage.step,
-            )
         problem = problem if chain else problem.of_positions()
+        monitor = display_monitor(stage, data, n_labels)
         learnt = learn_chain(problem, solver, task.workers, monitor)
         if stage is not None:
             stage.end(learnt.result)
@@ -248,13 +231,12 @@ class GraphEstimator(BaseEstimator):
         if progress is not None:
             progress.begin(_training_size(objective, stage or "all edges together"))
 
-        def with_vector(vector: Any) -> GraphModel:
-            return model.with_weights(objective.unpack(vector))
+        def score(vector: Floats) -> float:
+            assert held_out is not None
+            return held_out.score(model.with_weights(objective.unpack(vector)), task.workers)
 
         stopping = EarlyStopping(
-            None
-            if held_out is None
-            else lambda vector: held_out.score(with_vector(vector), task.workers),
+            None if held_out is None else score,
             solver.patience if stage is None else None,
             None if progress is None else progress.step,
         )
@@ -262,9 +244,7 @@ class GraphEstimator(BaseEstimator):
             objective,
             objective.pack({name: own.weights for name, own in model.edge_models.items()}),
             memory=MEMORY,
-            max_iterations=solver.max_iterations,
-            tolerance=solver.tolerance,
-            period=solver.period,
+            **solver.stopping,
             curvature=objective.curvature,
             callback=stopping,
         )
@@ -276,12 +256,7 @@ class GraphEstimator(BaseEstimator):
 
 def add_results(earlier: OptimisationResult, last: OptimisationResult) -> OptimisationResult:
     """Two stages of a training as one: sums, and the end of the last."""
-    return replace(
-        last,
-        loss=earlier.loss + last.loss,
-        iterations=earlier.iterations + last.iterations,
-        evaluations=earlier.evaluations + last.evaluations,
-    )
+    return replace(last.after(earlier), loss=earlier.loss + last.loss)
 
 
 def empty_weights(task: GraphTask, n_features: int) -> Weights:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ class MixtureLikelihood(GraphObjective):
     ``marginal`` is −Σ_k log p(y_k | x), for which the gradient takes one sweep back through the
     graph; ``mixture`` is −Σ_k log Σ_u α_ku p(y_k | y_u, x) with known labels y_u; ``conditional``
     is −Σ_k Σ_u log p(y_k | y_u, x), where edge types are independent of each other.
-    Each of several graphs counts by its ``shares``.
+    Each of several graphs counts by its ``shares``. Other arguments are those of `GraphObjective`.
     """
 
     def __init__(
@@ -37,20 +38,10 @@ class MixtureLikelihood(GraphObjective):
         workers: Workers,
         *,
         loss: str = MARGINAL,
-        l2: float = 0.0,
-        observed: bool = True,
-        single_precision: bool = False,
         shares: Sequence[float] | None = None,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            labels,
-            n_labels,
-            workers,
-            l2=l2,
-            observed=observed,
-            single_precision=single_precision,
-        )
+        super().__init__(dataset, labels, n_labels, workers, **others)
         self._loss = loss
         self._graphs = [mixture_edges(dag) for dag in dags]
         self._shares = list(shares or [1.0] * len(dags))

@@ -10,16 +10,14 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
-from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.scorer import Weights
-from skipchain.corpus import Column, Corpus
-from skipchain.corpus.column import frozen
+from skipchain.corpus import Corpus
 from skipchain.edges.ordering import Ordering
 from skipchain.edges.relations import EdgeSet
 from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.model import BEAM, Explained, Model
+from skipchain.models.base.model import Explained, MarginalModel
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
@@ -56,7 +54,7 @@ class GraphMarginals:
 
 
 @dataclass(frozen=True)
-class GraphModel(Model[GraphDataset, GraphMarginals]):
+class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
     ``rules`` say which tokens are linked, and ``edge_models`` what each kind of edge has learnt.
@@ -128,31 +126,6 @@ class GraphModel(Model[GraphDataset, GraphMarginals]):
                 stacklevel=2,
             )
         return found
-
-    def decode(
-        self, scores: GraphMarginals, workers: Workers, decoder: str | None = None, beam: int = BEAM
-    ) -> Column:
-        """The predicted labels, in the model's encoding."""
-        decoder = decoder or self.decoders[0]
-        self.check_decoder(decoder, beam)
-        codes = decode_marginals(
-            scores.marginals, scores.offsets, self.constraints, decoder, workers
-        )
-        return Column(frozen(codes), self.labels)
-
-    def marginals(self, scores: GraphMarginals, workers: Workers) -> Floats:
-        """The probability of each label at each token, exact or not (see above). [N, L]"""
-        return scores.marginals
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has by default."""
-        return DECODERS
-
-    @property
-    def exact(self) -> bool:
-        """Never: at best single labels have their exact probabilities."""
-        return False
 
     @property
     def n_nonzero(self) -> int:

@@ -33,9 +33,9 @@ class GraphObjective(ABC):
         n_labels: int,
         workers: Workers,
         *,
-        l2: float,
-        observed: bool,
-        single_precision: bool,
+        l2: float = 0.0,
+        observed: bool = True,
+        single_precision: bool = False,
     ) -> None:
         self.n_labels = n_labels
         self.dataset = dataset
@@ -89,17 +89,11 @@ class GraphObjective(ABC):
 
     def unpack(self, vector: Floats) -> dict[str, Weights]:
         """The weights of each edge type; the tables may be overwritten by the next call."""
-        return {
-            edge_type: self._scorers[edge_type].unpack(part)
-            for edge_type, part in self._parts(vector)
-        }
+        return {name: self._scorers[name].unpack(part) for name, part in self._parts(vector)}
 
     def weights(self, vector: Floats) -> dict[str, Weights]:
         """The weights of each edge type, to keep: in double precision and memory of their own."""
-        return {
-            edge_type: self._scorers[edge_type].weights(part)
-            for edge_type, part in self._parts(vector)
-        }
+        return {name: self._scorers[name].weights(part) for name, part in self._parts(vector)}
 
     def _parts(self, vector: Floats) -> zip[tuple[str, Floats]]:
         return zip(self._scorers, np.split(vector, self._cuts[:-1]), strict=True)

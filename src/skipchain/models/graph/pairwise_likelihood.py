@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from skipchain.arrays import Floats, Labels
@@ -23,7 +25,7 @@ class PairwiseLikelihood(GraphObjective):
 
     With ``piecewise`` [N, L] every pair is normalised by itself, given these log probabilities of
     its two labels; that is exact. ``unconverged`` counts the documents whose messages had not
-    converged when the objective was called last.
+    converged when the objective was called last. Other arguments are those of `GraphObjective`.
     """
 
     def __init__(
@@ -33,21 +35,11 @@ class PairwiseLikelihood(GraphObjective):
         n_labels: int,
         workers: Workers,
         *,
-        l2: float = 0.0,
-        observed: bool = True,
-        single_precision: bool = False,
         propagation: PropagationSettings | None = None,
         piecewise: Floats | None = None,
+        **others: Any,
     ) -> None:
-        super().__init__(
-            dataset,
-            labels,
-            n_labels,
-            workers,
-            l2=l2,
-            observed=observed,
-            single_precision=single_precision,
-        )
+        super().__init__(dataset, labels, n_labels, workers, **others)
         self.unconverged = 0
         self._propagation = propagation or PropagationSettings()
         self._graph = UndirectedGraph.of(dataset, piecewise=piecewise is not None)

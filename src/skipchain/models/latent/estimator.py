@@ -27,6 +27,7 @@ from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.held_out import HeldOut
+from skipchain.models.base.inputs import shared_numbers
 from skipchain.models.base.progress import Progress, TrainingSize
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.latent.likelihood import (
@@ -50,6 +51,7 @@ class LatentEstimator(BaseEstimator):
 
     partial = True
     solvers = (EM,)
+    decoders = (*DECODERS, VITERBI)
     local: ClassVar[bool]
     """Whether states and labels are normalised at each position."""
     states: int
@@ -77,11 +79,6 @@ class LatentEstimator(BaseEstimator):
     ) -> None:
         self._keep(locals())
 
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return *DECODERS, VITERBI
-
     # Fitting -----------------------------------------------------------------------------------
 
     def _train(self, task: TrainingTask) -> Fitted:
@@ -91,30 +88,24 @@ class LatentEstimator(BaseEstimator):
             start = self._initial_weights(_start_model(task.start), untrained)
         held_out = task.held_out(untrained)
         scorer = StateScorer(data.rows, self.states, len(untrained.labels), bias=self.bias)
-        state_task = StateTask(
-            data, untrained, scorer, held_out, start, task.workers, task.progress
-        )
+        who = task.workers, task.progress
+        state_task = StateTask(data, untrained, scorer, held_out, start, *who)
         if task.progress is not None:
             task.progress.begin(self._training_size(state_task))
         restarts = self._learn(state_task)
         result = restarts.best
         if not np.isfinite(result.loss):
             raise FeatureError("no step lowers the loss; scale the features' values down")
-        return Fitted(
-            model=untrained.with_weights(scorer.weights(result.vector)),
-            result=result,
-            parameters=scorer.size,
-            tokens=data.n_tokens,
-            sequences=len(data.offsets) - 1,
-            held_out=held_out,
-            facts={
-                "restarts": [
-                    {"loss": loss, "finished": finished}
-                    for loss, finished in zip(restarts.losses, restarts.finished, strict=True)
-                ],
-                **self._state_counts(state_task, result.vector),
-            },
+        pairs, emitted = expected_counts(
+            data, scorer, result.vector, task.workers, local=self.local
         )
+        began = [
+            {"loss": loss, "finished": finished}
+            for loss, finished in zip(restarts.losses, restarts.finished, strict=True)
+        ]
+        facts = {"restarts": began, "followed": pairs.tolist(), "emitted": emitted.tolist()}
+        model = untrained.with_weights(scorer.weights(result.vector))
+        return Fitted.of(data, model, result, scorer.size, held_out=held_out, facts=facts)
 
     def _encode(self, task: TrainingTask) -> tuple[Dataset, StateModel]:
         """The data to learn from, and a model of its features and labels without weights."""
@@ -170,9 +161,8 @@ class LatentEstimator(BaseEstimator):
         if task.initial_weights is None:
             found = self._search(task)
         else:
-            best = self._maximise_directly(
-                task, task.scorer.pack(task.initial_weights), StateLikelihood
-            )
+            vector = task.scorer.pack(task.initial_weights)
+            best = self._maximise_directly(task, vector, StateLikelihood)
             found = Restarts(best, (best.loss,), (True,))
         return self._refine(task, found)
 
@@ -193,9 +183,7 @@ class LatentEstimator(BaseEstimator):
                 StateLikelihood(task.data, task.scorer, workers, l2=self.l2, local=local),
                 vector,
                 memory=LBFGS_MEMORY,
-                max_iterations=iterations,
-                tolerance=solver.tolerance,
-                period=solver.period,
+                **{**solver.stopping, "max_iterations": iterations},
                 callback=monitor.of(number),
             )
             monitor.check(result)
@@ -209,8 +197,7 @@ class LatentEstimator(BaseEstimator):
         def finish(number: int, so_far: OptimisationResult) -> OptimisationResult:
             if monitor.stopped or solver.max_iterations <= trial:
                 return so_far
-            last = go_on(number, so_far.vector, solver.max_iterations - trial)
-            return combine_stages(so_far, last)
+            return go_on(number, so_far.vector, solver.max_iterations - trial).after(so_far)
 
         keep = (solver.restarts + 1) // 2
         try:
@@ -255,23 +242,18 @@ class LatentEstimator(BaseEstimator):
         """One minimisation with all threads."""
         solver, held_out = self._solver, task.held_out
 
-        def model_of(vector: Floats) -> StateModel:
-            return task.untrained.with_weights(task.scorer.weights(vector))
+        def score(vector: Floats) -> float:
+            assert held_out is not None
+            model = task.untrained.with_weights(task.scorer.weights(vector))
+            return held_out.score(model, task.workers)
 
-        stopping = EarlyStopping(
-            None
-            if held_out is None
-            else lambda vector: held_out.score(model_of(vector), task.workers),
-            solver.patience,
-            None if task.progress is None else task.progress.step,
-        )
+        tell = None if task.progress is None else task.progress.step
+        stopping = EarlyStopping(None if held_out is None else score, solver.patience, tell)
         result = minimize(
             objective(task.data, task.scorer, task.workers, l2=self.l2, local=self.local),
             vector,
             memory=LBFGS_MEMORY,
-            max_iterations=solver.max_iterations,
-            tolerance=solver.tolerance,
-            period=solver.period,
+            **solver.stopping,
             callback=stopping,
         )
         return stopping.best_of(result)
@@ -286,14 +268,7 @@ class LatentEstimator(BaseEstimator):
             last = self._maximise_directly(task, found.best.vector, StateLikelihood)
         else:
             return found
-        return replace(found, best=combine_stages(found.best, last))
-
-    def _state_counts(self, task: StateTask, vector: Floats) -> dict[str, Any]:
-        """How often states follow each other and emit labels in the training data, as expected."""
-        pairs, emitted = expected_counts(
-            task.data, task.scorer, vector, task.workers, local=self.local
-        )
-        return {"followed": pairs.tolist(), "emitted": emitted.tolist()}
+        return replace(found, best=last.after(found.best))
 
 
 @dataclass(frozen=True)
@@ -332,16 +307,9 @@ class RestartMonitor:
                     self._best = replace(step, vector=step.vector.copy())
                 if self.progress is not None and not self.stopped:
                     seconds = time.perf_counter() - self._began
+                    now = replace(self._best, iteration=self._iterations, seconds=seconds)
                     try:
-                        self.progress.step(
-                            replace(
-                                self._best,
-                                iteration=self._iterations,
-                                seconds=seconds,
-                                improvement=None,
-                            ),
-                            None,
-                        )
+                        self.progress.step(replace(now, improvement=None), None)
                     except KeyboardInterrupt:
                         self.stopped = True
                         raise
@@ -375,17 +343,13 @@ def warm_start_weights(start: StateModel, untrained: StateModel, states: int) ->
             f"the model to start from has {start.n_states} states, and {states} are wanted; "
             "give the same number"
         )
-    old = {name: k for k, name in enumerate(start.labels)}
-    labels = [(old[name], k) for k, name in enumerate(untrained.labels) if name in old]
-    known = {name: k for k, name in enumerate(start.features.names())}
-    names = untrained.features.names()
-    rows = [(known[name], k) for k, name in enumerate(names) if name in known]
-    if not labels or not rows:
+    known, names = start.features.names(), untrained.features.names()
+    source, target = shared_numbers(start.labels, untrained.labels)
+    a, b = shared_numbers(known, names)
+    if not len(source) or not len(a):
         raise ParameterError("the model to start from shares no label or no feature with the data")
-    rows.append((len(known), len(names)))
+    a, b = np.append(a, len(known)), np.append(b, len(names))
     weights = StateWeights.zeros(len(names), states, len(untrained.labels))
-    a, b = (np.array(side) for side in zip(*rows, strict=True))
-    source, target = (np.array(side) for side in zip(*labels, strict=True))
     weights.transitions[b] = start.weights.transitions[a]
     every = np.arange(states)
     weights.emissions[np.ix_(b, every, target)] = start.weights.emissions[np.ix_(a, every, source)]
@@ -399,13 +363,4 @@ def _start_model(start: object) -> StateModel:
     raise ParameterError(
         "a model of hidden states can start from another one of them only (IOHMM, HRF), got "
         f"{found.kind if hasattr(found, 'kind') else type(start).__name__}"
-    )
-
-
-def combine_stages(earlier: OptimisationResult, last: OptimisationResult) -> OptimisationResult:
-    """Two parts of a minimisation as one."""
-    return replace(
-        last,
-        iterations=earlier.iterations + last.iterations,
-        evaluations=earlier.evaluations + last.evaluations,
     )

@@ -10,7 +10,7 @@ from skipchain.checks import check_choice
 from skipchain.features.templates import Templates
 from skipchain.learn.restarts import Restarts
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.latent.estimator import LatentEstimator, StateTask, combine_stages
+from skipchain.models.latent.estimator import LatentEstimator, StateTask
 from skipchain.models.latent.likelihood import StateLikelihood
 from skipchain.models.latent.model import StateModel
 from skipchain.models.latent.scorer import StateWeights
@@ -70,10 +70,7 @@ class HRF(LatentEstimator):
         vector = task.scorer.pack(task.scorer.weights(begun.best.vector).to_log_probs(MIN_LOG_PROB))
         if begun.best.reason == INTERRUPTED:
             likelihood = StateLikelihood(task.data, task.scorer, task.workers, l2=self.l2)
-            return replace(
-                begun, best=replace(begun.best, vector=vector, loss=likelihood(vector)[0])
-            )
-        return replace(
-            begun,
-            best=combine_stages(begun.best, self._maximise_directly(task, vector, StateLikelihood)),
-        )
+            best = replace(begun.best, vector=vector, loss=likelihood(vector)[0])
+        else:
+            best = self._maximise_directly(task, vector, StateLikelihood).after(begun.best)
+        return replace(begun, best=best)

@@ -135,16 +135,8 @@ def window_sums(scores: StateScores, windows: SpanEvents, workers: Workers) -> F
         joint = np.empty_like(p.emissions)
         expected_labels(np.ones_like(states), p.emissions, labels, allowed, known, joint)
         probability = np.empty(len(which))
-        window_probabilities(
-            states,
-            pairs,
-            joint,
-            inside.starts,
-            inside.stops,
-            inside.allowed,
-            inside.rows,
-            probability,
-        )
+        parts = inside.starts, inside.stops, inside.allowed, inside.rows
+        window_probabilities(states, pairs, joint, *parts, probability)
         out[which] = probability
 
     workers.map(run, scores.blocks())

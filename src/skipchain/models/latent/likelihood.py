@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -183,19 +184,13 @@ class ExpectedLikelihood(StateObjective):
     """−E[log p(states, labels | input)] under the distribution of states from the last `e_step`."""
 
     def __init__(
-        self,
-        data: Dataset,
-        scorer: StateScorer,
-        workers: Workers,
-        *,
-        l2: float = 0.0,
-        local: bool = False,
+        self, data: Dataset, scorer: StateScorer, workers: Workers, **settings: Any
     ) -> None:
-        super().__init__(data, scorer, workers, l2=l2, local=local)
+        super().__init__(data, scorer, workers, **settings)
         self._pairs = np.zeros_like(self._transitions)
         self._emitted = np.zeros_like(self._emissions)
         self._members = CSRMatrix.empty(0)
-        self._on_distinct = self._on_distinct_tokens() if local else None
+        self._on_distinct = self._on_distinct_tokens() if self._local else None
 
     def _on_distinct_tokens(self) -> ExpectedLikelihood | None:
         """The objective of tokens with distinct features; None where most tokens are distinct."""
@@ -204,9 +199,8 @@ class ExpectedLikelihood(StateObjective):
         if len(first) > data.n_tokens // 2:
             return None
         self._members = transposed(CSRMatrix(np.arange(data.n_tokens + 1), like), len(first))
-        few = Dataset(
-            data.rows.take(first), np.arange(len(first) + 1), np.zeros(len(first), np.int32)
-        )
+        size = len(first)
+        few = Dataset(data.rows.take(first), np.arange(size + 1), np.zeros(size, np.int32))
         distinct = StateScorer(few.rows, scorer.n_states, scorer.n_labels, bias=scorer.bias)
         return ExpectedLikelihood(few, distinct, self._workers, l2=self._l2, local=True)
 

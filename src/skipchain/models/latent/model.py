@@ -36,6 +36,8 @@ class StateModel(Model[Dataset, StateScores]):
     """
 
     form = "latent"
+    decoders = (*DECODERS, VITERBI)
+    has_span_probabilities = True
 
     kind: str
     labels: tuple[str, ...]
@@ -97,21 +99,6 @@ class StateModel(Model[Dataset, StateScores]):
         raise SkipchainError(
             f"the model ({self.kind}) has no n-best sequences: hidden states stand between them"
         )
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has by default."""
-        return *DECODERS, VITERBI
-
-    @property
-    def exact(self) -> bool:
-        """Label sequences cannot be gone through in the order of their probability."""
-        return False
-
-    @property
-    def has_span_probabilities(self) -> bool:
-        """Whether the probability of a whole span is known: it is."""
-        return True
 
     @property
     def n_nonzero(self) -> int:

@@ -19,7 +19,6 @@ from skipchain.errors import ParameterError, SkipchainWarning
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
-from skipchain.learn.momentum import Momentum
 from skipchain.learn.solvers import ALL, LBFGS, ContrastiveDivergence, Solver, parse_steps
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
@@ -58,15 +57,7 @@ from skipchain.parallel import Workers
 
 LR, NONE = BUILT_IN_OBSERVATIONS = "lr", "none"
 BASE_MODEL_KINDS = ("maxent", "memm", "crf", "hmm", "iohmm", "hrf", "mop-memm", "skip-chain-crf")
-SHARED_PARAMETERS = (
-    "encoding",
-    "min_count",
-    "constraints",
-    "seed",
-    "scheme",
-    "functions",
-    "threads",
-)
+SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions", "threads")
 
 
 class RBMCRF(BaseEstimator):
@@ -118,6 +109,7 @@ class RBMCRF(BaseEstimator):
 
     kind = "rbm-crf"
     solvers = (ContrastiveDivergence,)
+    decoders = DECODERS
     groups_of_settings = {"sampling": (GibbsSettings, {})}  # noqa: RUF012
     groups: str | Sequence[Any]
     borders: str
@@ -149,11 +141,6 @@ class RBMCRF(BaseEstimator):
     ) -> None:
         self._keep(locals())
 
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return DECODERS
-
     def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""
         short = super().for_warmup()
@@ -180,14 +167,8 @@ class RBMCRF(BaseEstimator):
             "observation": describe_base_model(self.observation),
             "experts": format_experts(self._experts()),
         }
-        return Fitted(
-            model=model,
-            result=result,
-            parameters=rbm_task.parameters,
-            tokens=rbm_task.data.n_tokens,
-            sequences=len(rbm_task.data.offsets) - 1,
-            facts={"settings": plain_settings({**self.get_params(deep=False), **described})},
-        )
+        facts = {"settings": plain_settings({**self.get_params(deep=False), **described})}
+        return Fitted.of(rbm_task.data, model, result, rbm_task.parameters, facts=facts)
 
     def _encode(self, task: TrainingTask) -> RBMTask:
         """The data to learn from, and a model of its features and labels without weights."""
@@ -244,20 +225,9 @@ class RBMCRF(BaseEstimator):
     ) -> tuple[RBMModel, OptimisationResult]:
         untrained, data, solver = task.untrained, task.data, self._solver
         batches = task.batches(solver.batch, self.seed)
-        ascent = Momentum(solver.rate, solver.decay, solver.momentum, solver.momentum_from)
         table = self._initial_table(task, workers)
         runs = [
-            RBMTraining(
-                untrained,
-                batches,
-                table,
-                solver.spread,
-                ascent,
-                solver.average_from * solver.epochs,
-                solver.persistent,
-                self.seed,
-                number,
-            )
+            RBMTraining(untrained, batches, table, solver, self.seed, number)
             for number in range(solver.restarts)
         ]
         if progress is not None:
@@ -306,15 +276,9 @@ class RBMCRF(BaseEstimator):
     def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
         whole = task.whole()
-        found = gibbs.marginals(
-            whole.node(model.weights, workers),
-            whole.inputs(model.units, workers),
-            whole.offsets,
-            model.units,
-            model.sampling,
-            workers,
-            model.states(task.experts, workers),
-        )
+        node, inputs = whole.node(model.weights, workers), whole.inputs(model.units, workers)
+        how = model.units, model.sampling, workers, model.states(task.experts, workers)
+        found = gibbs.marginals(node, inputs, whole.offsets, *how)
         gold = found[np.arange(len(found)), whole.labels]
         return float(-np.log(np.maximum(gold, np.finfo(np.float64).tiny)).sum())
 
@@ -337,7 +301,7 @@ class RBMCRF(BaseEstimator):
     ) -> BaseEstimator:
         """An estimator of a kind with the parameters of this one, and some of its own."""
         known = estimator_class(kind).parameters()
-        shared = {name: getattr(self, name) for name in SHARED_PARAMETERS if name in known}
+        shared = {name: getattr(self, name) for name in SHARED if name in known}
         return make_estimator(kind, templates or self.features, **shared, **settings)
 
     def _experts(
@@ -357,13 +321,12 @@ class RBMCRF(BaseEstimator):
         check_choice("borders", self.borders, BORDERS)
         self._only_decoding()
         groups = parse_unit_groups(self.groups)
+        known = (*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS)
         if isinstance(self.observation, str):
-            known = (*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS)
             check_choice("observation", self.observation, known)
         elif not isinstance(self.observation, (Model, BaseEstimator)):
             raise ParameterError(
-                f"observation is {', '.join((*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS))}, an "
-                f"estimator or a fitted model, got "
+                f"observation is {', '.join(known)}, an estimator or a fitted model, got "
                 f"{type(self.observation).__name__}"
             )
         sighted = any(group.conditioned for group in groups) or self._experts()
@@ -379,14 +342,10 @@ class RBMCRF(BaseEstimator):
         for group in groups:
             if group.width <= longest:
                 continue
-            describe_base_model = (
+            told = (
                 f"the group {group} looks at labels {group.width} places apart, but the longest "
                 f"sequence has {longest}"
             )
             if self.borders == INSIDE:
-                raise ParameterError(
-                    f"{describe_base_model}; use smaller offsets, or borders='partial'"
-                )
-            warnings.warn(
-                f"{describe_base_model}; no window is ever whole", SkipchainWarning, stacklevel=3
-            )
+                raise ParameterError(f"{told}; use smaller offsets, or borders='partial'")
+            warnings.warn(f"{told}; no window is ever whole", SkipchainWarning, stacklevel=3)

@@ -10,13 +10,11 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.table_scorer import table_scores
-from skipchain.corpus import Column, Corpus
-from skipchain.corpus.column import frozen
+from skipchain.corpus import Corpus
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, as_input, encode
-from skipchain.models.base.model import BEAM, AnyModel, Model
+from skipchain.models.base.model import AnyModel, MarginalModel
 from skipchain.models.base.summary import label_features, strongest_features
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.model import StateModel
@@ -24,6 +22,7 @@ from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
+from skipchain.report.pictures import Picture
 
 MIN_MARGINAL = 1e-9  # a marginal of a pre-trained model counts as this at least
 
@@ -48,7 +47,7 @@ class SampledMarginals:
 
 
 @dataclass(frozen=True)
-class RBMModel(Model[RBMDataset, SampledMarginals]):
+class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
     """What fitting a model with label features leaves, and what a model file holds.
 
     Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
@@ -86,15 +85,8 @@ class RBMModel(Model[RBMDataset, SampledMarginals]):
         node, inputs = self.potentials(data, workers)
         if allowed is not None:
             node = np.where(allowed, node, -np.inf)
-        found = gibbs.marginals(
-            node,
-            inputs,
-            data.offsets,
-            self.units,
-            self.sampling,
-            workers,
-            self.states(data.experts, workers),
-        )
+        model, experts = (self.units, self.sampling, workers), self.states(data.experts, workers)
+        found = gibbs.marginals(node, inputs, data.offsets, *model, experts)
         return SampledMarginals(data.offsets, found, data.rows.unknown)
 
     def potentials(self, data: RBMDataset, workers: Workers) -> tuple[Floats, Floats]:
@@ -126,35 +118,6 @@ class RBMModel(Model[RBMDataset, SampledMarginals]):
             experts = self.states(data.experts, workers)
             found = self.label(given, workers)[0]
         return found, gibbs.trace(node, inputs, self.units, self.sampling, experts)
-
-    def decode(
-        self,
-        scores: SampledMarginals,
-        workers: Workers,
-        decoder: str | None = None,
-        beam: int = BEAM,
-    ) -> Column:
-        """The predicted labels, in the model's encoding."""
-        decoder = decoder or self.decoders[0]
-        self.check_decoder(decoder, beam)
-        codes = decode_marginals(
-            scores.marginals, scores.offsets, self.constraints, decoder, workers
-        )
-        return Column(frozen(codes), self.labels)
-
-    def marginals(self, scores: SampledMarginals, workers: Workers) -> Floats:
-        """The probability of each label at each token. [N, L]"""
-        return scores.marginals
-
-    @property
-    def decoders(self) -> tuple[str, ...]:
-        """The decoders that the model supports, first the one that it has by default."""
-        return DECODERS
-
-    @property
-    def exact(self) -> bool:
-        """Never: the labellings are sampled."""
-        return False
 
     @property
     def n_nonzero(self) -> int:
@@ -194,6 +157,12 @@ class RBMModel(Model[RBMDataset, SampledMarginals]):
         if base is not None:
             summary["gamma"] = self.gamma
         return summary
+
+    def pictures(self) -> tuple[Picture, ...]:
+        """Diagrams of the weights of hidden units."""
+        from skipchain.models.rbm.plots import weight_pictures
+
+        return weight_pictures(self)
 
     def _group_summary(self, number: int, top: int) -> dict[str, Any]:
         """The hidden units of one group, by what they look for."""

@@ -15,6 +15,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.kernels.random import seeded
 from skipchain.learn.momentum import Momentum, update_average
+from skipchain.learn.solvers import ContrastiveDivergence
 from skipchain.models.rbm.contrastive import ContrastiveBatch
 from skipchain.models.rbm.expert_gradient import ExpertBatch
 from skipchain.models.rbm.experts import learnable_mask
@@ -102,10 +103,7 @@ class RBMTraining:
         untrained: RBMModel,
         batches: Sequence[ContrastiveBatch],
         table: Floats | None,
-        spread: float,
-        ascent: Momentum,
-        average_from: float,
-        persistent: bool,
+        solver: ContrastiveDivergence,
         seed: int,
         number: int,
     ) -> None:
@@ -114,19 +112,19 @@ class RBMTraining:
         learnt = untrained.weights.size
         experts = [each.weights for each in untrained.experts]
         free = np.concatenate([np.ones(learnt), units.learnable, *map(learnable_mask, experts)])
-        self.vector = rng.uniform(-spread, spread, len(free)) * free
+        self.vector = rng.uniform(-solver.spread, solver.spread, len(free)) * free
         if table is not None:
             self.vector[:learnt] = table.ravel()
         if experts:
             self.vector[learnt + units.size :] = np.concatenate([each.vector for each in experts])
         self.average = self.vector
         self._averaged = 0
-        self._average_from = average_from
+        self._average_from = solver.average_from * solver.epochs
         self._blank = untrained
-        self._weights = MomentumWeights(untrained, self.vector, ascent)
+        self._ascent = Momentum(solver.rate, solver.decay, solver.momentum, solver.momentum_from)
+        self._weights = MomentumWeights(untrained, self.vector, self._ascent)
         self._batches = batches
-        self._ascent = ascent
-        self._persistent = persistent
+        self._persistent = solver.persistent
         streams = range(1 + number * len(batches), 1 + (number + 1) * len(batches))
         self._states = [
             seeded(seed, stream, len(each.offsets) - 1)

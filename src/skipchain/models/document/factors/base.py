@@ -72,23 +72,18 @@ class SpanFactor(Protocol):
         self, mentions: MentionStrings, types: Sequence[str], first: int
     ) -> FactorEdges:
         """Which spans of a corpus interact; further mention strings are numbered from ``first``."""
-        ...
 
     def check(self, types: Sequence[str]) -> None:
         """Refuse types that a model does not have."""
-        ...
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> SpanFactor:
         """A copy with other tables, one for each of the factor's pair potentials."""
-        ...
 
     def scaled(self, strength: float) -> SpanFactor:
         """A copy whose scores are multiplied by ``strength``."""
-        ...
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:
         """What the factor adds, for people: by pair potential, row and column."""
-        ...
 
 
 def check_types(wanted: Sequence[str], known: Sequence[str], factor: str) -> None:

@@ -19,7 +19,6 @@ class PythonFactor(Protocol):
 
     def begin(self, words: Sequence[str], labels: Sequence[str]) -> None:
         """A document, and the labels that its tokens have now."""
-        ...
 
     def score(self, position: int, label: str) -> float:
         """What the labelling is worth if this token had the label, all others being as they are.
@@ -27,11 +26,9 @@ class PythonFactor(Protocol):
         It is a logarithm: 0 is indifferent, −4 a heavy penalty. Only differences between the labels
         of one token count.
         """
-        ...
 
     def update(self, position: int, label: str) -> None:
         """The token has this label now."""
-        ...
 
 
 def checked_score(factor: PythonFactor, words: Sequence[str], position: int, label: str) -> float:

@@ -25,12 +25,18 @@ def parse_factors(text: str, functions: Mapping[str, Any] | None = None) -> tupl
     >>> parse_factors("agreement(stime, lower); last_word(speaker)")
     (Agreement(type='stime', key='lower', penalty=4.0), LastWord(type='speaker', penalty=4.0))
     """
-    known_functions = dict(functions or {})
-    makers: dict[str, Callable[..., SpanFactor]] = {
-        "consistency": Consistency.blank,
-        "agreement": lambda name, key="words": Agreement(name, _key(key, known_functions)),
-        "last_word": LastWord,
-        "forbidden": Forbidden,
+    known = {**dict.fromkeys(KEY_FUNCTIONS), **(functions or {})}
+
+    def agreement(name: str, key: str = "words") -> SpanFactor:
+        if key not in known:
+            raise ParameterError(f"there is no key {key!r}; there are {', '.join(known)}")
+        return Agreement(name, key if key in KEY_FUNCTIONS else known[key])
+
+    makers: dict[str, tuple[Callable[..., SpanFactor], int, int]] = {
+        "consistency": (Consistency.blank, 0, 0),
+        "agreement": (agreement, 1, 2),
+        "last_word": (LastWord, 1, 1),
+        "forbidden": (Forbidden, 2, 2),
     }
     factors = []
     for part in text.split(";"):
@@ -38,26 +44,8 @@ def parse_factors(text: str, functions: Mapping[str, Any] | None = None) -> tupl
         if match is None or match[1] not in makers:
             raise ParameterError(f"there is no factor {part.strip()!r}; there are {FORMS}")
         arguments = [argument.strip() for argument in match[2].split(",")] if match[2] else []
-        least, most = ARGUMENT_COUNTS[match[1]]
+        make, least, most = makers[match[1]]
         if not least <= len(arguments) <= most or not all(arguments):
             raise ParameterError(f"cannot read the factor {part.strip()!r}; the forms are {FORMS}")
-        factors.append(makers[match[1]](*arguments))
+        factors.append(make(*arguments))
     return tuple(factors)
-
-
-ARGUMENT_COUNTS = {
-    "consistency": (0, 0),
-    "agreement": (1, 2),
-    "last_word": (1, 1),
-    "forbidden": (2, 2),
-}
-
-
-def _key(name: str, functions: Mapping[str, Any]) -> Any:
-    if name in KEY_FUNCTIONS:
-        return name
-    if name in functions:
-        return functions[name]
-    raise ParameterError(
-        f"there is no key {name!r}; there are {', '.join([*KEY_FUNCTIONS, *functions])}"
-    )
