@@ -24,7 +24,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain 8b41c367996b
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
@@ -160,8 +160,7 @@ def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, b
         np.empty(n_slots),
     )
     best_messages = np.empty((n_slots, states))  # those of the better fixed point so far
-    outer = np.zeros(scores.factors.shape)
-    alike = np.zeros((edge_types, states))
+    outer, alike = np.zeros(scores.factors.shape), np.zeros((edge_types, states))
     for d in range(offsets.shape[0] - 1):
         first, last = offsets[d], offsets[d + 1]
         base, n_slots = indptr[first], indptr[last] - indptr[first]
@@ -275,8 +274,7 @@ def _half_sweep(first, last, forward, logged, scores, slots, damping, tolerance,
     messages, cavities = work.messages, work.cavities
     node_change, slot_change, sent_at = work.node_change, work.slot_change, work.sent_at
     base = indptr[first]
-    rest = np.empty(node.shape[1])
-    out = np.empty(node.shape[1])
+    rest, out = np.empty(node.shape[1]), np.empty(node.shape[1])
     for p in range(last - first):
         n = order[first + p] if forward else order[last - 1 - p]
         here = first + n
@@ -528,8 +526,7 @@ def _log_sums(d, scores, slots, work, marginals, log_z):
     messages, cavities, weights = work.messages, work.cavities, work.weights
     states = node.shape[1]
     base = indptr[first]
-    rest = np.empty(states)
-    score = np.empty((states, states))
+    rest, score = np.empty(states), np.empty((states, states))
     total = 0.0
     for here in range(first, last):
         low, high = indptr[here] - base, indptr[here + 1] - base

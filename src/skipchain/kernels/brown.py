@@ -53,25 +53,17 @@ class ClusterTables(NamedTuple):
     @classmethod
     def empty(cls, slots: int, words: int) -> ClusterTables:
         """No cluster yet."""
+        square = (slots, slots)
         return cls(
-            pairs=np.zeros((slots, slots), np.int64),
-            transposed=np.zeros((slots, slots), np.int64),
-            pair_terms=np.full((slots, slots), np.inf),
-            left_logs=np.zeros((slots, slots)),
-            right_logs=np.zeros((slots, slots)),
-            left=np.zeros(slots, np.int64),
-            right=np.zeros(slots, np.int64),
-            row_terms=np.zeros(slots, np.int64),
-            column_terms=np.zeros(slots, np.int64),
-            used=np.zeros(slots, np.bool_),
-            dirty=np.zeros(slots, np.bool_),
-            min_loss=np.full(slots, np.inf),
-            partner=np.arange(slots),
-            root=np.full(slots, -1),
-            parent=np.arange(words),
-            slot=np.full(words, -1),
-            known=xlogx_table(),
-        )
+            pairs=np.zeros(square, np.int64), transposed=np.zeros(square, np.int64),
+            pair_terms=np.full(square, np.inf),
+            left_logs=np.zeros(square), right_logs=np.zeros(square),
+            left=np.zeros(slots, np.int64), right=np.zeros(slots, np.int64),
+            row_terms=np.zeros(slots, np.int64), column_terms=np.zeros(slots, np.int64),
+            used=np.zeros(slots, np.bool_), dirty=np.zeros(slots, np.bool_),
+            min_loss=np.full(slots, np.inf), partner=np.arange(slots), root=np.full(slots, -1),
+            parent=np.arange(words), slot=np.full(words, -1), known=xlogx_table(),
+        )  # fmt: skip
 
 
 def xlogx_table() -> NDArray[np.float64]:
@@ -172,13 +164,9 @@ def _margin(clusters, a):
 @njit(nogil=True, cache=True)
 def _loss(clusters, margins, a, b):
     """T times the loss of merging a and b, a < b; ``margins`` [S] as from `_margin`."""
-    return (
-        clusters.pair_terms[a, b]
-        + (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
-        + (clusters.column_terms[a] + clusters.column_terms[b]) * clusters.right_logs[a, b]
-        - margins[a]
-        - margins[b]
-    )
+    rows = (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
+    columns = (clusters.column_terms[a] + clusters.column_terms[b]) * clusters.right_logs[a, b]
+    return clusters.pair_terms[a, b] + rows + columns - margins[a] - margins[b]
 
 
 @njit(nogil=True, cache=True)
@@ -334,17 +322,12 @@ def _block_correction(clusters, a, b):
     """What the sum over all c has to be put right by, where c is a or b."""
     n, known = clusters.pairs, clusters.known
     aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
-    return (
-        _xlogx(known, aa + ab)
-        + _xlogx(known, ba + bb)
-        + _xlogx(known, aa + ba)
-        + _xlogx(known, ab + bb)
-        - _xlogx(known, aa)
-        - _xlogx(known, ab)
-        - _xlogx(known, ba)
-        - _xlogx(known, bb)
-        - _xlogx(known, aa + ab + ba + bb)
-    )
+    term = 0.0
+    for x in (aa + ab, ba + bb, aa + ba, ab + bb):
+        term += _xlogx(known, x)
+    for x in (aa, ab, ba, bb, aa + ab + ba + bb):
+        term -= _xlogx(known, x)
+    return term
 
 
 @njit(nogil=True, cache=True)

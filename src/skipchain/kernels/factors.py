@@ -185,15 +185,13 @@ def retype(
     another type take their best candidate that has it with this one. All of them, or none: with the
     probability min(1, exp(gain / temperature)). Returns the gain.
     """
-    total = 0.0
-    most = 0
+    total, most = 0.0, 0
     for s in string_ids:
         most = max(most, string_variables.starts[s + 1] - string_variables.starts[s])
     moved, before = np.empty(most, np.int64), np.empty(most, np.int64)
     for s in string_ids:
         for type_id in range(field.shape[1]):
-            count = 0
-            gain = 0.0
+            count, gain = 0, 0.0
             for i in range(string_variables.starts[s], string_variables.starts[s + 1]):
                 v = string_variables.variables[i]
                 now = chosen[v]
@@ -317,8 +315,7 @@ def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold
     gradient in weights is added to gradient [D, K, K], that in scale to slope [1]; the loss is
     returned.
     """
-    loss = 0.0
-    widest = 0
+    loss, widest = 0.0, 0
     for v in range(gold.shape[0]):
         widest = max(widest, arrays.first[v + 1] - arrays.first[v])
     values = np.empty(widest)

@@ -148,8 +148,7 @@ def sweep(block, edges, marginals):
     bases, scores, psi = block.bases, block.scores, block.psi
     norms, tables = block.norms, block.tables
     labels = scores.shape[1]
-    push = np.empty(labels)
-    row = np.empty(labels)
+    push, row = np.empty(labels), np.empty(labels)
     for place in range(block.first, block.last):
         k = edges.order[place]
         out = marginals[k]
@@ -202,15 +201,12 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
     scores, psi, norms, tables = block.scores, block.psi, block.norms, block.tables
     size = scores.shape[1]
     loss = 0.0
-    row = np.empty(size)
-    pulled = np.empty(size)
-    sent = np.empty(size)
+    row, pulled, sent = np.empty(size), np.empty(size), np.empty(size)
     for place in range(first, last):
         adjoint[edges.order[place]] = 0.0
     for place in range(last - 1, first - 1, -1):
         k = edges.order[place]
-        g = adjoint[k]
-        y = labels[k]
+        g, y = adjoint[k], labels[k]
         if y >= 0:
             p = max(marginals[k, y], TINY)
             loss -= share * np.log(p)
@@ -269,8 +265,7 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
     bases, scores, psi, tables = block.bases, block.scores, block.psi, block.tables
     size = scores.shape[1]
     loss = 0.0
-    row = np.empty(size)
-    ones = np.ones(size)
+    row, ones = np.empty(size), np.ones(size)
     zeros = np.zeros(size)
     for place in range(block.first, block.last):
         k = edges.order[place]
@@ -317,8 +312,7 @@ def edge_entropies(block, edges, marginals, entropies):
     bases, scores, psi = block.bases, block.scores, block.psi
     norms, tables = block.norms, block.tables
     labels = scores.shape[1]
-    said = np.empty(labels)
-    row = np.empty(labels)
+    said, row = np.empty(labels), np.empty(labels)
     for place in range(block.first, block.last):
         k = edges.order[place]
         for e in range(edges.indptr[k], edges.indptr[k + 1]):

@@ -33,7 +33,7 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain 8b41c367996b
 # Compiled with experts de996a9a1b16
 # Compiled with random 8cff55a078fd
 

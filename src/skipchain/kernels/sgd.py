@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with chain2 616471241c18
+# Compiled with chain 8b41c367996b
+# Compiled with chain2 195e56f7cd04
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -397,19 +397,15 @@ def likelihood_epoch(
     paired = tables.edges.shape[0] > 0
     node = np.empty((longest, labels))
     edge = np.empty((longest if paired else 1, labels, labels))
-    psi = np.empty((longest, labels))
-    peaks = np.empty(longest)
+    psi, peaks = np.empty((longest, labels)), np.empty(longest)
     marginals = np.empty((longest, labels))
     pairs = np.empty((longest if paired else 1, labels, labels))
     limited = allowed.shape[0] > 0
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
-    triples = np.zeros(tables.triples.shape)
-    rows = np.empty((longest + 1, labels), np.int64)
-    counts = np.ones(longest + 1, np.int64)
-    bounds = np.zeros(2, np.int64)
-    log_z = np.empty(1)
-    kept = np.empty(room, np.bool_)
+    triples, rows = np.zeros(tables.triples.shape), np.empty((longest + 1, labels), np.int64)
+    counts, bounds = np.ones(longest + 1, np.int64), np.zeros(2, np.int64)
+    log_z, kept = np.empty(1), np.empty(room, np.bool_)
     counted = longest > LONG_CHAIN and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
     none = OccurrenceCounts(np.zeros(0), np.zeros(0), np.zeros(0))
     tally = none
@@ -417,11 +413,9 @@ def likelihood_epoch(
         tally = OccurrenceCounts(
             np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
         )
-    scale = 1.0
-    loss = 0.0
+    scale, loss = 1.0, 0.0
     for c in order:
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             continue
         many = length if paired else 1
