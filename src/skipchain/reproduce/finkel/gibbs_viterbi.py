@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Column, Corpus
+from skipchain import CRF, Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.metrics import evaluate
-from skipchain.models.chain.crf import CRF
 from skipchain.models.document.annealing import Annealing, anneal_chain
 from skipchain.models.document.model import FactoredModel
 from skipchain.models.document.token_gibbs import anneal_tokens

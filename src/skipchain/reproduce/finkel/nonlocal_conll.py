@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, Corpus, Factored
 from skipchain.metrics import Evaluation, evaluate, significance
-from skipchain.models.chain.crf import CRF
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.estimator import Factored
 from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.models.document.model import GIBBS, ICM, MEAN_FIELD, TWO_PASS, FactoredModel

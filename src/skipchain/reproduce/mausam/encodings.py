@@ -12,12 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, Corpus
 from skipchain.corpus.schemes import convert
 from skipchain.corpus.schemes.codec import count_merged
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.base.progress import TrainingSize
-from skipchain.models.chain.crf import CRF
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.table import Row, Table, judge, of_metric

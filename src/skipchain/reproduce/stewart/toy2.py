@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from skipchain import HRF, IOHMM, RBMCRF
 from skipchain.datasets.synthetic import Problem, toy2
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.latent.hrf import HRF
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import (
     INSTANCE_ACCURACY,

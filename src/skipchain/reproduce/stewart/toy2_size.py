@@ -11,9 +11,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from skipchain import IOHMM, RBMCRF
 from skipchain.datasets.synthetic import toy2
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.reproduce.labelling import (
     INSTANCE_ACCURACY,
     SystemResults,

@@ -6,12 +6,10 @@ from functools import partial
 
 import numpy as np
 
+from skipchain import HRF, IOHMM, RBMCRF
 from skipchain.datasets.synthetic import Problem, toy3
 from skipchain.datasets.synthetic.memory import INPUTS
 from skipchain.datasets.synthetic.problem import Labels
-from skipchain.models.latent.hrf import HRF
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, parse_figures
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run

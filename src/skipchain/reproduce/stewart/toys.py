@@ -10,12 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, MEMM, Corpus, MaxEnt
 from skipchain.datasets.synthetic.problem import Inputs, Labels, Problem
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.memm import MEMM
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.plots import trace_picture, weight_pictures
 from skipchain.report.pictures import Picture

@@ -15,16 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, MEMM, Corpus, MaxEnt
 from skipchain.arrays import Floats, Ints
-from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import Spans
 from skipchain.datasets.registry import data_set
 from skipchain.metrics import entity_scores
 from skipchain.metrics.score import Score
-from skipchain.models.chain.crf import CRF
 from skipchain.models.chain.estimator import ChainEstimator
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.memm import MEMM
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import Row, Table, judge, of_metric
