@@ -220,17 +220,15 @@ def exchange(member, table, after, before, left, right, known, total):
         for b in range(size):
             gain = _xlogx(known, firsts[b]) - _xlogx(known, firsts[b] + left[w])
             gain += _xlogx(known, seconds[b]) - _xlogx(known, seconds[b] + right[w])
-            gain += _xlogx(known, table[b, b] + row[b] + column[b] + repeats) - _xlogx(
-                known, table[b, b]
-            )
+            own = table[b, b]
+            gain += _xlogx(known, own + row[b] + column[b] + repeats) - _xlogx(known, own)
             for d in followers:
                 if d != b:
                     gain += _xlogx(known, table[b, d] + row[d]) - _xlogx(known, table[b, d])
             for d in precursors:
                 if d != b:
-                    gain += _xlogx(known, transposed[b, d] + column[d]) - _xlogx(
-                        known, transposed[b, d]
-                    )
+                    count = transposed[b, d]
+                    gain += _xlogx(known, count + column[d]) - _xlogx(known, count)
             gains[b] = gain
         best = np.argmax(gains)
         if gains[best] <= gains[home] + TIE_TOLERANCE * total:
@@ -449,9 +447,8 @@ def _merge(clusters, a, b):
     clusters.used[gone] = False
     clusters.parent[clusters.root[gone]] = clusters.root[keep]
     for c in rest:
-        value = (
-            fresh[c] + _context_term(clusters, keep, c, keep) + _block_correction(clusters, keep, c)
-        )
+        value = fresh[c] + _context_term(clusters, keep, c, keep)
+        value += _block_correction(clusters, keep, c)
         terms[min(c, keep), max(c, keep)] = value
     _update_margin_logs(clusters, keep)
     return keep, gone

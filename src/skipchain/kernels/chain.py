@@ -194,9 +194,8 @@ def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
             marginals[first + t, j] = _probability(alpha[t, j] + beta[t, j], total)
             if t > 0 and (summed or listed):
                 for i in range(states):
-                    p = _probability(
-                        alpha[t - 1, i] + table[i, j] + node[first + t, j] + beta[t, j], total
-                    )
+                    score = alpha[t - 1, i] + table[i, j] + node[first + t, j] + beta[t, j]
+                    p = _probability(score, total)
                     if summed:
                         pairs[0, i, j] += p
                     else:

@@ -21,9 +21,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select
 
-# Compiled with chain 8b41c367996b
+# Compiled with chain b52ddf6e1c0a
 # Compiled with paths 81a283d7cbfe
-# Compiled with search a173e5d54522
+# Compiled with search 70b459ff012e
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -434,9 +434,8 @@ def _log_space(
         for h in range(states + 1):
             for i in range(states):
                 for j in range(states):
-                    beta[t - 1, h, i] = _log_add(
-                        beta[t - 1, h, i], arcs[t, h, i, j] + beta[t, i, j]
-                    )
+                    after = arcs[t, h, i, j] + beta[t, i, j]
+                    beta[t - 1, h, i] = _log_add(beta[t - 1, h, i], after)
     total = -np.inf
     for i in range(states + 1):
         for j in range(states):

@@ -150,15 +150,13 @@ def _insert_ngram(slots, text, starts, lengths, first, length, h, count):
 
 
 @njit(nogil=True, cache=True)
-def _word_ngrams(
-    text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots
-):
+def _word_ngrams(text, offsets, shortest, longest, room, points, starts, lengths, slots, new_slots):
     """The sets of n-grams behind `number_ngrams` and `find_ngrams`, and the new ones among them."""
     words = offsets.shape[0] - 1
     known = starts.shape[0]
-    new_starts, new_lengths = np.empty(total, np.int32), np.empty(total, np.int32)
-    seen, indptr = np.full(known + total, -1, np.int32), np.zeros(words + 1, np.int64)
-    numbers = np.empty(total, np.int32)
+    new_starts, new_lengths = np.empty(room, np.int32), np.empty(room, np.int32)
+    seen, indptr = np.full(known + room, -1, np.int32), np.zeros(words + 1, np.int64)
+    numbers = np.empty(room, np.int32)
     count, filled = 0, 0
     for w in range(words):
         for first in range(offsets[w], offsets[w + 1]):

@@ -14,8 +14,8 @@ from numba import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain 8b41c367996b
-# Compiled with search a173e5d54522
+# Compiled with chain b52ddf6e1c0a
+# Compiled with search 70b459ff012e
 
 
 @njit(nogil=True, cache=True)

@@ -14,7 +14,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest
 
-# Compiled with chain 8b41c367996b
+# Compiled with chain b52ddf6e1c0a
 
 
 def log_softmax(scores, probs, norms):

@@ -12,8 +12,8 @@ from numba import njit
 from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with intern 73e227515311
-# Compiled with token_sets f813ca64c6ec
+# Compiled with intern ba0fd22a2541
+# Compiled with token_sets df58bc26952c
 
 
 @njit(nogil=True, cache=True)

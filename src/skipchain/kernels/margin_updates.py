@@ -9,9 +9,9 @@ from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain 8b41c367996b
-# Compiled with chain2 195e56f7cd04
-# Compiled with sgd 6799cd790621
+# Compiled with chain b52ddf6e1c0a
+# Compiled with chain2 6ac37c33f162
+# Compiled with sgd bd318a537131
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
@@ -72,8 +72,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     at_end = at_start + labels
     at_edges = at_end + labels
     at_second = at_edges + tables.edges.size
-    weighted = features.values.shape[0] > 0
-    bundle_weighted = features.bundle_values.shape[0] > 0
+    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
     for t in range(length):
@@ -171,15 +170,13 @@ def margin_epoch(
             node, edge[:many]
         )  # fmt: skip
         bounds[1] = length
-        chain_node, chain_edge = node[:length], edge[:many]
+        nodes, edges = node[:length], edge[:many]
         if tables.triples.shape[0]:
-            order2.nbest(
-                chain_node, chain_edge, chain_node, chain_edge, tables.triples, False, 1,
-                paths[:, :length], best
-            )  # fmt: skip
+            top = paths[:, :length]
+            order2.nbest(nodes, edges, nodes, edges, tables.triples, False, 1, top, best)
             path[:length] = paths[0, :length]
         else:
-            viterbi(chain_node, chain_edge, bounds, path[:length], best)
+            viterbi(nodes, edges, bounds, path[:length], best)
         wrong, right = 0, 0.0
         for t in range(length):
             y = gold[first + t]

@@ -154,9 +154,8 @@ def sweep(block, edges, marginals):
         out = marginals[k]
         out[:] = 0.0
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             near, norm, weight = psi[r], norms[r], edges.weights[e]
             if u < 0:
                 total = 0.0
@@ -212,9 +211,8 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
             loss -= share * np.log(p)
             g[y] -= share / p
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             near, norm, weight, out = psi[r], norms[r], edges.weights[e], residuals[r]
             for j in range(size):
                 pulled[j] = near[j] * g[j]
@@ -275,9 +273,8 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
         whole = 0.0
         for step in range(2 if mixed else 1):
             for e in range(edges.indptr[k], edges.indptr[k + 1]):
-                m = edges.edge_types[e]
+                m, u = edges.edge_types[e], edges.parents[e]
                 r = edges.rows[e] - bases[m]
-                u = edges.parents[e]
                 i = labels[u] if u >= 0 else 0
                 if i < 0:
                     continue
@@ -316,18 +313,16 @@ def edge_entropies(block, edges, marginals, entropies):
     for place in range(block.first, block.last):
         k = edges.order[place]
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             if u < 0:
                 for j in range(labels):
                     said[j] = psi[r, j] * norms[r, 0]
             else:
                 said[:] = 0.0
+                logs, exps = tables.logs[m], tables.exps[m]
                 for i in range(labels):
-                    _conditional(
-                        scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], norms[r, i], row
-                    )
+                    _conditional(scores[r], psi[r], logs[i], exps[i], norms[r, i], row)
                     for j in range(labels):
                         said[j] += marginals[u, i] * row[j]
             total = 0.0

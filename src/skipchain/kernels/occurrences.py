@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets f813ca64c6ec
+# Compiled with token_sets df58bc26952c
 
 
 @njit(nogil=True, cache=True)

@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest, _trace_back
 
-# Compiled with chain 8b41c367996b
+# Compiled with chain b52ddf6e1c0a
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 

@@ -7,7 +7,7 @@ from numba import njit
 
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
-# Compiled with intern 73e227515311
+# Compiled with intern ba0fd22a2541
 
 
 @njit(nogil=True, cache=True)
