@@ -23,8 +23,7 @@ def layout(offsets, ends, order, indptr, middle, other, twin, edges):
     """
     nodes = order.shape[0]
     _by_node(ends, indptr, edges)
-    rank = np.full(nodes, -1, np.int64)
-    queue = np.empty(nodes, np.int64)
+    rank, queue = np.full(nodes, -1, np.int64), np.empty(nodes, np.int64)
     for d in range(offsets.shape[0] - 1):
         tail = offsets[d]
         for root in range(offsets[d], offsets[d + 1]):

@@ -24,7 +24,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain b52ddf6e1c0a
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
@@ -91,13 +91,11 @@ class _Messages(NamedTuple):
     sent_at: np.ndarray  # [slots], node_change − slot_change when the message out was sent
 
 
-def propagate(
-    node, tables, agree, edge_types, slots, start, damping, tolerance, max_sweeps, beliefs
-):
+def propagate(node, tables, agree, types, slots, start, damping, tolerance, max_sweeps, beliefs):
     """Send messages until they converge; write what is then believed.
 
     node [N, S]; tables [M, S, S]; row a of agree [A, S] is added to the diagonal of the table of
-    type edge_types[a] [A], for one edge.
+    type types[a] [A], for one edge.
 
     A sweep goes through the order, each node sending to its later neighbours, and back, each
     sending to its earlier ones. A message is sent again only if those that it is made of have
@@ -123,15 +121,15 @@ def propagate(
     tops[tops == -np.inf] = 0.0
     factors = np.exp(tables - tops[:, None, None])
     diagonal = np.einsum("kii->ki", tables)
-    log_same = np.concatenate([diagonal, diagonal[edge_types] + agree])
-    tops = np.concatenate([tops, tops[edge_types]])
+    log_same = np.concatenate([diagonal, diagonal[types] + agree])
+    tops = np.concatenate([tops, tops[types]])
     shift = np.maximum(tops, log_same.max(axis=1, initial=-np.inf))
     scale = np.exp(tops - shift)
     same = np.exp(log_same - shift[:, None])
     np.einsum("kii->ki", factors)[:] = 0.0
     doubled, doubled_factors = _with_transposes(tables), _with_transposes(factors)
     scores = _Scores(node, psi, peaks, doubled, log_same, doubled_factors, same, scale, shift)
-    _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, beliefs)
+    _propagate_documents(scores, slots, start, (damping, tolerance, max_sweeps), beliefs)
 
 
 def _with_transposes(tables):
@@ -140,8 +138,11 @@ def _with_transposes(tables):
 
 
 @njit(nogil=True, cache=True)
-def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, beliefs):
-    """One document after the other, in log space where need be."""
+def _propagate_documents(scores, slots, start, limits, beliefs):
+    """One document after the other, in log space where need be.
+
+    ``limits`` are damping, tolerance and the largest number of sweeps.
+    """
     states = scores.node.shape[1]
     offsets, indptr, row = slots.offsets, slots.indptr, slots.row
     pairs, log_z = beliefs.pairs, beliefs.log_z
@@ -160,8 +161,7 @@ def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, b
         np.empty(n_slots),
     )
     best_messages = np.empty((n_slots, states))  # those of the better fixed point so far
-    outer = np.zeros(scores.factors.shape)
-    alike = np.zeros((edge_types, states))
+    outer, alike = np.zeros(scores.factors.shape), np.zeros((edge_types, states))
     for d in range(offsets.shape[0] - 1):
         first, last = offsets[d], offsets[d + 1]
         base, n_slots = indptr[first], indptr[last] - indptr[first]
@@ -170,17 +170,15 @@ def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, b
             if good:
                 break
             _init_messages(first, last, start[:0], logged, scores, slots, work.messages)
-            good = _run_to_convergence(
-                d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
-            ) and _beliefs(d, logged, scores, slots, work, beliefs)
+            good = _run_to_convergence(d, logged, scores, slots, limits, work, beliefs)
+            good = good and _beliefs(d, logged, scores, slots, work, beliefs)
             # messages that converge at once have met no loop to speak of
             if good and start.shape[0] and sweeps[d] > 1:
                 best, rounds, waiting = log_z[d], sweeps[d], residual[d]
                 best_messages[:n_slots] = work.messages[:n_slots]
                 _init_messages(first, last, start, logged, scores, slots, work.messages)
-                good = _run_to_convergence(
-                    d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
-                ) and _beliefs(d, logged, scores, slots, work, beliefs)
+                good = _run_to_convergence(d, logged, scores, slots, limits, work, beliefs)
+                good = good and _beliefs(d, logged, scores, slots, work, beliefs)
                 if not (good and log_z[d] > best):
                     sweeps[d], residual[d] = rounds, waiting
                     work.messages[:n_slots] = best_messages[:n_slots]
@@ -200,9 +198,8 @@ def _propagate_documents(scores, slots, start, damping, tolerance, max_sweeps, b
         for i in range(states):
             pairs[k, i, i] += alike[k, i]
             for j in range(states):
-                pairs[k, i, j] += factors[2 * k, i, j] * (
-                    outer[2 * k, i, j] + outer[2 * k + 1, j, i]
-                )
+                both = outer[2 * k, i, j] + outer[2 * k + 1, j, i]
+                pairs[k, i, j] += factors[2 * k, i, j] * both
 
 
 @njit(nogil=True, cache=True)
@@ -232,10 +229,10 @@ def _init_messages(first, last, start, logged, scores, slots, messages):
 
 
 @njit(nogil=True, cache=True)
-def _run_to_convergence(
-    d, logged, scores, slots, damping, tolerance, max_sweeps, work, sweeps, residual
-):
+def _run_to_convergence(d, logged, scores, slots, limits, work, beliefs):
     """Sweep over one document until its messages converge; False where a sum vanished."""
+    sweeps, residual = beliefs.sweeps, beliefs.residual
+    _, tolerance, max_sweeps = limits
     first, last = slots.offsets[d], slots.offsets[d + 1]
     n_slots = slots.indptr[last] - slots.indptr[first]
     work.node_change[: last - first] = 0.0
@@ -246,9 +243,7 @@ def _run_to_convergence(
     good = True
     while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
         for forward in (True, False):
-            good = good and _half_sweep(
-                first, last, forward, logged, scores, slots, damping, tolerance, work
-            )
+            good = good and _half_sweep(first, last, forward, logged, scores, slots, limits, work)
         sweeps[d] += 1
         residual[d] = _residual(first, last, slots.indptr, work)
     return good
@@ -266,8 +261,9 @@ def _residual(first, last, indptr, work):
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _half_sweep(first, last, forward, logged, scores, slots, damping, tolerance, work):
+def _half_sweep(first, last, forward, logged, scores, slots, limits, work):
     """Half a sweep over one document; False where a sum vanished."""
+    damping, tolerance, _ = limits
     order, indptr, middle = slots.order, slots.indptr, slots.middle
     other, twin, table, row = slots.other, slots.twin, slots.table, slots.row
     node, psi, scale = scores.node, scores.psi, scores.scale
@@ -275,8 +271,7 @@ def _half_sweep(first, last, forward, logged, scores, slots, damping, tolerance,
     messages, cavities = work.messages, work.cavities
     node_change, slot_change, sent_at = work.node_change, work.slot_change, work.sent_at
     base = indptr[first]
-    rest = np.empty(node.shape[1])
-    out = np.empty(node.shape[1])
+    rest, out = np.empty(node.shape[1]), np.empty(node.shape[1])
     for p in range(last - first):
         n = order[first + p] if forward else order[last - 1 - p]
         here = first + n
@@ -528,8 +523,7 @@ def _log_sums(d, scores, slots, work, marginals, log_z):
     messages, cavities, weights = work.messages, work.cavities, work.weights
     states = node.shape[1]
     base = indptr[first]
-    rest = np.empty(states)
-    score = np.empty((states, states))
+    rest, score = np.empty(states), np.empty((states, states))
     total = 0.0
     for here in range(first, last):
         low, high = indptr[here] - base, indptr[here + 1] - base

@@ -53,25 +53,17 @@ class ClusterTables(NamedTuple):
     @classmethod
     def empty(cls, slots: int, words: int) -> ClusterTables:
         """No cluster yet."""
+        square = (slots, slots)
         return cls(
-            pairs=np.zeros((slots, slots), np.int64),
-            transposed=np.zeros((slots, slots), np.int64),
-            pair_terms=np.full((slots, slots), np.inf),
-            left_logs=np.zeros((slots, slots)),
-            right_logs=np.zeros((slots, slots)),
-            left=np.zeros(slots, np.int64),
-            right=np.zeros(slots, np.int64),
-            row_terms=np.zeros(slots, np.int64),
-            column_terms=np.zeros(slots, np.int64),
-            used=np.zeros(slots, np.bool_),
-            dirty=np.zeros(slots, np.bool_),
-            min_loss=np.full(slots, np.inf),
-            partner=np.arange(slots),
-            root=np.full(slots, -1),
-            parent=np.arange(words),
-            slot=np.full(words, -1),
-            known=xlogx_table(),
-        )
+            pairs=np.zeros(square, np.int64), transposed=np.zeros(square, np.int64),
+            pair_terms=np.full(square, np.inf),
+            left_logs=np.zeros(square), right_logs=np.zeros(square),
+            left=np.zeros(slots, np.int64), right=np.zeros(slots, np.int64),
+            row_terms=np.zeros(slots, np.int64), column_terms=np.zeros(slots, np.int64),
+            used=np.zeros(slots, np.bool_), dirty=np.zeros(slots, np.bool_),
+            min_loss=np.full(slots, np.inf), partner=np.arange(slots), root=np.full(slots, -1),
+            parent=np.arange(words), slot=np.full(words, -1), known=xlogx_table(),
+        )  # fmt: skip
 
 
 def xlogx_table() -> NDArray[np.float64]:
@@ -172,13 +164,9 @@ def _margin(clusters, a):
 @njit(nogil=True, cache=True)
 def _loss(clusters, margins, a, b):
     """T times the loss of merging a and b, a < b; ``margins`` [S] as from `_margin`."""
-    return (
-        clusters.pair_terms[a, b]
-        + (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
-        + (clusters.column_terms[a] + clusters.column_terms[b]) * clusters.right_logs[a, b]
-        - margins[a]
-        - margins[b]
-    )
+    rows = (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
+    columns = (clusters.column_terms[a] + clusters.column_terms[b]) * clusters.right_logs[a, b]
+    return clusters.pair_terms[a, b] + rows + columns - margins[a] - margins[b]
 
 
 @njit(nogil=True, cache=True)
@@ -232,17 +220,15 @@ def exchange(member, table, after, before, left, right, known, total):
         for b in range(size):
             gain = _xlogx(known, firsts[b]) - _xlogx(known, firsts[b] + left[w])
             gain += _xlogx(known, seconds[b]) - _xlogx(known, seconds[b] + right[w])
-            gain += _xlogx(known, table[b, b] + row[b] + column[b] + repeats) - _xlogx(
-                known, table[b, b]
-            )
+            own = table[b, b]
+            gain += _xlogx(known, own + row[b] + column[b] + repeats) - _xlogx(known, own)
             for d in followers:
                 if d != b:
                     gain += _xlogx(known, table[b, d] + row[d]) - _xlogx(known, table[b, d])
             for d in precursors:
                 if d != b:
-                    gain += _xlogx(known, transposed[b, d] + column[d]) - _xlogx(
-                        known, transposed[b, d]
-                    )
+                    count = transposed[b, d]
+                    gain += _xlogx(known, count + column[d]) - _xlogx(known, count)
             gains[b] = gain
         best = np.argmax(gains)
         if gains[best] <= gains[home] + TIE_TOLERANCE * total:
@@ -334,17 +320,12 @@ def _block_correction(clusters, a, b):
     """What the sum over all c has to be put right by, where c is a or b."""
     n, known = clusters.pairs, clusters.known
     aa, ab, ba, bb = n[a, a], n[a, b], n[b, a], n[b, b]
-    return (
-        _xlogx(known, aa + ab)
-        + _xlogx(known, ba + bb)
-        + _xlogx(known, aa + ba)
-        + _xlogx(known, ab + bb)
-        - _xlogx(known, aa)
-        - _xlogx(known, ab)
-        - _xlogx(known, ba)
-        - _xlogx(known, bb)
-        - _xlogx(known, aa + ab + ba + bb)
-    )
+    term = 0.0
+    for x in (aa + ab, ba + bb, aa + ba, ab + bb):
+        term += _xlogx(known, x)
+    for x in (aa, ab, ba, bb, aa + ab + ba + bb):
+        term -= _xlogx(known, x)
+    return term
 
 
 @njit(nogil=True, cache=True)
@@ -466,9 +447,8 @@ def _merge(clusters, a, b):
     clusters.used[gone] = False
     clusters.parent[clusters.root[gone]] = clusters.root[keep]
     for c in rest:
-        value = (
-            fresh[c] + _context_term(clusters, keep, c, keep) + _block_correction(clusters, keep, c)
-        )
+        value = fresh[c] + _context_term(clusters, keep, c, keep)
+        value += _block_correction(clusters, keep, c)
         terms[min(c, keep), max(c, keep)] = value
     _update_margin_logs(clusters, keep)
     return keep, gone

@@ -49,24 +49,20 @@ def _row_peaks(node, peaks):
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
     """Both passes over every chain; ``psi`` [N, S] ends as ψ_t β_t / s_t."""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     summed = pairs.shape[0] == 1 and not varying
     listed = pairs.shape[0] == node.shape[0] and not summed
     longest = _longest(offsets)
-    alpha = np.empty((longest, states))
-    scale = np.empty(longest)
+    alpha, scale = np.empty((longest, states)), np.empty(longest)
     beta = np.empty(states)
-    factor = np.empty((states, states))
-    transposed = np.empty((states, states))
+    factor, transposed = np.empty((states, states)), np.empty((states, states))
     outer = np.zeros((states, states))
     shift = 0.0
     if not varying:
         shift = _exponential(edge[0], factor, transposed)
 
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         total = 0.0
         product = 1.0  # of the sums whose logarithm is still to be taken
         good = True
@@ -102,8 +98,7 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
             for t in range(length):
                 for j in range(states):
                     alpha[t, j] *= scale[t]
-            for j in range(states):
-                beta[j] = 1.0
+            beta[:] = 1.0
             for t in range(length - 1, -1, -1):
                 here = first + t
                 s = 0.0
@@ -173,8 +168,7 @@ def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
     states = node.shape[1]
     length = last - first
     varying = edge.shape[0] > 1
-    alpha = np.empty((length, states))
-    beta = np.empty((length, states))
+    alpha, beta = np.empty((length, states)), np.empty((length, states))
     terms = np.empty(states)
     for t in range(length):
         table = edge[first + t] if varying else edge[0]
@@ -184,8 +178,7 @@ def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
                 for i in range(states):
                     terms[i] = alpha[t - 1, i] + table[i, j]
                 alpha[t, j] += _log_sum(terms)
-    for j in range(states):
-        beta[length - 1, j] = 0.0
+    beta[length - 1] = 0.0
     for t in range(length - 1, 0, -1):
         table = edge[first + t] if varying else edge[0]
         for i in range(states):
@@ -201,9 +194,8 @@ def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
             marginals[first + t, j] = _probability(alpha[t, j] + beta[t, j], total)
             if t > 0 and (summed or listed):
                 for i in range(states):
-                    p = _probability(
-                        alpha[t - 1, i] + table[i, j] + node[first + t, j] + beta[t, j], total
-                    )
+                    score = alpha[t - 1, i] + table[i, j] + node[first + t, j] + beta[t, j]
+                    p = _probability(score, total)
                     if summed:
                         pairs[0, i, j] += p
                     else:
@@ -270,20 +262,16 @@ def viterbi(node, edge, offsets, path, score):
 
     δ_t(j) = node_t(j) + max_i δ_{t−1}(i) + edge(i, j); ties go to the lower state.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     longest = _longest(offsets)
     back = np.empty((longest, states), np.int32)
-    delta = np.empty(states)
-    best = np.empty(states)
+    delta, best = np.empty(states), np.empty(states)
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             score[c] = 0.0
             continue
-        for j in range(states):
-            delta[j] = node[first, j]
+        delta[:] = node[first]
         for t in range(1, length):
             table = edge[first + t] if varying else edge[0]
             for j in range(states):
@@ -331,13 +319,9 @@ def normalisers(node, edge, offsets, norms):
 @njit(nogil=True, cache=True)
 def _scaled_sums(node, edge, offsets, peaks, sums, norms):
     """The normalisers as norms + log(sums); ``sums`` [N, S] comes as exp(node − peaks)."""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
-    factor = np.empty((states, states))
-    transposed = np.empty((states, states))
-    psi = np.empty(states)
-    total = np.empty(states)
-    terms = np.empty(states)
+    states, varying = node.shape[1], edge.shape[0] > 1
+    factor, transposed = np.empty((states, states)), np.empty((states, states))
+    psi, total, terms = np.empty(states), np.empty(states), np.empty(states)
     shift = 0.0
     if not varying:
         shift = _exponential(edge[0], factor, transposed)
@@ -377,8 +361,7 @@ def pull_back(node, edge, offsets, norms, residuals, pairs):
     node and edge are those before normalising, norms as from `normalisers`. A normaliser at t
     passes what comes in for the node score at t − 1 on to all scores that it sums over.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
     for c in range(offsets.shape[0] - 1):
         for t in range(offsets[c + 1] - 1, offsets[c], -1):
@@ -406,8 +389,7 @@ def local_path(node, edge, offsets, path, residuals, pairs):
     p(j | i) ∝ exp(node_t(j) + edge_t(i, j)): one classifier per position, given the label before.
     residuals [N, S] are written; pairs [N, S, S] or [1, S, S] are added to.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
     scores = np.empty(states)
     loss = 0.0
@@ -455,24 +437,19 @@ def local_marginals(node, edge, offsets, path, allowed, residuals, pairs):
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
 def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
     """Both sweeps over every chain; ``psi`` [N, S] is exp(node) up to a factor of each row."""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
     longest = _longest(offsets)
-    table = np.empty((longest, states, states))
-    mu = np.empty((longest, states))
+    table, mu = np.empty((longest, states, states)), np.empty((longest, states))
     known = np.empty(longest)
     after = np.empty(states)  # Σ_k P(i, k) g(k)
-    g = np.empty(states)
-    row = np.empty(states)
-    terms = np.empty(states)
+    g, row, terms = np.empty(states), np.empty(states), np.empty(states)
     factor = np.empty((states, states))
     if not varying:
         _row_exponentials(edge[0], factor)
     loss = 0.0
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         for t in range(length):
             here = first + t
             if t == 0:
@@ -585,8 +562,7 @@ def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
     before = np.empty(states)  # B / μ of the position before
     share = np.empty((longest, states))  # 1 / μ, and 0 where μ is
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         loss[c] = 0.0
         for t in range(length):
             here = first + t

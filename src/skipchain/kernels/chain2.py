@@ -21,9 +21,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with paths ec251eb6c51d
-# Compiled with search a02780f662dd
+# Compiled with chain b52ddf6e1c0a
+# Compiled with paths 81a283d7cbfe
+# Compiled with search 70b459ff012e
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -131,8 +131,7 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
     At position 0 only [S, 0, j] is used: there is nothing before it. Everything else follows from
     these scores alone, so this is where all potentials become one table.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     whole = _log_total(open_node[first]) if local else 0.0
     for j in range(states):
         out[0, states, 0, j] = node[first, j] - whole
@@ -159,32 +158,26 @@ def forward_backward(
     marginals [N, S] and log_z [C] are written; pairs [N, S, S] are written, [1, S, S] added to;
     triples [S + 1, S, S] are added to, or of length 0 not wanted.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     listed = pairs.shape[0] != 1
     wanted = triples.shape[0] > 0
     longest = _longest(offsets)
-    alpha = np.empty((longest, states + 1, states))
-    beta = np.empty((longest, states + 1, states))
+    alpha, beta = np.empty((longest, states + 1, states)), np.empty((longest, states + 1, states))
     share = np.empty((longest if local else 0, states + 1, states))  # 1 / what leaves a pair
-    scale = np.empty(longest)
-    psi = np.empty((longest, states))
+    scale, psi = np.empty(longest), np.empty((longest, states))
     cells, mass = np.empty(states), np.empty(states)
-    weight = np.empty(second.shape)
-    rows = np.empty((longest + 1, states), np.int64)
+    weight, rows = np.empty(second.shape), np.empty((longest + 1, states), np.int64)
     counts = np.empty(longest + 1, np.int64)
     ends = np.empty((longest + 1, states), np.int64) if local else rows
     end_counts = np.empty(longest + 1, np.int64) if local else counts
-    factor = np.empty((states, states))
-    open_factor = np.empty((states if local else 0, states))
+    factor, open_factor = np.empty((states, states)), np.empty((states if local else 0, states))
     if not varying:
         factor[:] = np.exp(edge[0])
         if local:
             open_factor[:] = np.exp(open_edge[0])
     spent, top, highest = 0, np.zeros(1), _highest(open_edge)
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         log_z[c] = 0.0
         if length == 0:
             continue
@@ -248,8 +241,7 @@ def _backward(
             beta[length - 1, rows[length - 1, m], rows[length, k]] = 1.0
     for t in range(length - 1, -1, -1):
         here = first + t
-        for j in range(states):
-            marginals[here, j] = 0.0
+        marginals[here] = 0.0
         total = 0.0
         for m in range(counts[t]):
             i = rows[t, m]
@@ -353,10 +345,8 @@ def _forward(
     factor, open_factor, alpha, share, scale, psi, cells, mass
 ):  # fmt: skip
     """The scaled forward pass of one chain: whether it went well, and log Z."""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
-    open_psi = np.empty(states)
-    sums = np.empty(states)
+    states, varying = node.shape[1], edge.shape[0] > 1
+    open_psi, sums = np.empty(states), np.empty(states)
     total = 0.0
     for t in range(length):
         here = first + t
@@ -444,9 +434,8 @@ def _log_space(
         for h in range(states + 1):
             for i in range(states):
                 for j in range(states):
-                    beta[t - 1, h, i] = _log_add(
-                        beta[t - 1, h, i], arcs[t, h, i, j] + beta[t, i, j]
-                    )
+                    after = arcs[t, h, i, j] + beta[t, i, j]
+                    beta[t - 1, h, i] = _log_add(beta[t - 1, h, i], after)
     total = -np.inf
     for i in range(states + 1):
         for j in range(states):
@@ -477,8 +466,7 @@ def _log_space(
 @njit(nogil=True, cache=True)
 def path_score(node, edge, second, offsets, path, score):
     """The score of one given path per chain, without any normalising. score [C]"""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     for c in range(offsets.shape[0] - 1):
         total = 0.0
         for t in range(offsets[c], offsets[c + 1]):
@@ -506,8 +494,7 @@ def local_path(node, edge, second, offsets, path, residuals, pairs, triples):
 
     residuals [N, S] are written; pairs [N, S, S] or [1, S, S] and triples [S + 1, S, S] added to.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     listed = pairs.shape[0] == node.shape[0] and pairs.shape[0] != 1
     scores = np.empty(states)
     loss = 0.0
@@ -546,11 +533,9 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
     """
     length, states = node.shape
     varying = edge.shape[0] > 1
-    delta = np.empty((states + 1, states, k))
-    fresh = np.empty((states + 1, states, k))
+    delta, fresh = np.empty((states + 1, states, k)), np.empty((states + 1, states, k))
     back = np.empty((length, states + 1, states, k), np.int64)  # h · k + rank
-    rows = np.empty((length + 1, states), np.int64)
-    counts = np.empty(length + 1, np.int64)
+    rows, counts = np.empty((length + 1, states), np.int64), np.empty(length + 1, np.int64)
     list_labels(node, 0, length, rows, counts)
     ends = np.empty((length + 1 if local else 0, states), np.int64)
     end_counts = np.empty(length + 1 if local else 0, np.int64)
@@ -601,8 +586,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                     fresh[i, j, r] += local_score
         delta, fresh = fresh, delta
     last = np.zeros(k, np.int64)
-    for r in range(k):
-        scores[r] = -np.inf
+    scores[:k] = -np.inf
     for i in rows[length - 1, : counts[length - 1]]:
         for j in rows[length, : counts[length]]:
             for r in range(k):
@@ -647,27 +631,21 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
     compared by their probabilities, others by their scores; ties go to the lower labels. Labels
     from which the chain cannot be completed are not taken. path [N] and score [C] are written.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     longest = _longest(offsets)
     pairs = (states + 1) * states
-    back = np.empty((longest, pairs), np.int32)
-    alive = np.empty((longest, states), np.bool_)
-    live = np.empty(states, np.int64)
-    delta = np.full(pairs, -np.inf)
+    back, alive = np.empty((longest, pairs), np.int32), np.empty((longest, states), np.bool_)
+    live, delta = np.empty(states, np.int64), np.full(pairs, -np.inf)
     fresh = np.full(pairs, -np.inf)  # −∞ but for what is reached
-    reached = np.empty(pairs, np.int64)
-    before = np.empty(pairs, np.int64)
-    kept = np.empty(pairs + 1, np.int64)
-    values = np.empty(pairs)
+    reached, before = np.empty(pairs, np.int64), np.empty(pairs, np.int64)
+    kept, values = np.empty(pairs + 1, np.int64), np.empty(pairs)
     psi = np.empty(states)
     quick = local and not varying and _highest(second) + _highest(open_edge) <= LARGEST_SCORE
     weight = np.exp(second) if quick else second
     factor = np.exp(open_edge[0]) if quick else open_edge[0]
     many = 0
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             score[c] = 0.0
             continue

@@ -116,7 +116,7 @@ def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
 
 @njit(nogil=True, cache=True)
 def sample(
-    arrays, edges, weights, pairs, field, string_variables, string_ids, every, variables, chosen,
+    arrays, edges, weights, pairs, field, holders, string_ids, every, variables, chosen,
     temperatures, state, visits, best
 ):  # fmt: skip
     """Sweeps of Gibbs sampling over some variables.
@@ -162,8 +162,8 @@ def sample(
             add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if every > 0 and s % every == every - 1:
             total += retype(
-                arrays, edges, weights, pairs, field, string_variables, string_ids, chosen,
-                temperature, state,
+                arrays, edges, weights, pairs, field, holders, string_ids, chosen, temperature,
+                state
             )  # fmt: skip
         if total > top + MIN_GAIN:
             top = total
@@ -176,26 +176,22 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def retype(
-    arrays, edges, weights, pairs, field, string_variables, string_ids, chosen, temperature, state
-):
+def retype(arrays, edges, weights, pairs, field, holders, string_ids, chosen, temperature, state):
     """Give all spans of a mention string another type together, where that is better or drawn.
 
-    For each of ``string_ids`` and each type, the variables that use the string and have it with
-    another type take their best candidate that has it with this one. All of them, or none: with the
-    probability min(1, exp(gain / temperature)). Returns the gain.
+    For each of ``string_ids`` and each type, the variables that use the string (``holders``) and
+    have it with another type take their best candidate that has it with this one. All of them, or
+    none: with the probability min(1, exp(gain / temperature)). Returns the gain.
     """
-    total = 0.0
-    most = 0
+    total, most = 0.0, 0
     for s in string_ids:
-        most = max(most, string_variables.starts[s + 1] - string_variables.starts[s])
+        most = max(most, holders.starts[s + 1] - holders.starts[s])
     moved, before = np.empty(most, np.int64), np.empty(most, np.int64)
     for s in string_ids:
         for type_id in range(field.shape[1]):
-            count = 0
-            gain = 0.0
-            for i in range(string_variables.starts[s], string_variables.starts[s + 1]):
-                v = string_variables.variables[i]
+            count, gain = 0, 0.0
+            for i in range(holders.starts[s], holders.starts[s + 1]):
+                v = holders.variables[i]
                 now = chosen[v]
                 if not _has_mention(arrays, now, s, type_id, False):
                     continue
@@ -237,9 +233,7 @@ def _has_mention(arrays, q, string_id, type_id, same):
 
 
 @njit(nogil=True, cache=True)
-def icm(
-    arrays, edges, weights, pairs, field, string_variables, string_ids, variables, chosen, sweeps
-):
+def icm(arrays, edges, weights, pairs, field, holders, string_ids, variables, chosen, sweeps):
     """Iterated conditional modes: the best candidate of each variable in turn until none changes.
 
     Where that ends, spans of one mention string are changed together (`retype`), and it goes on if
@@ -264,9 +258,8 @@ def icm(
             add_candidate(arrays, edges, weights, field, chosen[v], 1.0)
         if not moved:
             further = retype(
-                arrays, edges, weights, pairs, field, string_variables, string_ids, chosen,
-                0.0, state,
-            )  # fmt: skip
+                arrays, edges, weights, pairs, field, holders, string_ids, chosen, 0.0, state
+            )
             gain += further
             if further <= MIN_GAIN:
                 break
@@ -274,13 +267,11 @@ def icm(
 
 
 @njit(nogil=True, cache=True)
-def mean_field(
-    arrays, edges, weights, pairs, field, variables, probabilities, damping, tolerance, sweeps
-):
-    """Mean field: probabilities [Q] of candidates given those of all others, until they converge.
+def mean_field(arrays, edges, weights, pairs, field, variables, probs, damping, tolerance, sweeps):
+    """Mean field: the probabilities of candidates given those of all others, until they converge.
 
-    ``field`` holds the spans with their probabilities. Returns the largest change in the last
-    sweep.
+    ``probs`` [Q] are changed in place; ``field`` holds the spans with their probabilities. Returns
+    the largest change in the last sweep.
     """
     change = 0.0
     for _ in range(sweeps):
@@ -288,7 +279,7 @@ def mean_field(
         for v in variables:
             a, b = arrays.first[v], arrays.first[v + 1]
             for q in range(a, b):
-                add_candidate(arrays, edges, weights, field, q, -probabilities[q])
+                add_candidate(arrays, edges, weights, field, q, -probs[q])
             top = -np.inf
             for q in range(a, b):
                 top = max(top, score(arrays, pairs, field, q))
@@ -297,11 +288,11 @@ def mean_field(
                 mass += np.exp(score(arrays, pairs, field, q) - top)
             for q in range(a, b):
                 fresh = np.exp(score(arrays, pairs, field, q) - top) / mass
-                fresh = damping * probabilities[q] + (1.0 - damping) * fresh
-                change = max(change, abs(fresh - probabilities[q]))
-                probabilities[q] = fresh
+                fresh = damping * probs[q] + (1.0 - damping) * fresh
+                change = max(change, abs(fresh - probs[q]))
+                probs[q] = fresh
             for q in range(a, b):
-                add_candidate(arrays, edges, weights, field, q, probabilities[q])
+                add_candidate(arrays, edges, weights, field, q, probs[q])
         if change < tolerance:
             break
     return change
@@ -317,8 +308,7 @@ def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold
     gradient in weights is added to gradient [D, K, K], that in scale to slope [1]; the loss is
     returned.
     """
-    loss = 0.0
-    widest = 0
+    loss, widest = 0.0, 0
     for v in range(gold.shape[0]):
         widest = max(widest, arrays.first[v + 1] - arrays.first[v])
     values = np.empty(widest)

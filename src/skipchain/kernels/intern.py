@@ -150,19 +150,14 @@ def _insert_ngram(slots, text, starts, lengths, first, length, h, count):
 
 
 @njit(nogil=True, cache=True)
-def _word_ngrams(
-    text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots
-):
+def _word_ngrams(text, offsets, shortest, longest, room, points, starts, lengths, slots, new_slots):
     """The sets of n-grams behind `number_ngrams` and `find_ngrams`, and the new ones among them."""
     words = offsets.shape[0] - 1
     known = starts.shape[0]
-    new_starts = np.empty(total, np.int32)
-    new_lengths = np.empty(total, np.int32)
-    seen = np.full(known + total, -1, np.int32)
-    indptr = np.zeros(words + 1, np.int64)
-    numbers = np.empty(total, np.int32)
-    count = 0
-    filled = 0
+    new_starts, new_lengths = np.empty(room, np.int32), np.empty(room, np.int32)
+    seen, indptr = np.full(known + room, -1, np.int32), np.zeros(words + 1, np.int64)
+    numbers = np.empty(room, np.int32)
+    count, filled = 0, 0
     for w in range(words):
         for first in range(offsets[w], offsets[w + 1]):
             h = BASIS
@@ -192,8 +187,7 @@ def number_ngrams(text, offsets, shortest, longest, total, slots):
     text holds code points. Returns the n-grams as starts [D] and lengths [D] in ``text``, and for
     each word its set of n-grams: indptr [W + 1], numbers.
     """
-    none = np.empty(0, np.int32)
-    unused = np.full(1, -1, np.int32)
+    none, unused = np.empty(0, np.int32), np.full(1, -1, np.int32)
     return _word_ngrams(text, offsets, shortest, longest, total, text, none, none, unused, slots)
 
 
@@ -218,8 +212,7 @@ def find_slices(text, firsts, sizes, points, starts, lengths, slots, new_slots):
     """
     known = starts.shape[0]
     new_starts = np.empty(firsts.shape[0], np.int32)
-    new_lengths = np.empty(firsts.shape[0], np.int32)
-    numbers = np.empty(firsts.shape[0], np.int32)
+    new_lengths, numbers = np.empty(firsts.shape[0], np.int32), np.empty(firsts.shape[0], np.int32)
     count = 0
     for k in range(firsts.shape[0]):
         first, length = firsts[k], sizes[k]

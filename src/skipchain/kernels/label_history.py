@@ -17,8 +17,8 @@ from numba import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with search a02780f662dd
+# Compiled with chain b52ddf6e1c0a
+# Compiled with search 70b459ff012e
 
 
 @njit(nogil=True, cache=True)
@@ -43,19 +43,16 @@ def beam(
     Labels from which the chain cannot be completed are not taken. path [N] and score [C] are
     written.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     longest = _longest(offsets)
     alive = np.empty((longest, states), np.bool_)
     trails, next_trails = np.empty((width, longest), np.int32), np.empty((width, longest), np.int32)
     delta, next_delta = np.empty(width), np.empty(width)
-    grown = np.empty(width * states)
-    values = np.empty(width * states)
+    grown, values = np.empty(width * states), np.empty(width * states)
     places = np.empty(width, np.int64)
     row, shares = np.empty(states), np.empty(states)
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         score[c] = 0.0
         if length == 0:
             continue

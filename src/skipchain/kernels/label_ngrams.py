@@ -14,8 +14,8 @@ from numba import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with search a02780f662dd
+# Compiled with chain b52ddf6e1c0a
+# Compiled with search 70b459ff012e
 
 
 @njit(nogil=True, cache=True)
@@ -30,26 +30,21 @@ def beam(
     is kept. Labels from which the chain cannot be completed are not taken. path [N] and score [C]
     are written.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     longest = _longest(offsets)
     base = states + 2
     powers = np.ones(order + 1, np.int64)
     for n in range(order):
         powers[n + 1] = powers[n] * base
     alive = np.empty((longest, states), np.bool_)
-    back = np.empty((longest, width), np.int64)
-    chosen = np.empty((longest, width), np.int64)
+    back, chosen = np.empty((longest, width), np.int64), np.empty((longest, width), np.int64)
     codes, next_codes = np.empty(width, np.int64), np.empty(width, np.int64)
     delta, next_delta = np.empty(width), np.empty(width)
     grown = np.empty(width * states)  # [leader, label], the best of those that are recombined
-    source = np.empty(width * states, np.int64)
-    values = np.empty(width * states)
-    places = np.empty(width, np.int64)
-    row = np.empty(states)
+    source, values = np.empty(width * states, np.int64), np.empty(width * states)
+    places, row = np.empty(width, np.int64), np.empty(states)
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         score[c] = 0.0
         if length == 0:
             continue

@@ -14,7 +14,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain b52ddf6e1c0a
 
 
 def log_softmax(scores, probs, norms):
@@ -86,8 +86,7 @@ def evidence(emissions, labels, allowed, out):
             if allowed.shape[0] == 0:
                 out[t, s] = emissions[t, s, labels[t]] if labels[t] >= 0 else 0.0
                 continue
-            peak = -np.inf
-            rest = False
+            peak, rest = -np.inf, False
             for y in range(n_labels):
                 if allowed[t, y]:
                     peak = max(peak, emissions[t, s, y])
@@ -135,8 +134,7 @@ def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score
     label_back = np.zeros((longest, states, n_labels), np.int32)
     state_back = np.zeros((longest, states, n_labels), np.int32)
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         score[c] = 0.0
         if length == 0:
             continue

@@ -12,8 +12,8 @@ from numba import njit
 from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with intern 0d6cdc572160
-# Compiled with token_sets b342d6b55ab4
+# Compiled with intern ba0fd22a2541
+# Compiled with token_sets df58bc26952c
 
 
 @njit(nogil=True, cache=True)
@@ -65,10 +65,8 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
     Returns the matches: first token, one past the last, list, whether written alike.
     """
     room = 1024
-    starts = np.empty(room, np.int32)
-    stops = np.empty(room, np.int32)
-    which = np.empty(room, np.int32)
-    alike = np.empty(room, np.bool_)
+    starts, stops = np.empty(room, np.int32), np.empty(room, np.int32)
+    which, alike = np.empty(room, np.int32), np.empty(room, np.bool_)
     count = 0
     for s in range(sentences.shape[0] - 1):
         i = sentences[s]
@@ -117,8 +115,7 @@ def spread_matches(starts, stops, which, alike):
     total = 0
     for k in range(starts.shape[0]):
         total += stops[k] - starts[k]
-    tokens = np.empty(total, np.int64)
-    codes = np.empty(total, np.int32)
+    tokens, codes = np.empty(total, np.int64), np.empty(total, np.int32)
     at = 0
     for k in range(starts.shape[0]):
         for t in range(starts[k], stops[k]):

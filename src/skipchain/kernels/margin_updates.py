@@ -9,9 +9,9 @@ from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with chain2 616471241c18
-# Compiled with sgd d54b304699fa
+# Compiled with chain b52ddf6e1c0a
+# Compiled with chain2 6ac37c33f162
+# Compiled with sgd bd318a537131
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
@@ -72,8 +72,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     at_end = at_start + labels
     at_edges = at_end + labels
     at_second = at_edges + tables.edges.size
-    weighted = features.values.shape[0] > 0
-    bundle_weighted = features.bundle_values.shape[0] > 0
+    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
     edge_weighted = features.edge_values.shape[0] > 0
     n = 0
     for t in range(length):
@@ -153,19 +152,15 @@ def margin_epoch(
     paired = tables.edges.shape[0] > 0
     node = np.empty((longest, labels))
     edge = np.empty((longest if paired else 1, labels, labels))
-    path = np.empty(longest, np.int32)
-    paths = np.empty((1, longest), np.int32)
-    bounds = np.zeros(2, np.int64)
-    best = np.empty(1)
-    kept = np.empty(room, np.bool_)
-    random = np.ones(1, np.uint64)
+    path, paths = np.empty(longest, np.int32), np.empty((1, longest), np.int32)
+    bounds, best = np.zeros(2, np.int64), np.empty(1)
+    kept, random = np.empty(room, np.bool_), np.ones(1, np.uint64)
     positions = np.empty(2 * room + 4 * longest + 4, np.int64)
     amounts = np.empty(len(positions))
     mistakes = 0
     for o in range(order.shape[0]):
         c = order[o]
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             continue
         many = length if paired else 1
@@ -175,17 +170,14 @@ def margin_epoch(
             node, edge[:many]
         )  # fmt: skip
         bounds[1] = length
-        chain_node, chain_edge = node[:length], edge[:many]
+        nodes, edges = node[:length], edge[:many]
         if tables.triples.shape[0]:
-            order2.nbest(
-                chain_node, chain_edge, chain_node, chain_edge, tables.triples, False, 1,
-                paths[:, :length], best
-            )  # fmt: skip
+            top = paths[:, :length]
+            order2.nbest(nodes, edges, nodes, edges, tables.triples, False, 1, top, best)
             path[:length] = paths[0, :length]
         else:
-            viterbi(chain_node, chain_edge, bounds, path[:length], best)
-        wrong = 0
-        right = 0.0
+            viterbi(nodes, edges, bounds, path[:length], best)
+        wrong, right = 0, 0.0
         for t in range(length):
             y = gold[first + t]
             wrong += path[t] != y

@@ -148,16 +148,14 @@ def sweep(block, edges, marginals):
     bases, scores, psi = block.bases, block.scores, block.psi
     norms, tables = block.norms, block.tables
     labels = scores.shape[1]
-    push = np.empty(labels)
-    row = np.empty(labels)
+    push, row = np.empty(labels), np.empty(labels)
     for place in range(block.first, block.last):
         k = edges.order[place]
         out = marginals[k]
         out[:] = 0.0
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             near, norm, weight = psi[r], norms[r], edges.weights[e]
             if u < 0:
                 total = 0.0
@@ -202,23 +200,19 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
     scores, psi, norms, tables = block.scores, block.psi, block.norms, block.tables
     size = scores.shape[1]
     loss = 0.0
-    row = np.empty(size)
-    pulled = np.empty(size)
-    sent = np.empty(size)
+    row, pulled, sent = np.empty(size), np.empty(size), np.empty(size)
     for place in range(first, last):
         adjoint[edges.order[place]] = 0.0
     for place in range(last - 1, first - 1, -1):
         k = edges.order[place]
-        g = adjoint[k]
-        y = labels[k]
+        g, y = adjoint[k], labels[k]
         if y >= 0:
             p = max(marginals[k, y], TINY)
             loss -= share * np.log(p)
             g[y] -= share / p
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             near, norm, weight, out = psi[r], norms[r], edges.weights[e], residuals[r]
             for j in range(size):
                 pulled[j] = near[j] * g[j]
@@ -269,8 +263,7 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
     bases, scores, psi, tables = block.bases, block.scores, block.psi, block.tables
     size = scores.shape[1]
     loss = 0.0
-    row = np.empty(size)
-    ones = np.ones(size)
+    row, ones = np.empty(size), np.ones(size)
     zeros = np.zeros(size)
     for place in range(block.first, block.last):
         k = edges.order[place]
@@ -280,9 +273,8 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
         whole = 0.0
         for step in range(2 if mixed else 1):
             for e in range(edges.indptr[k], edges.indptr[k + 1]):
-                m = edges.edge_types[e]
+                m, u = edges.edge_types[e], edges.parents[e]
                 r = edges.rows[e] - bases[m]
-                u = edges.parents[e]
                 i = labels[u] if u >= 0 else 0
                 if i < 0:
                     continue
@@ -317,23 +309,20 @@ def edge_entropies(block, edges, marginals, entropies):
     bases, scores, psi = block.bases, block.scores, block.psi
     norms, tables = block.norms, block.tables
     labels = scores.shape[1]
-    said = np.empty(labels)
-    row = np.empty(labels)
+    said, row = np.empty(labels), np.empty(labels)
     for place in range(block.first, block.last):
         k = edges.order[place]
         for e in range(edges.indptr[k], edges.indptr[k + 1]):
-            m = edges.edge_types[e]
+            m, u = edges.edge_types[e], edges.parents[e]
             r = edges.rows[e] - bases[m]
-            u = edges.parents[e]
             if u < 0:
                 for j in range(labels):
                     said[j] = psi[r, j] * norms[r, 0]
             else:
                 said[:] = 0.0
+                logs, exps = tables.logs[m], tables.exps[m]
                 for i in range(labels):
-                    _conditional(
-                        scores[r], psi[r], tables.logs[m, i], tables.exps[m, i], norms[r, i], row
-                    )
+                    _conditional(scores[r], psi[r], logs[i], exps[i], norms[r, i], row)
                     for j in range(labels):
                         said[j] += marginals[u, i] * row[j]
             total = 0.0

@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets b342d6b55ab4
+# Compiled with token_sets df58bc26952c
 
 
 @njit(nogil=True, cache=True)
@@ -45,8 +45,7 @@ def gather_contexts(order, first, group, values, size, window, most, begins, end
     places before and behind a sentence, ``low [N]`` to ``high [N]``, are the last two.
     """
     room = 1024
-    tokens = np.empty(room, np.int64)
-    codes = np.empty(room, np.int32)
+    tokens, codes = np.empty(room, np.int64), np.empty(room, np.int32)
     count = 0
     for t in range(group.shape[0]):
         if group[t] < 0:
@@ -86,8 +85,7 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
     for words behind (it begins one). ``words [N]`` are below size.
     """
     room = 1024
-    tokens = np.empty(room, np.int64)
-    codes = np.empty(room, np.int32)
+    tokens, codes = np.empty(room, np.int64), np.empty(room, np.int32)
     count = 0
     for t in range(group.shape[0]):
         if group[t] < 0 or ends[t] == begins[t]:
@@ -99,8 +97,7 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
             rest = ends[q] - begins[q] - length
             if rest <= 0:
                 continue
-            last = True
-            begun = True
+            last, begun = True, True
             for m in range(length):
                 last = last and words[begins[t] + m] == words[ends[q] - length + m]
                 begun = begun and words[begins[t] + m] == words[begins[q] + m]

@@ -23,8 +23,7 @@ def parse_cells(text, starts, lengths, several, table, done):
         done[v] = False
         here = starts[v]
         stop = here + lengths[v]
-        count = 0
-        good = True
+        count, good = 0, True
         while good:
             while several and here < stop and (text[here] == 32 or text[here] == 44):
                 here += 1

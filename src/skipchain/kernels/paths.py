@@ -35,8 +35,7 @@ def nbest(node, edge, k, paths, scores):
                 fresh[j, r] += node[t, j]
         delta, fresh = fresh, delta
     last = np.zeros(k, np.int64)
-    for r in range(k):
-        scores[r] = -np.inf
+    scores[:k] = -np.inf
     for i in range(states):
         for r in range(k):
             if delta[i, r] <= scores[k - 1]:
@@ -71,8 +70,7 @@ def set_probability(marginals, pairs, starts, stops, allowed, rows, probability)
     [·, S].
     """
     states = marginals.shape[1]
-    weight = np.empty(states)
-    fresh = np.empty(states)
+    weight, fresh = np.empty(states), np.empty(states)
     for k in range(starts.shape[0]):
         first = starts[k]
         for j in range(states):
@@ -102,8 +100,7 @@ def dead_ends(allowed, pairs, start, end, offsets, where):
     token is reached but may not be its end, it is the last token.
     """
     states = allowed.shape[1]
-    reached = np.empty(states, np.bool_)
-    fresh = np.empty(states, np.bool_)
+    reached, fresh = np.empty(states, np.bool_), np.empty(states, np.bool_)
     for c in range(offsets.shape[0] - 1):
         where[c] = -1
         for t in range(offsets[c], offsets[c + 1]):

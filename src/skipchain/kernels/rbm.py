@@ -33,7 +33,7 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain b52ddf6e1c0a
 # Compiled with experts de996a9a1b16
 # Compiled with random 8cff55a078fd
 
@@ -166,10 +166,8 @@ def unit_probabilities(labels, inputs, layout, tables, size, group, out):
     """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]"""
     active = np.empty(len(tables.bias))
     for r in range(out.shape[0]):
-        place = layout.replica_start[group] + r
-        seen = _activations(
-            labels, 0, len(labels), size, inputs, place, group, layout, tables, active
-        )
+        at = layout.replica_start[group] + r
+        seen = _activations(labels, 0, len(labels), size, inputs, at, group, layout, tables, active)
         for n in range(out.shape[1]):
             out[r, n] = _sigmoid(active[n]) if seen else np.nan
 

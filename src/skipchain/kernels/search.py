@@ -12,7 +12,7 @@ from numba import njit
 
 from skipchain.kernels.chain import _longest, _trace_back
 
-# Compiled with chain 706fbc2ffc2f
+# Compiled with chain b52ddf6e1c0a
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 
@@ -39,14 +39,11 @@ def greedy(node, edge, offsets, path, score):
 @njit(nogil=True, cache=True)
 def _walk(node, edge, first, last, alive, path):
     """One chain, label by label; with ``alive`` [T, S] only through labels that are."""
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     limited = alive.shape[0] > 0
-    total = 0.0
-    state = 0
+    total, state = 0.0, 0
     for t in range(first, last):
-        best = -np.inf
-        label = 0
+        best, label = -np.inf, 0
         if t == first:
             for j in range(states):
                 if node[t, j] > best and (not limited or alive[0, j]):
@@ -85,21 +82,17 @@ def beam(node, edge, norms, offsets, width, path, score):
     it (shape [0, S]) prefixes are compared by their scores. path [N] and score [C] are written;
     score is −∞ where there is no path.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     local = norms.shape[0] > 0
     narrow = width < states
     longest = _longest(offsets)
     back = np.empty((longest, states), np.int32)
     alive = np.empty((longest if narrow else 0, states), np.bool_)
-    delta = np.empty(states)
-    best = np.empty(states)
-    work = np.empty(states)
+    delta, best, work = np.empty(states), np.empty(states), np.empty(states)
     kept = np.arange(states + 1)  # one place more, for what is not kept
     count = states
     for c in range(offsets.shape[0] - 1):
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             score[c] = 0.0
             continue
@@ -194,8 +187,7 @@ def _find_completable(node, edge, first, last, alive):
     Where one table serves all positions and two full rows follow each other, every state has a
     successor, and the row before them is full unless a node score forbids.
     """
-    states = node.shape[1]
-    varying = edge.shape[0] > 1
+    states, varying = node.shape[1], edge.shape[0] > 1
     full = 0  # how many full rows follow
     for here in range(last - 1, first - 1, -1):
         t = here - first

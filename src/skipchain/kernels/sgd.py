@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
-# Compiled with chain 706fbc2ffc2f
-# Compiled with chain2 616471241c18
+# Compiled with chain b52ddf6e1c0a
+# Compiled with chain2 6ac37c33f162
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -94,8 +94,7 @@ def _score_chain(
     Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
     """
     split, labels = tables.state.shape
-    weighted = features.values.shape[0] > 0
-    bundle_weighted = features.bundle_values.shape[0] > 0
+    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
     factor = scale / (keep[0] * keep[1])
     n = 0
     for t in range(length):
@@ -231,8 +230,7 @@ def _sgd_step(
     small, large, factor, scale = rates
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
-    weighted = features.values.shape[0] > 0
-    bundle_weighted = features.bundle_values.shape[0] > 0
+    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
     long = tally.labels.shape[0] > 0
     row = np.empty(labels)
     n = 0
@@ -259,9 +257,8 @@ def _sgd_step(
                         if not masked or support[f, j]:
                             g = w * row[j]
                             squares.state[f, j] += g * g
-                            tables.state[f, j] -= (
-                                small * g / (np.sqrt(squares.state[f, j]) + 1e-8) / scale
-                            )
+                            size = np.sqrt(squares.state[f, j]) + 1e-8
+                            tables.state[f, j] -= small * g / size / scale
                 elif masked:
                     for j in range(labels):
                         tables.state[f, j] -= large * w * row[j] * support[f, j]
@@ -397,19 +394,15 @@ def likelihood_epoch(
     paired = tables.edges.shape[0] > 0
     node = np.empty((longest, labels))
     edge = np.empty((longest if paired else 1, labels, labels))
-    psi = np.empty((longest, labels))
-    peaks = np.empty(longest)
+    psi, peaks = np.empty((longest, labels)), np.empty(longest)
     marginals = np.empty((longest, labels))
     pairs = np.empty((longest if paired else 1, labels, labels))
     limited = allowed.shape[0] > 0
     clamped = np.empty((longest if limited else 0, labels))
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
-    triples = np.zeros(tables.triples.shape)
-    rows = np.empty((longest + 1, labels), np.int64)
-    counts = np.ones(longest + 1, np.int64)
-    bounds = np.zeros(2, np.int64)
-    log_z = np.empty(1)
-    kept = np.empty(room, np.bool_)
+    triples, rows = np.zeros(tables.triples.shape), np.empty((longest + 1, labels), np.int64)
+    counts, bounds = np.ones(longest + 1, np.int64), np.zeros(2, np.int64)
+    log_z, kept = np.empty(1), np.empty(room, np.bool_)
     counted = longest > LONG_CHAIN and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
     none = OccurrenceCounts(np.zeros(0), np.zeros(0), np.zeros(0))
     tally = none
@@ -417,11 +410,9 @@ def likelihood_epoch(
         tally = OccurrenceCounts(
             np.zeros(tables.state.shape[0]), np.zeros(tables.edges.shape[0]), np.zeros(labels)
         )
-    scale = 1.0
-    loss = 0.0
+    scale, loss = 1.0, 0.0
     for c in order:
-        first = offsets[c]
-        length = offsets[c + 1] - first
+        first, length = offsets[c], offsets[c + 1] - offsets[c]
         if length == 0:
             continue
         many = length if paired else 1
@@ -429,15 +420,15 @@ def likelihood_epoch(
             features, tables, masks, candidates, scale, first, length, keep, random, kept, node,
             edge[:many]
         )  # fmt: skip
-        chain_node, chain_edge = node[:length], edge[:many]
+        nodes, edges = node[:length], edge[:many]
         residuals, pair_residuals = marginals[:length], pairs[:many]
         path = gold[first : first + length]
         if tables.triples.shape[0]:
             bounds[1] = length
             limits = allowed[first : first + length] if limited else allowed
             loss += _second_order(
-                chain_node, chain_edge, tables.triples, bounds, path, limits, local,
-                residuals, pair_residuals, triples,
+                nodes, edges, tables.triples, bounds, path, limits, local, residuals,
+                pair_residuals, triples
             )  # fmt: skip
             if local:  # only what follows the gold labels has moved
                 rows[0, 0] = labels
@@ -447,21 +438,17 @@ def likelihood_epoch(
         elif local:
             pair_residuals[:] = 0.0
             bounds[1] = length
-            loss += local_path(chain_node, chain_edge, bounds, path, residuals, pair_residuals)
+            loss += local_path(nodes, edges, bounds, path, residuals, pair_residuals)
         else:
             scratch = (psi[:length], peaks[:length])
-            loss += _one_chain(
-                chain_node, chain_edge, scratch, bounds, residuals, pair_residuals, log_z
-            )
+            loss += _one_chain(nodes, edges, scratch, bounds, residuals, pair_residuals, log_z)
             if limited:
                 for t in range(length):
                     for j in range(labels):
                         if not allowed[first + t, j]:
                             node[t, j] = -np.inf
                 known, known_pairs = clamped[:length], clamped_pairs[:many]
-                loss -= _one_chain(
-                    chain_node, chain_edge, scratch, bounds, known, known_pairs, log_z
-                )
+                loss -= _one_chain(nodes, edges, scratch, bounds, known, known_pairs, log_z)
                 residuals -= known
                 pair_residuals -= known_pairs
             else:

@@ -7,7 +7,7 @@ from numba import njit
 
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
-# Compiled with intern 0d6cdc572160
+# Compiled with intern ba0fd22a2541
 
 
 @njit(nogil=True, cache=True)
@@ -22,11 +22,9 @@ def gather_sets(tokens, codes, n):
         first[tokens[k] + 1] += 1
     for t in range(n):
         first[t + 1] += first[t]
-    held = np.empty(tokens.shape[0], np.int32)
-    filled = np.zeros(n, np.int32)
+    held, filled = np.empty(tokens.shape[0], np.int32), np.zeros(n, np.int32)
     for k in range(tokens.shape[0]):
-        t = tokens[k]
-        code = codes[k]
+        t, code = tokens[k], codes[k]
         begin = first[t]
         at = begin + filled[t]
         known = False
@@ -59,8 +57,7 @@ def number_sets(indptr, codes, slots):
     ``slots`` is a table for n keys, as `kernels.intern` has them.
     """
     n = indptr.shape[0] - 1
-    numbers = np.empty(n, np.int32)
-    firsts = np.empty(n, np.int64)
+    numbers, firsts = np.empty(n, np.int32), np.empty(n, np.int64)
     mask = np.uint64(slots.shape[0] - 1)
     count = 0
     for t in range(n):

@@ -28,7 +28,9 @@ def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
             panel.bar(places + 0.2, measured, 0.4, label="measured", color="tab:blue", yerr=errors)
             panel.set_xticks(places, [row.system for row in shown], rotation=30, ha="right")
             panel.set_title(metric)
-        panels[0].legend()
+        # above the panels: bars may be anywhere in them
+        named = panels[0].get_legend_handles_labels()
+        figure.legend(*named, loc="outside upper center", ncols=2)
 
     return Picture("bars", caption, draw)
 

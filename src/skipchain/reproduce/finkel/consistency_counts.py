@@ -34,9 +34,9 @@ def measure(run: Run) -> Table:
             if published is SAME and a > b:
                 continue
             count = int(table[order[a], order[b]])
+            reason = f"{count - known:+d}" if count != known else ""
+            verdict = judge(abs(count - known) <= CLOSE * known, reason)
             row = Row(NAME, f"{TYPES[a]} and {TYPES[b]}", metric, int(known), count)
-            close, reason = abs(count - known) <= CLOSE * known, f"{count - known:+d}"
-            verdict = judge(close, reason if count != known else "")
             rows.append(replace(row, seconds=clock.seconds("count"), verdict=verdict))
     exact = sum(row.measured == row.published for row in rows)
     far = [row.system for row in rows if row.fails]

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Column, Corpus
+from skipchain import CRF, Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.metrics import evaluate
-from skipchain.models.chain.crf import CRF
 from skipchain.models.document.annealing import Annealing, anneal_chain
 from skipchain.models.document.model import FactoredModel
 from skipchain.models.document.token_gibbs import anneal_tokens
@@ -43,10 +42,10 @@ def measure(run: Run) -> Table:
     for seed in seeds:
         run.say(f"{NAME}: seed {seed}")
         annealing = Annealing(sweeps, seed=seed, random_start=True)
-        for system, sample in ((SEGMENTS, _sample_segments), (TOKENS, _sample_tokens)):
+        for system, values in f1.items():
             with clock(system):
-                labelled = sample(model, test, annealing, run.threads)
-            f1[system].append(evaluate(test, labelled).f1)
+                labelled = _sample(model, test, annealing, run.threads, system == SEGMENTS)
+            values.append(evaluate(test, labelled).f1)
     rows = [Row(NAME, VITERBI, METRIC, 85.51, viterbi, seconds=clock.seconds(VITERBI))]
     for system, values in f1.items():
         for seed, value in zip(seeds, values, strict=True):
@@ -77,22 +76,19 @@ def measure(run: Run) -> Table:
     )
 
 
-def _sample_segments(
-    model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
+def _sample(
+    model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None, segments: bool
 ) -> Corpus:
-    """The corpus with labels sampled segment by segment, whether segments interact or not."""
-    with Workers(threads) as workers:
-        graph = model.candidate_graph(model.scores(test, workers), workers)
-        assignment = anneal_chain(replace(graph, all_interacting=True), annealing, workers)
-    labels = Column(frozen(graph.candidates.assemble_labels(assignment)), model.labels)
-    return test.with_labels(model.to_scheme(labels, test.sentences), model.scheme)
+    """The corpus with labels sampled segment by segment, or one token at a time.
 
-
-def _sample_tokens(
-    model: FactoredModel, test: Corpus, annealing: Annealing, threads: int | None
-) -> Corpus:
-    """The corpus with labels sampled one token at a time."""
+    All segments are sampled, whether they interact or not.
+    """
     with Workers(threads) as workers:
-        codes = anneal_tokens(model.base.scores(test, workers), annealing, workers)
+        if segments:
+            graph = model.candidate_graph(model.scores(test, workers), workers)
+            assignment = anneal_chain(replace(graph, all_interacting=True), annealing, workers)
+            codes = graph.candidates.assemble_labels(assignment)
+        else:
+            codes = anneal_tokens(model.base.scores(test, workers), annealing, workers)
     labels = Column(frozen(codes), model.labels)
     return test.with_labels(model.to_scheme(labels, test.sentences), model.scheme)

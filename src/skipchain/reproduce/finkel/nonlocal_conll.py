@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, Corpus, Factored
 from skipchain.metrics import Evaluation, evaluate, significance
-from skipchain.models.chain.crf import CRF
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.estimator import Factored
 from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.models.document.model import GIBBS, ICM, MEAN_FIELD, TWO_PASS, FactoredModel
@@ -157,9 +155,9 @@ def _time_rows(seconds: Mapping[str, float]) -> list[Row]:
     rows = []
     published = {LOCAL: 55.0, PAPER: 1738.0}
     for name in (LOCAL, PAPER, LEARNED, TWICE, MEAN):
-        row = Row(NAME, name, "seconds to label", published.get(name), seconds[name])
-        ratio = f"{seconds[name] / seconds[LOCAL]:.1f} times"
-        rows.append(row if name == LOCAL else replace(row, verdict=ratio))
+        known, spent = published.get(name), seconds[name]
+        ratio = "" if name == LOCAL else f"{spent / seconds[LOCAL]:.1f} times"
+        rows.append(Row(NAME, name, "seconds to label", known, spent, verdict=ratio))
     return rows
 
 
@@ -177,8 +175,7 @@ def _optimum_rows(model: FactoredModel, test: Corpus, run: Run) -> list[Row]:
             MEAN: graph.argmax(annealing.mean_field(graph, workers)),
         }
     scores = {name: graph.document_scores(each) for name, each in assignments.items()}
-    optimal = dict.fromkeys(assignments, 0)
-    proven = 0
+    optimal, proven = dict.fromkeys(assignments, 0), 0
     for document, segments in enumerate(graph.document_segments):
         solution = solve_ilp(graph, document)
         if solution is None:

@@ -12,14 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, Corpus, Factored
 from skipchain.arrays import Floats
-from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.datasets.readers.seminars import FIELDS
 from skipchain.datasets.registry import data_set
 from skipchain.metrics import type_scores
-from skipchain.models.chain.crf import CRF
-from skipchain.models.document.estimator import Factored
 from skipchain.models.document.factors import Agreement, Consistency, LastWord
 from skipchain.models.document.model import GIBBS, TWO_PASS, FactoredModel
 from skipchain.reproduce.plots import points

@@ -7,17 +7,17 @@ from one long name; all scores are against the names as they are in the corpus.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, Corpus
 from skipchain.corpus.schemes import convert
 from skipchain.corpus.schemes.codec import count_merged
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.base.progress import TrainingSize
-from skipchain.models.chain.crf import CRF
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.table import Row, Table, judge, of_metric
@@ -34,11 +34,8 @@ def measure(run: Run) -> Table:
     """Train and score a CRF in every encoding, with several seeds, on one thread."""
     train, test = run.read("conll2003", by_sentences=True, train=1500, testb=800)
     seeds, epochs = run.seeds(3, quick=1), 8 if run.quick else 30
-    f1: dict[str, list[float]] = {encoding: [] for encoding in ENCODINGS}
-    spent: dict[str, list[float]] = {encoding: [] for encoding in ENCODINGS}
-    labels = {}
-    # the first call of a kernel may compile it
-    CRF(FEATURES, epochs=1, threads=1).fit(train[:10])
+    f1, spent, labels = defaultdict(list), defaultdict(list), {}
+    CRF(FEATURES, epochs=1, threads=1).fit(train[:10])  # the first call may compile kernels
     for seed in seeds:
         for encoding in ENCODINGS:
             run.say(f"{NAME}: {encoding}, seed {seed}")

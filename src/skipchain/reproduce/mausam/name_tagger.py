@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, Corpus
 from skipchain.metrics.score import Score
-from skipchain.models.chain.crf import CRF
 from skipchain.nametagger.confidence import MEASURES
 from skipchain.nametagger.evidence import MATCHINGS, Evidence
 from skipchain.nametagger.gender import PropertyCounts

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, MEMM, Corpus, Factored, MoPMEMM
 from skipchain.annotators.document import DocumentContext
 from skipchain.annotators.phrase_lists import tokenized_lexicon
 from skipchain.annotators.truecase import Truecase
 from skipchain.annotators.words import ClusterColumn
 from skipchain.arrays import Ints
-from skipchain.corpus import Corpus
 from skipchain.datasets.registry import data_folder, data_set
 from skipchain.features import presets
 from skipchain.features.annotator import Annotator, annotate, fit_annotators
@@ -23,11 +23,7 @@ from skipchain.metrics import entity_scores
 from skipchain.metrics.bootstrap import f1_interval, significance_of_counts
 from skipchain.metrics.evaluate import unit_counts
 from skipchain.models.base.model import AnyModel
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.memm import MEMM
-from skipchain.models.document.estimator import Factored
 from skipchain.models.document.model import GIBBS, FactoredModel
-from skipchain.models.graph.mop import MoPMEMM
 from skipchain.models.stacking import StackedPredictions
 from skipchain.nametagger.lookup import DictionaryTagger
 from skipchain.parallel import Workers

@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import MEMM, Corpus
 from skipchain.metrics import entity_scores
-from skipchain.models.chain.memm import MEMM
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 from skipchain.reproduce.plots import points

@@ -12,15 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, MEMM, Corpus, MoPMEMM, SkipChainCRF
 from skipchain.chains.from_marginals import POSTERIOR
-from skipchain.corpus import Corpus
 from skipchain.edges.ordering import Ordering
 from skipchain.metrics import Evaluation, evaluate, significance
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.memm import MEMM
 from skipchain.models.graph.model import GraphModel
-from skipchain.models.graph.mop import MoPMEMM
-from skipchain.models.graph.skipchain import SkipChainCRF
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.plots import points

@@ -13,11 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import Corpus, MaxEnt, MoPMEMM, SkipChainCRF
 from skipchain.datasets.registry import data_set
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.graph.mop import MoPMEMM
-from skipchain.models.graph.skipchain import SkipChainCRF
 from skipchain.reproduce.plots import points
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.table import Row, Table, judge, measured_by_system, of_metric

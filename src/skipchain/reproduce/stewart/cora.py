@@ -12,14 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, IOHMM, MEMM, RBMCRF, MaxEnt
 from skipchain.datasets.registry import data_set
 from skipchain.features.views import UserView
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.memm import MEMM
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.reproduce.labelling import (
     AVERAGE_F1,
     INSTANCE_ACCURACY,

@@ -121,14 +121,8 @@ _ENDING, _OPENS, _CLOSES = map(re.compile, (r"\W+$", r"[\"“`]|''?\w", r".+?([\
 
 def views() -> dict[str, UserView]:
     """All views that the templates name; lists of words come from ``SKIPCHAIN_DATA``."""
-    return {
-        "kind": kind,
-        "number": number,
-        "ending": ending,
-        "mark": mark,
-        "quote": quote,
-        **{name: _lookup(word_list(name)) for name in LISTS},
-    }
+    lookups = {name: _lookup(word_list(name)) for name in LISTS}
+    return {view.__name__: view for view in (kind, number, ending, mark, quote)} | lookups
 
 
 def kind(word: str) -> list[str]:

@@ -9,21 +9,15 @@ from __future__ import annotations
 
 from functools import partial
 
+from skipchain import HRF, IOHMM, RBMCRF
 from skipchain.datasets.synthetic import Problem, toy2
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.latent.hrf import HRF
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import (
-    INSTANCE_ACCURACY,
-    LossRecorder,
-    SystemResults,
-    parse_figures,
-)
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, LossRecorder, SystemResults
 from skipchain.reproduce.plots import curves, label_bars
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart import toy2_size, toys
+from skipchain.reproduce.stewart.published import published
 from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, StateStudy, settings, study
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table, judge
@@ -31,19 +25,8 @@ from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table, judge
 NAME = "toy2"
 STATES, RESTARTS, RBM_RESTARTS = 8, 5, 3
 RBMS = {"RBM(1)": "9:0..1", "RBM(2)": "9:0..1; 3:0..7"}
-SYSTEMS = (*toys.OBSERVED, *KINDS, *RBMS)
-SECONDS = parse_figures(SYSTEMS, "seconds 160 11 430 230 390 7300 5800 13000 20000")["seconds"]
-PUBLISHED = parse_figures(
-    SYSTEMS,
-    """
-    A  73.87 80.93 78.34 82.19 79.91 71.71 71.28 80.37 82.98
-    B  75.91 79.10 77.05 84.43 82.17 73.74 73.88 82.94 84.97
-    O  99.20 99.43 99.30 99.20 99.55 99.09 98.91 99.59 99.64
-    average F1         82.99 86.49 84.90 88.61 87.21 81.51 81.36 87.63 89.20
-    average accuracy   90.80 92.71 91.82 93.73 93.16 90.01 89.84 93.41 94.23
-    instance accuracy  21.20 37.40 31.30 52.30 45.70 17.90 18.40 52.70 63.90
-""",
-)
+SECONDS = published("6.7")["seconds"]
+PUBLISHED = published("6.8")
 LEAD = 8.0  # points that RBM(2) is expected to be ahead of the CRF
 BASELINES = {"MEMM": "LR", "CRF": "MEMM", "RBM(2)": "CRF"}
 """The system that each is expected to beat."""

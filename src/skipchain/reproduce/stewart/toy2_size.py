@@ -11,45 +11,18 @@ from __future__ import annotations
 
 from functools import partial
 
+from skipchain import IOHMM, RBMCRF
 from skipchain.datasets.synthetic import toy2
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
-from skipchain.reproduce.labelling import (
-    INSTANCE_ACCURACY,
-    SystemResults,
-    parse_figures,
-    score_labels,
-)
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, score_labels
 from skipchain.reproduce.run import Run
+from skipchain.reproduce.stewart.published import published
 from skipchain.reproduce.stewart.toy2_states import FEW_STEPS, settings
 from skipchain.reproduce.stewart.toys import OBSERVED, ToySystem, ToyTrainer
 from skipchain.reproduce.table import Row, judge
 
 STATES, SIGMA = 8, 2.0
 DRAWS = 5  # distributions of inputs drawn anew for each data set
-SYSTEMS = ("LR", "CRF", "IOHMM", "RBM(2)")
-TRAINING = parse_figures(
-    SYSTEMS,
-    """
-    A  77.91 96.63 91.96 82.10
-    B  79.95 96.87 92.43 83.49
-    O  99.60 99.76 99.94 99.63
-    average F1         85.82 97.75 94.78 88.41
-    average accuracy   92.46 98.76 97.25 93.80
-    instance accuracy  28.10 89.00 72.80 62.60
-""",
-)
-TEST = parse_figures(
-    SYSTEMS,
-    """
-    A  42.31 25.38 37.09 38.96
-    B  24.48 30.19 16.73 21.43
-    O  48.80  8.22 50.76 45.28
-    average F1         38.53 21.26 34.86 35.22
-    average accuracy   42.12 22.01 40.78 38.05
-    instance accuracy  1.20 1.80 1.00 2.00
-""",
-)
+TRAINING, TEST = published("6.9"), published("6.10")
 NEAR = 10.0  # points of instance accuracy within which test data are as published
 NOTE = (
     "6.9 and 6.10: 1,000 training sequences, one start; IOHMM: a prior of width "

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from skipchain import HRF, IOHMM
 from skipchain.datasets.synthetic import Problem
 from skipchain.models.latent.estimator import LatentEstimator
-from skipchain.models.latent.hrf import HRF
-from skipchain.models.latent.iohmm import IOHMM
 from skipchain.models.latent.selection import choose_states
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.plots import errors_by_states

@@ -6,42 +6,24 @@ from functools import partial
 
 import numpy as np
 
+from skipchain import HRF, IOHMM, RBMCRF
 from skipchain.datasets.synthetic import Problem, toy3
 from skipchain.datasets.synthetic.memory import INPUTS
 from skipchain.datasets.synthetic.problem import Labels
-from skipchain.models.latent.hrf import HRF
-from skipchain.models.latent.iohmm import IOHMM
-from skipchain.models.rbm.estimator import RBMCRF
-from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, parse_figures
+from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart import toys
+from skipchain.reproduce.stewart.published import published
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, Row, Table, judge
 
 NAME = "toy3"
 STATES = 4
 LATENT = ("IOHMM", "HRF")
-SYSTEMS = ("LR", "CRF", *LATENT, "RBM(1)", "RBM(2)")
 MARGINAL = "CRF, marginal"
-SECONDS = parse_figures(SYSTEMS, "seconds 22 250 3300 8800 14000 39000")["seconds"]
-PUBLISHED = parse_figures(
-    SYSTEMS,
-    """
-    0  71.67 91.33 94.73 95.99 90.20 93.65
-    1  79.75 91.23 94.83 95.85 90.55 93.79
-    average F1         75.71 91.28 94.78 95.92 90.38 93.72
-    average accuracy   76.38 91.28 94.78 95.92 90.38 93.72
-    instance accuracy  0 1 5 7 1 4
-""",
-)
-ERRORS = parse_figures(
-    SYSTEMS,
-    """
-    errors on R  48.22 11.41 1.75 0.10 12.46 4.80
-    errors on I  44.38 42.54 46.22 41.31 47.24 44.99
-""",
-)
+SECONDS = published("6.11")["seconds"]
+PUBLISHED, ERRORS = published("6.12"), published("6.13")
 MIN_ACCURACY = 98.0  # per cent of the sequences of every data set
 MAX_SECONDS = 60.0  # for a data set
 ON_R = "errors on R"

@@ -10,12 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from skipchain.corpus import Corpus
+from skipchain import CRF, MEMM, Corpus, MaxEnt
 from skipchain.datasets.synthetic.problem import Inputs, Labels, Problem
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.chain.crf import CRF
-from skipchain.models.chain.maxent import MaxEnt
-from skipchain.models.chain.memm import MEMM
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.plots import trace_picture, weight_pictures
 from skipchain.report.pictures import Picture
@@ -108,39 +105,30 @@ class ToyTrainer:
         """Fit every system to a problem, and add its scores on the test data to ``results``.
 
         ``on_training`` gets the scores on the training data, and ``others`` are further figures.
+        The time of training is without that of compiling.
         """
         fitted: dict[str, BaseEstimator] = {}
         seconds: dict[str, float] = {}
         for name, system in self.systems.items():
             self.run.say(f"{self.name}: data set {seed}, {name}")
-            fitted[name], seconds[name] = self.fit(name, problem, fitted, seconds)
-            labels = fitted[name].predict(system.encode_inputs(problem.test_x))
+            inputs, start = system.encode_inputs(problem.train_x), system.start
+            if name not in self._compiled:
+                few = inputs[:_FEW]
+                warmup = system.make(self.run.threads).for_warmup()
+                warmup.fit(few, problem.train_y[:_FEW]).predict(few)
+                self._compiled.add(name)
+            estimator = system.make(self.run.threads)
+            began = time.perf_counter()
+            estimator.fit(inputs, problem.train_y, start=fitted[start] if start else None)
+            seconds[name] = time.perf_counter() - began + (seconds[start] if start else 0.0)
+            fitted[name] = estimator
+            labels = estimator.predict(system.encode_inputs(problem.test_x))
             scores = score_labels(problem.test_y, labels, seconds[name], others(labels))
             results.add(name, scores)
             if on_training is not None:
-                labels = fitted[name].predict(system.encode_inputs(problem.train_x))
+                labels = estimator.predict(inputs)
                 on_training.add(name, score_labels(problem.train_y, labels, seconds[name]))
         return fitted
-
-    def fit(
-        self,
-        name: str,
-        problem: Problem,
-        fitted: Mapping[str, BaseEstimator],
-        seconds: Mapping[str, float],
-    ) -> tuple[BaseEstimator, float]:
-        """One system fitted to a problem, and how long that took (compiling left out)."""
-        system = self.systems[name]
-        inputs, start = system.encode_inputs(problem.train_x), system.start
-        if name not in self._compiled:
-            few = system.encode_inputs(problem.train_x[:_FEW])
-            system.make(self.run.threads).for_warmup().fit(few, problem.train_y[:_FEW]).predict(few)
-            self._compiled.add(name)
-        estimator = system.make(self.run.threads)
-        began = time.perf_counter()
-        estimator.fit(inputs, problem.train_y, start=None if start is None else fitted[start])
-        spent = time.perf_counter() - began
-        return estimator, spent + (0.0 if start is None else seconds[start])
 
 
 def hidden_unit_pictures(name: str, fitted: BaseEstimator, sequence: Any = None) -> list[Picture]:

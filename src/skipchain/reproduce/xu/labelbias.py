@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from skipchain import CRF, MEMM, Corpus
 from skipchain.arrays import Floats
 from skipchain.chains.decode import marginals
-from skipchain.corpus import Corpus
-from skipchain.models.chain.crf import CRF
 from skipchain.models.chain.estimator import ChainEstimator
-from skipchain.models.chain.memm import MEMM
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
