@@ -30,7 +30,7 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"modelfile", "recipes", "tagger"},
+    {"modelfile", "recipes", "assembly", "tagger"},
     {"comparison"},
     {"reproduce"},
     {"cli"},

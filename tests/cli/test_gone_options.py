@@ -7,9 +7,9 @@ import shlex
 import pytest
 from typer.main import get_command
 
+from skipchain.assembly import build_estimator
 from skipchain.cli.app import app
 from skipchain.cli.gone import GONE
-from skipchain.recipes import build_estimator
 
 VALUES = {
     "--encoding": "iob2",
@@ -54,7 +54,8 @@ vectors"""  # the options of train when each setting had one
 
 
 def test_no_option_is_forgotten():
-    now = {option for param in get_command(app).get_command(None, "train").params for option in param.opts}
+    train = get_command(app).get_command(None, "train")
+    now = {option for param in train.params for option in param.opts}
     before = {f"--{name}" for name in BEFORE.split()}
     assert before <= now | set(GONE["train"])
     assert set(GONE["train"]) == before - now

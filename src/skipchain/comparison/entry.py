@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from skipchain.assembly import with_model_files
 from skipchain.corpus.schemes import check_scheme
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.registry import make_estimator
 from skipchain.models.specification import Specification, settings_of, split_specifications
-from skipchain.recipes import with_model_files
 
 
 @dataclass(frozen=True, slots=True)

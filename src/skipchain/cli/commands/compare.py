@@ -102,11 +102,11 @@ def compare(
 
     Ctrl-C keeps the models that are done in the folder; the same command then goes on.
     """
+    from skipchain.assembly import shared_settings
     from skipchain.cli import INTERRUPTED, fail
     from skipchain.cli.progress import training_display
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
-    from skipchain.recipes import shared_settings
 
     listed = ALL if models is None and not model else models or ""
     entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]

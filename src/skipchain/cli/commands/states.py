@@ -40,9 +40,9 @@ def states(
     quiet: options.Quiet = False,
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
+    from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
     from skipchain.models.latent.selection import choose_states
-    from skipchain.recipes import build_estimator
 
     try:
         wanted = [int(part) for part in numbers.split(",")]

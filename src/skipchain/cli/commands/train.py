@@ -94,10 +94,10 @@ def train(
     A SPEC is a name with settings: NAME:SETTING=VALUE,SETTING=VALUE. Commas in brackets or in
     double quotation marks belong to a value. Ctrl-C ends training and keeps what has been learnt.
     """
+    from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
     from skipchain.modelfile import check_model_target, load_model, save
-    from skipchain.recipes import build_estimator
 
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
