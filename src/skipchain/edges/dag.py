@@ -45,15 +45,8 @@ class Dag:
     ) -> Dag:
         """From edges in any order; those of one node stay in the order given."""
         by_child = np.argsort(children, kind="stable")
-        counts = np.bincount(children, minlength=len(order))
-        return cls(
-            order,
-            offsets_of(counts),
-            parents[by_child],
-            edge_types[by_child],
-            rows[by_child],
-            names,
-        )
+        indptr = offsets_of(np.bincount(children, minlength=len(order)))
+        return cls(order, indptr, parents[by_child], edge_types[by_child], rows[by_child], names)
 
     @classmethod
     def of_parents(

@@ -104,6 +104,18 @@ def deal(
     return [Fold(k, count, *part, given, labels, by_documents) for k, part in enumerate(parts)]
 
 
+def deal_documents(corpus: Corpus, folds: int, seed: int, purpose: str) -> list[Fold]:
+    """The documents in so many folds, or in fewer; refused where a ``purpose`` has too few."""
+    try:
+        return deal(corpus, folds, seed, by_documents=True, most=True)
+    except ParameterError:
+        filled = int(np.count_nonzero(np.diff(corpus.sentences[corpus.documents])))
+        raise ParameterError(
+            f"{purpose} needs at least 2 folds and 2 documents, so that some can be held out; got "
+            f"folds={folds} and {filled} documents"
+        ) from None
+
+
 def _has_documents(corpus: Corpus, folds: int) -> bool:
     """Whether there are enough documents that differ to be dealt."""
     bounds = corpus.sentences[corpus.documents].tolist()

@@ -122,20 +122,17 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
             )
         own = tuple(factor for factor in factors if isinstance(factor, PythonFactor))
         compiled = tuple(factor for factor in factors if not isinstance(factor, PythonFactor))
+        shared = ("labels", "features", "scheme", "encoding", "constrained")
         found = cls(
-            "factored",
-            base.labels,
-            base.features,
-            base,
-            compiled,
-            own,
-            candidate_limits or CandidateLimits(),
-            annealing or Annealing(),
-            base.scheme,
-            base.encoding,
-            base.constrained,
-            base.summary if summary is None else summary,
-            tuple(extra_types),
+            kind="factored",
+            base=base,
+            factors=compiled,
+            python_factors=own,
+            candidate_limits=candidate_limits or CandidateLimits(),
+            annealing=annealing or Annealing(),
+            summary=base.summary if summary is None else summary,
+            extra_types=tuple(extra_types),
+            **{name: getattr(base, name) for name in shared},
         )
         for factor in compiled:
             factor.check(found.label_types.types)

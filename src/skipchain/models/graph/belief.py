@@ -162,18 +162,10 @@ def propagate(
         pairs = np.zeros((len(b.edge_types), states, states))
         agreements = np.empty((len(b.agreeing), states))
         by_document = (beliefs.log_z, beliefs.sweeps, beliefs.residual)
-        belief.propagate(
-            node[b.nodes],
-            tables[b.edge_types],
-            agree[b.agreeing],
-            b.agreeing_edge_types,
-            b.slots,
-            states_at[b.nodes],
-            *settings,
-            BeliefArrays(
-                beliefs.node[b.nodes], pairs, agreements, *(x[b.documents] for x in by_document)
-            ),
-        )
+        totals = (own[b.documents] for own in by_document)
+        out = BeliefArrays(beliefs.node[b.nodes], pairs, agreements, *totals)
+        given = node[b.nodes], tables[b.edge_types], agree[b.agreeing], b.agreeing_edge_types
+        belief.propagate(*given, b.slots, states_at[b.nodes], *settings, out)
         beliefs.agreements[b.agreeing] = agreements
         return pairs
 
@@ -190,11 +182,10 @@ def _blocks(
     starts = np.searchsorted(owner[by_document], np.arange(len(offsets)))
     agreement = np.full(len(ends), -1)
     agreement[agreeing] = np.arange(len(agreeing))
+    parts = [(offsets[a : b + 1], a, starts[a], starts[b]) for a, b in blocks(offsets)]
     return tuple(
-        _block(
-            offsets[a : b + 1], a, by_document[starts[a] : starts[b]], ends, edge_types, agreement
-        )
-        for a, b in blocks(offsets)
+        _block(documents, first, by_document[low:high], ends, edge_types, agreement)
+        for documents, first, low, high in parts
     )
 
 

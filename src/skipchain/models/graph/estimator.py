@@ -242,7 +242,7 @@ class GraphEstimator(BaseEstimator):
         )
         result = minimize(
             objective,
-            objective.pack({name: own.weights for name, own in model.edge_models.items()}),
+            objective.pack(model.edge_weights),
             memory=MEMORY,
             **solver.stopping,
             curvature=objective.curvature,
