@@ -33,7 +33,7 @@ from skipchain.features.views import UserView
 from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
 from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
-from skipchain.models.base.inputs import KnownLabels, as_input, encode
+from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.chain.label_history import cross_fit_labels
 from skipchain.models.chain.model import ChainModel, decoders_of
@@ -236,7 +236,7 @@ class ChainEstimator(BaseEstimator):
 
     # Parts of the model ------------------------------------------------------------------------
 
-    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+    def _templates(self, given: Input) -> Templates | None:
         templates = super()._templates(given)
         if not self.dependent:
             return templates
@@ -247,7 +247,7 @@ class ChainEstimator(BaseEstimator):
         return templates.dependent()
 
     def _with_dictionary(
-        self, untrained: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+        self, untrained: ChainModel, data: Dataset, given: Input
     ) -> tuple[ChainModel, Dataset]:
         """The model with its tag dictionary, and the data with the labels that it leaves."""
         if self.dictionary is None:
@@ -285,11 +285,7 @@ class ChainEstimator(BaseEstimator):
         return untrained, replace(data, rows=rows)
 
     def _with_label_history(
-        self,
-        untrained: ChainModel,
-        data: Dataset,
-        given: Corpus | Sequence[Any],
-        labels: Labels | None = None,
+        self, untrained: ChainModel, data: Dataset, given: Input, labels: Labels | None = None
     ) -> tuple[ChainModel, Dataset]:
         """Where templates ask for history: the labels of earlier tokens that are alike.
 
@@ -350,7 +346,7 @@ class ChainEstimator(BaseEstimator):
             )
         raise ParameterError(f"order must be {orders}, got {order!r}{hint}")
 
-    def _labels_for(self, model: ChainModel, given: Corpus | Sequence[Any], y: Any) -> KnownLabels:
+    def _labels_for(self, model: ChainModel, given: Input, y: Any) -> KnownLabels:
         """The labels to learn, written as the model has learnt others."""
         known, scheme = self._known_labels(given, y)
         if model.encoding is None or model.scheme is None:

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Ints
+from skipchain.arrays import Ints, Labels
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import check_scheme, convert
@@ -20,7 +19,7 @@ from skipchain.learn.step import INTERRUPTED
 from skipchain.models.base.crossfit import Fold, cross_fit, deal_documents
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
-from skipchain.models.base.inputs import known_labels
+from skipchain.models.base.inputs import Input, known_labels
 from skipchain.models.base.progress import Progress, StageProgress
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.document.annealing import Annealing
@@ -127,7 +126,7 @@ class Factored(BaseEstimator):
         base, corpus = self._base().fit_annotators(given, progress)
         return self.replaced(base=base), corpus
 
-    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+    def _templates(self, given: Input) -> Templates | None:
         """None: features belong to the chain model."""
         return None
 
@@ -207,7 +206,7 @@ class Factored(BaseEstimator):
         """The folds of documents by which penalties are learnt."""
         return deal_documents(corpus, self.folds, self.seed, "penalties='learned'")
 
-    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _input(self, given: Input, y: Any) -> Corpus:
         """The corpus to learn from; refused where factors have nothing to go by."""
         if not isinstance(given, Corpus) or y is not None:
             raise ParameterError(
@@ -299,7 +298,7 @@ def _training_instance(model: FactoredModel, held: Corpus, workers: Workers) -> 
     return TrainingInstance(graph, gold_candidates(graph.candidates, known[column.codes]))
 
 
-def gold_candidates(candidates: Candidates, gold: NDArray[np.int32]) -> Ints:
+def gold_candidates(candidates: Candidates, gold: Labels) -> Ints:
     """The candidate of each stretch that has the right labels, −1 where none has. [V]"""
     counts = np.diff(candidates.first)
     lengths = np.repeat(candidates.stops - candidates.starts, counts)

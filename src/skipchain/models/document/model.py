@@ -17,7 +17,7 @@ from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.documents import check_document_boundaries
-from skipchain.models.base.inputs import Features
+from skipchain.models.base.inputs import Features, Input
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
@@ -297,7 +297,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
         labels: Sequence[str] | None = None,

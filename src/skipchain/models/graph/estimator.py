@@ -33,6 +33,7 @@ from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, Automatic, Solver
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
+from skipchain.models.base.inputs import Input
 from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
 from skipchain.models.base.task import Fitted, TrainingTask, display_monitor
 from skipchain.models.graph.documents import check_linked_documents
@@ -98,7 +99,7 @@ class GraphEstimator(BaseEstimator):
         if start is not None:
             raise ParameterError(f"{type(self).__name__} cannot start from another model")
 
-    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _input(self, given: Input, y: Any) -> Corpus:
         if not isinstance(given, Corpus):
             raise ParameterError(
                 f"{type(self).__name__} links the tokens of documents, so it learns from a Corpus; "

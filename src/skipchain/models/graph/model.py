@@ -17,6 +17,7 @@ from skipchain.edges.relations import EdgeSet
 from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.models.base.inputs import Input
 from skipchain.models.base.model import Explained, MarginalModel
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
@@ -80,9 +81,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
     gate: Gate | None = None
     propagation: PropagationSettings = field(default_factory=PropagationSettings)
 
-    def dataset(
-        self, given: Corpus | Sequence[Any], workers: Workers | None = None
-    ) -> GraphDataset:
+    def dataset(self, given: Input, workers: Workers | None = None) -> GraphDataset:
         """The corpus encoded, with its edges."""
         if not isinstance(given, Corpus):
             raise SkipchainError(
@@ -114,10 +113,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         return EdgeScores.of(data, self.edge_weights, workers)
 
     def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
+        self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
     ) -> GraphMarginals:
         """The corpus encoded, and the marginals of its tokens; warns where they are doubtful."""
         if forced is not None:
@@ -170,7 +166,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
         labels: Sequence[str] | None = None,
