@@ -51,6 +51,8 @@ class Explained(Protocol):
         """The explanation as JSON can hold it."""
 
 
+LabelPair = Sequence[str] | None
+"""Two labels to be compared; None: the predicted one and the runner-up."""
 Data = TypeVar("Data", bound=Encoded)
 Scores = TypeVar("Scores", bound=Scored)
 
@@ -144,7 +146,7 @@ class Model(ABC, Generic[Data, Scores]):
         given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """What decides between two labels at one token of the input; see `Tagger.explain`."""

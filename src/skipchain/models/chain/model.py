@@ -26,7 +26,7 @@ from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input, encode
-from skipchain.models.base.model import BEAM, Explained, Model
+from skipchain.models.base.model import BEAM, Explained, LabelPair, Model
 from skipchain.models.base.summary import label_features, label_row, label_table
 from skipchain.parallel import Workers
 
@@ -230,7 +230,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """The features that decide between two labels at one token."""

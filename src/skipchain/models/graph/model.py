@@ -18,7 +18,7 @@ from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input
-from skipchain.models.base.model import Explained, MarginalModel
+from skipchain.models.base.model import Explained, LabelPair, MarginalModel
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
@@ -169,7 +169,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """The tokens that a label comes from, and what their edges say."""
