@@ -163,17 +163,14 @@ class ChainEstimator(BaseEstimator):
         start: Weights | None,
     ) -> ChainProblem:
         """What is to be learnt, by the parameters."""
+        shared = ("order", "local", "objective", "boundaries", "seed")
         return ChainProblem(
-            data=data,
-            n_labels=len(untrained.labels),
-            order=self.order,
-            local=self.local,
-            objective=self.objective,
+            data,
+            len(untrained.labels),
+            **{name: getattr(self, name) for name in shared},
             l2=getattr(self, "l2", 0.0),
-            boundaries=self.boundaries,
             constraints=constraints,
             initial_weights=start,
-            seed=self.seed,
             numeric=isinstance(untrained.features, NumberedFeatures),
         )
 

@@ -29,7 +29,7 @@ from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, Automatic, Solver
+from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, OBSERVED, Automatic, Solver
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
@@ -65,13 +65,9 @@ class GraphTask:
         """Some of the documents, without held-out data."""
         tokens = members(self.edge_set.documents, documents)
         chosen = self.edge_set.corpus.take_documents(documents)
-        return replace(
-            self,
-            rows=self.rows.take(tokens),
-            edge_set=EdgeSet.of(chosen, self.untrained.rules),
-            labels=self.labels[tokens],
-            training=None,
-        )
+        edge_set = EdgeSet.of(chosen, self.untrained.rules)
+        rows, labels = self.rows.take(tokens), self.labels[tokens]
+        return replace(self, rows=rows, edge_set=edge_set, labels=labels, training=None)
 
 
 class GraphEstimator(BaseEstimator):
@@ -188,10 +184,6 @@ class GraphEstimator(BaseEstimator):
             return solver
         return LBFGS(patience=self._patience, **_pairs_of(solver))
 
-    @property
-    def _single_precision(self) -> bool:
-        return self._joint_solver.tolerance >= SINGLE_TOLERANCE
-
     def _fit_edge_type(
         self,
         task: GraphTask,
@@ -212,6 +204,13 @@ class GraphEstimator(BaseEstimator):
         if stage is not None:
             stage.end(learnt.result)
         return learnt
+
+    @property
+    def _objective_settings(self) -> dict[str, Any]:
+        """What losses of all edge types together take by name; see `GraphObjective`."""
+        solver = self._joint_solver
+        single = solver.tolerance >= SINGLE_TOLERANCE
+        return {"l2": self.l2, "observed": solver.pairs == OBSERVED, "single_precision": single}
 
     def _fit_jointly(
         self,

@@ -16,7 +16,7 @@ from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.solvers import LBFGS, OBSERVED, SGD, Automatic, Solver
+from skipchain.learn.solvers import LBFGS, SGD, Automatic, Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.base.crossfit import Fold, cross_fit, deal_documents
 from skipchain.models.graph.dataset import GraphDataset
@@ -233,10 +233,8 @@ class MoPMEMM(GraphEstimator):
             dataset.dags(orderings),
             task.workers,
             loss=self.objective,
-            l2=self.l2,
-            observed=self._joint_solver.pairs == OBSERVED,
             shares=shares,
-            single_precision=self._single_precision,
+            **self._objective_settings,
         )
         return *self._fit_jointly(task, model, objective), objective.size
 

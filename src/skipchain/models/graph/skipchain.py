@@ -17,7 +17,7 @@ from skipchain.edges.relations import RuleEdges
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.solvers import OBSERVED, Solver
+from skipchain.learn.solvers import Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
@@ -187,9 +187,7 @@ class SkipChainCRF(GraphEstimator):
             task.labels,
             len(model.labels),
             task.workers,
-            l2=self.l2,
-            observed=self._joint_solver.pairs == OBSERVED,
-            single_precision=self._single_precision,
             propagation=model.propagation,
             piecewise=piecewise,
+            **self._objective_settings,
         )
