@@ -19,7 +19,7 @@ from skipchain.errors import SkipchainError
 from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
-from skipchain.models.base.inputs import as_input
+from skipchain.models.base.inputs import Input, as_input
 from skipchain.models.base.model import BEAM, AnyModel, Explained
 from skipchain.parallel import Workers
 
@@ -178,7 +178,7 @@ class Tagger:
 
     def explain(
         self,
-        given: str | Corpus | Sequence[Any],
+        given: str | Input,
         token: int | str,
         *,
         labels: Sequence[str] | None = None,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, diags, hstack, issparse
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, sum_bundles
 from skipchain.features.matrix import NO_VALUES
@@ -120,7 +119,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
     return hstack(parts, format="csc")
 
 
-def labels_before(labels: NDArray[np.int32], offsets: Ints, n_labels: int) -> tuple[Ints, Ints]:
+def labels_before(labels: Labels, offsets: Ints, n_labels: int) -> tuple[Ints, Ints]:
     """The label before each token, and the one before that; L before the chain begins. [N], [N]
 
     >>> [labels.tolist() for labels in labels_before(np.array([1, 0, 1]), np.array([0, 2, 3]), 5)]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Ints
+from skipchain.arrays import Bools, Ints, Labels
 from skipchain.features.label_history import PreviousOccurrences
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.parallel import blocks
@@ -26,7 +25,7 @@ class Dataset:
 
     rows: FeatureMatrix
     offsets: Ints  # [C + 1]
-    labels: NDArray[np.int32] | None = None  # [N]
+    labels: Labels | None = None  # [N]
     allowed: Bools | None = None  # [N, L]
     candidates: Bools | None = None  # [N, L]
     previous_occurrences: PreviousOccurrences | None = None

@@ -83,14 +83,8 @@ class ChainObjective(ABC):
         )
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
-        gradient = self._scorer.gradient(
-            self._node,
-            pairs.sum(axis=0),
-            starts.sum(axis=0),
-            ends.sum(axis=0),
-            self._edge_rows,
-            triples.sum(axis=0),
-        )
+        pair, start, end, second = (part.sum(axis=0) for part in (pairs, starts, ends, triples))
+        gradient = self._scorer.gradient(self._node, pair, start, end, self._edge_rows, second)
         loss = float(losses.sum())
         if self._l2:
             loss += self._l2 * dot(vector, vector)

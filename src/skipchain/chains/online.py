@@ -143,16 +143,10 @@ def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIn
     """The indexes of all features, as kernels take them; ``expanded`` has no feature bundles."""
     tokens, bundles, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
     return FeatureIndex(
-        indptr=tokens.indptr,
-        indices=tokens.indices,
-        values=tokens.values,
-        bundle_indptr=bundles.indptr,
-        bundle_indices=bundles.indices,
-        bundle_values=bundles.values,
-        edge_indptr=edges.indptr,
-        edge_indices=edges.indices,
-        edge_values=edges.values,
-    )
+        tokens.indptr, tokens.indices, tokens.values,
+        bundles.indptr, bundles.indices, bundles.values,
+        edges.indptr, edges.indices, edges.values,
+    )  # fmt: skip
 
 
 def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:

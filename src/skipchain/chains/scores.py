@@ -55,16 +55,9 @@ class ChainScores:
         label_history: LabelHistoryWeights | None = None,
     ) -> ChainScores:
         """Scores of a dataset under weights."""
-        return cls(
-            data=data,
-            weights=weights,
-            bundle_sums=sum_bundles(data.rows, weights.state, workers),
-            constraints=constraints,
-            allowed=allowed,
-            local=local,
-            label_ngrams=label_ngrams,
-            label_history=label_history,
-        )
+        sums = sum_bundles(data.rows, weights.state, workers)
+        limits = constraints, allowed, local, label_ngrams
+        return cls(data, weights, sums, *limits, label_history=label_history)
 
     @property
     def offsets(self) -> Ints:

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, offsets_of
+from skipchain.arrays import Floats, Ints, Labels, offsets_of
 from skipchain.errors import SkipchainError
 
 
@@ -29,7 +28,7 @@ class Dag:
     order: Ints  # [N]
     indptr: Ints  # [N + 1]
     parents: Ints  # [E]
-    edge_types: NDArray[np.int32]  # [E]
+    edge_types: Labels  # [E]
     rows: Ints  # [E]
     names: tuple[str, ...]
 
@@ -39,21 +38,14 @@ class Dag:
         order: Ints,
         children: Ints,
         parents: Ints,
-        edge_types: NDArray[np.int32],
+        edge_types: Labels,
         rows: Ints,
         names: tuple[str, ...],
     ) -> Dag:
         """From edges in any order; those of one node stay in the order given."""
         by_child = np.argsort(children, kind="stable")
-        counts = np.bincount(children, minlength=len(order))
-        return cls(
-            order,
-            offsets_of(counts),
-            parents[by_child],
-            edge_types[by_child],
-            rows[by_child],
-            names,
-        )
+        indptr = offsets_of(np.bincount(children, minlength=len(order)))
+        return cls(order, indptr, parents[by_child], edge_types[by_child], rows[by_child], names)
 
     @classmethod
     def of_parents(
@@ -156,7 +148,7 @@ def _edge_type_codes(
     parents: Sequence[Sequence[int]],
     edge_types: Sequence[Sequence[str]] | None,
     numbers: dict[str, int],
-) -> NDArray[np.int32]:
+) -> Labels:
     if edge_types is None:
         return np.zeros(sum(map(len, parents)), np.int32)
     codes = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skipchain.arrays import Ints
+from skipchain.arrays import Ints, Labels
 from skipchain.corpus import Corpus
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import Ordering
@@ -74,15 +74,11 @@ class EdgeSet:
         order = ordering.token_order(self.corpus)
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        children, parents, type_ids, rows = [], [], [], []
+        parts: list[tuple[Ints, Ints, Labels, Ints]] = []
 
         def add(child: Ints, parent: Ints, edge_type: int, row: Ints) -> None:
-            if known is not None and self.edge_types[edge_type] not in known:
-                return
-            children.append(child)
-            parents.append(parent)
-            type_ids.append(np.full(len(child), edge_type, np.int32))
-            rows.append(row)
+            if known is None or self.edge_types[edge_type] in known:
+                parts.append((child, parent, np.full(len(child), edge_type, np.int32), row))
 
         for number, relation in enumerate(self.by_rule):
             rule, pairs = relation.rule, relation.pairs
@@ -97,17 +93,11 @@ class EdgeSet:
                 row = child if rule.is_chain else np.flatnonzero(chosen)
                 add(child, parent, 2 * number + against, row)
             if rule.is_chain:
-                heads = self._heads(rule, ordering, children)
+                heads = self._heads(rule, ordering, [part[0] for part in parts])
                 against = ordering.backward and rule.edge_types[0] != rule.edge_types[1]
                 add(heads, np.full(len(heads), -1), 2 * number + against, heads)
-        return Dag.from_edges(
-            order,
-            np.concatenate(children),
-            np.concatenate(parents),
-            np.concatenate(type_ids),
-            np.concatenate(rows),
-            self.edge_types,
-        )
+        children, parents, type_ids, rows = map(np.concatenate, zip(*parts, strict=True))
+        return Dag.from_edges(order, children, parents, type_ids, rows, self.edge_types)
 
     def _heads(self, rule: Rule, ordering: Ordering, children: Sequence[Ints]) -> Ints:
         """The tokens that begin a chain of the rule."""

@@ -223,10 +223,7 @@ class Links(Rule):
     """
 
     direction: str = DIRECTIONS[0]
-    edge_types = (
-        DIRECTIONS[1],
-        DIRECTIONS[2],
-    )  # a page with a link to this one, and one it links to
+    edge_types = DIRECTIONS[1:]
 
     def __post_init__(self) -> None:
         check_choice("links: the direction", self.direction, DIRECTIONS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.errors import ParameterError
@@ -29,6 +29,8 @@ class Solver:
     """A way to learn; its fields are its settings."""
 
     name: ClassVar[str]
+    warmup: ClassVar[Mapping[str, Any]] = {}
+    """The settings with which it ends as soon as it can."""
 
     @classmethod
     def settings(cls) -> dict[str, Any]:
@@ -50,9 +52,9 @@ class Solver:
             elif name == "pairs":
                 check_choice(name, value, PAIRS)
 
-    def for_warmup(self) -> Solver:
+    def for_warmup(self) -> Self:
         """The same solver, but it ends as soon as it can."""
-        return self
+        return replace(self, **self.warmup)
 
     @property
     def stopping(self) -> dict[str, Any]:
@@ -90,9 +92,9 @@ class Automatic(Solver):
         """Refuse settings that make no sense."""
         self.as_solver(SGD).check()
 
-    def for_warmup(self) -> Automatic:
+    def for_warmup(self) -> Self:
         """The same, but the solver that is taken ends as soon as it can."""
-        short = Automatic(self.pairs, self.prune)
+        short = replace(self, patience=None)
         object.__setattr__(short, "short", True)
         return short
 
@@ -129,6 +131,7 @@ class SGD(Solver):
     """
 
     name = "sgd"
+    warmup: ClassVar[Mapping[str, Any]] = {"epochs": 1, "patience": None}
 
     epochs: int | None = None
     rate: float = 0.05
@@ -143,10 +146,6 @@ class SGD(Solver):
         super().check()
         if self.rate == 0:
             raise ParameterError("rate must be above 0, or nothing is learnt")
-
-    def for_warmup(self) -> SGD:
-        """The same solver, but it ends as soon as it can."""
-        return replace(self, epochs=1, patience=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,6 +182,7 @@ class LBFGS(Solver):
     """
 
     name = "lbfgs"
+    warmup: ClassVar[Mapping[str, Any]] = {"max_iterations": 1, "patience": None}
 
     l1: float = 0.0
     tolerance: float = 1e-4
@@ -191,10 +191,6 @@ class LBFGS(Solver):
     pairs: str = OBSERVED
     prune: float = 0.0
     patience: int | None = None
-
-    def for_warmup(self) -> LBFGS:
-        """The same solver, but it ends as soon as it can."""
-        return replace(self, max_iterations=1, patience=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -210,15 +206,12 @@ class Newton(Solver):
     """
 
     name = "newton"
+    warmup = LBFGS.warmup
 
     max_iterations: int = 1000
     pairs: str = OBSERVED
     prune: float = 0.0
     patience: int | None = None
-
-    def for_warmup(self) -> Newton:
-        """The same solver, but it ends as soon as it can."""
-        return replace(self, max_iterations=1, patience=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,6 +236,10 @@ class EM(Solver):
     """
 
     name = "em"
+    warmup: ClassVar[Mapping[str, Any]] = {
+        **dict.fromkeys(("restarts", "em", "m_steps", "max_iterations"), 1),
+        "patience": None,
+    }
 
     restarts: int = 5
     em: int = 40
@@ -259,10 +256,6 @@ class EM(Solver):
         power = self.annealing
         if power is not None and not (isinstance(power, (int, float)) and 0 < power <= 1):
             raise ParameterError(f"annealing must be a power above 0, and 1 at most, got {power!r}")
-
-    def for_warmup(self) -> EM:
-        """The same solver, but it ends as soon as it can."""
-        return replace(self, restarts=1, em=1, m_steps=1, max_iterations=1, patience=None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -295,6 +288,7 @@ class ContrastiveDivergence(Solver):
     """
 
     name = "cd"
+    warmup: ClassVar[Mapping[str, Any]] = {"epochs": 1, "restarts": 1, "folds": 2}
 
     epochs: int = 100
     batch: int | None = None
@@ -315,10 +309,6 @@ class ContrastiveDivergence(Solver):
         """Refuse settings that make no sense."""
         super().check()
         parse_steps(self.steps)
-
-    def for_warmup(self) -> ContrastiveDivergence:
-        """The same solver, but it ends as soon as it can."""
-        return replace(self, epochs=1, restarts=1, folds=2)
 
 
 def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:

@@ -83,13 +83,8 @@ def read(stored: StoredModel) -> FactoredModel:
 
 def _factor_config(factor: SpanFactor) -> dict[str, Any]:
     if isinstance(factor, Consistency):
-        return {
-            "factor": "consistency",
-            "types": list(factor.types),
-            "strength": factor.strength,
-            "by_length": factor.by_length,
-            "shared": factor.shared,
-        }
+        settings = {name: getattr(factor, name) for name in ("strength", "by_length", "shared")}
+        return {"factor": "consistency", "types": list(factor.types), **settings}
     if isinstance(factor, Agreement):
         key = factor.key if isinstance(factor.key, str) else _function_name(factor.key)
         return {"factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty}

@@ -14,7 +14,7 @@ from skipchain.arrays import Floats, Ints, members
 from skipchain.corpus import Corpus
 from skipchain.corpus.folds import document_folds
 from skipchain.errors import ParameterError, SkipchainWarning
-from skipchain.models.base.inputs import chain_offsets, shared_numbers, take_sequences
+from skipchain.models.base.inputs import Input, chain_offsets, shared_numbers, take_sequences
 from skipchain.models.base.model import AnyModel
 from skipchain.parallel import Workers
 
@@ -33,7 +33,7 @@ class Fold:
     count: int
     held_out: Ints
     rest: Ints
-    given: Corpus | Sequence[Any]
+    given: Input
     labels: Any
     by_documents: bool
 
@@ -73,7 +73,7 @@ class Fold:
 
 
 def deal(
-    given: Corpus | Sequence[Any],
+    given: Input,
     folds: int,
     seed: int,
     *,
@@ -102,6 +102,18 @@ def deal(
     count = int(fold.max()) + 1
     parts = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in range(count)]
     return [Fold(k, count, *part, given, labels, by_documents) for k, part in enumerate(parts)]
+
+
+def deal_documents(corpus: Corpus, folds: int, seed: int, purpose: str) -> list[Fold]:
+    """The documents in so many folds, or in fewer; refused where a ``purpose`` has too few."""
+    try:
+        return deal(corpus, folds, seed, by_documents=True, most=True)
+    except ParameterError:
+        filled = int(np.count_nonzero(np.diff(corpus.sentences[corpus.documents])))
+        raise ParameterError(
+            f"{purpose} needs at least 2 folds and 2 documents, so that some can be held out; got "
+            f"folds={folds} and {filled} documents"
+        ) from None
 
 
 def _has_documents(corpus: Corpus, folds: int) -> bool:
@@ -176,10 +188,7 @@ def cross_predict(
 
 
 def predictions(
-    model: AnyModel,
-    given: Corpus | Sequence[Any],
-    names: Sequence[str],
-    workers: Workers | None = None,
+    model: AnyModel, given: Input, names: Sequence[str], workers: Workers | None = None
 ) -> tuple[Floats, Ints]:
     """Marginals [N, L] and decoded labels [N] of the input, by the numbers of ``names``."""
     workers = workers or Workers(1)

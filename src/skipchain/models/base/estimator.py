@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -23,7 +23,7 @@ from skipchain.features.views import UserView
 from skipchain.learn.solvers import Solver, as_solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.base.held_out import HeldOut
-from skipchain.models.base.inputs import KnownLabels, as_input, known_labels
+from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels
 from skipchain.models.base.model import BEAM, AnyModel
 from skipchain.models.base.parameters import (
     apply_settings,
@@ -269,11 +269,11 @@ class BaseEstimator(ABC):
         if self._patience is not None and dev is None:
             raise ParameterError("patience needs dev, the data whose score it watches")
 
-    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus | Sequence[Any]:
+    def _input(self, given: Input, y: Any) -> Input:
         """The data to learn from; refused where the family cannot learn from them."""
         return given
 
-    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+    def _templates(self, given: Input) -> Templates | None:
         """The templates for a corpus; features given directly need none."""
         if not isinstance(given, Corpus):
             return None
@@ -287,9 +287,7 @@ class BaseEstimator(ABC):
             )
         return templates
 
-    def _labels(
-        self, given: Corpus | Sequence[Any], y: Any
-    ) -> tuple[KnownLabels, str | None, str | None]:
+    def _labels(self, given: Input, y: Any) -> tuple[KnownLabels, str | None, str | None]:
         """The labels to learn, the scheme they came in and the one they are learnt in."""
         known, scheme = self._known_labels(given, y)
         wanted = None if self.encoding is None else check_scheme(self.encoding)
@@ -299,9 +297,7 @@ class BaseEstimator(ABC):
         encoding = scheme if known.partial else wanted or scheme
         return convert_labels(known, scheme, encoding), scheme, encoding
 
-    def _known_labels(
-        self, given: Corpus | Sequence[Any], y: Any
-    ) -> tuple[KnownLabels, str | None]:
+    def _known_labels(self, given: Input, y: Any) -> tuple[KnownLabels, str | None]:
         """The labels as they are given, and their scheme."""
         known = known_labels(given, y)
         if known.partial and not self.partial:

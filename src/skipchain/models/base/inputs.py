@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Ints, offsets_of
+from skipchain.arrays import Bools, Ints, Labels, offsets_of
 from skipchain.corpus import Column, Corpus, Sentence
 from skipchain.corpus.schemes import UNKNOWN
 from skipchain.errors import CorpusError, FeatureError
@@ -19,10 +18,12 @@ from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
 
+Input = Corpus | Sequence[Any]
+"""A corpus, or sequences of feature dicts, strings or matrices."""
 Features = Vocabulary | NamedFeatures | NumberedFeatures
 
 
-def as_input(given: Any) -> Corpus | Sequence[Any]:
+def as_input(given: Any) -> Input:
     """A corpus as it is (or put together again from its sentences), or a list of sequences."""
     if isinstance(given, Corpus):
         return given
@@ -36,7 +37,7 @@ def as_input(given: Any) -> Corpus | Sequence[Any]:
 
 
 def take_sequences(
-    given: Corpus | Sequence[Any], labels: Any, sequences: Ints
+    given: Input, labels: Any, sequences: Ints
 ) -> tuple[Corpus | list[Any], list[Any] | None]:
     """Some of the sequences, and their labels where they are given apart."""
     own = None if labels is None else [labels[k] for k in sequences.tolist()]
@@ -46,7 +47,7 @@ def take_sequences(
 
 
 def fit_features(
-    given: Corpus | Sequence[Any], templates: Templates | None, min_count: int
+    given: Input, templates: Templates | None, min_count: int
 ) -> tuple[Features, FeatureMatrix, Ints]:
     """Learn the features of the input, and encode it: features, rows, chain offsets."""
     if isinstance(given, Corpus):
@@ -61,7 +62,7 @@ def fit_features(
 
 
 def encode(
-    features: Features, given: Corpus | Sequence[Any], workers: Workers | None = None
+    features: Features, given: Input, workers: Workers | None = None
 ) -> tuple[FeatureMatrix, Ints]:
     """Encode input of the kind the model was fitted on."""
     if isinstance(features, Vocabulary):
@@ -83,7 +84,7 @@ def encode(
     return features.encode(given)
 
 
-def label_column(given: Corpus | Sequence[Any], labels: Any) -> Column:
+def label_column(given: Input, labels: Any) -> Column:
     """One label per token, from the corpus itself or from a list of labels per sequence."""
     if labels is None:
         if isinstance(given, Corpus):
@@ -123,7 +124,7 @@ class KnownLabels:
             sure.discard(UNKNOWN)
         return tuple(sorted(sure.union(*self.partial.values())))
 
-    def to_codes(self, names: Sequence[str]) -> tuple[NDArray[np.int32], Bools | None]:
+    def to_codes(self, names: Sequence[str]) -> tuple[Labels, Bools | None]:
         """Labels as numbers (−1 where there is not one), and which each token may have. [N, L]"""
         number = {name: k for k, name in enumerate(names)}
         codes = np.array([number.get(value, -1) for value in self.column.values], np.int32)
@@ -139,7 +140,7 @@ class KnownLabels:
         return labels, allowed
 
 
-def known_labels(given: Corpus | Sequence[Any], labels: Any) -> KnownLabels:
+def known_labels(given: Input, labels: Any) -> KnownLabels:
     """Labels of which some may be missing (None, ``_``) or sets of labels."""
     offsets = chain_offsets(given)
     if labels is None:
@@ -181,6 +182,6 @@ def shared_numbers(old: Sequence[str], new: Sequence[str]) -> tuple[Ints, Ints]:
     return source, target
 
 
-def chain_offsets(given: Corpus | Sequence[Any]) -> Ints:
+def chain_offsets(given: Input) -> Ints:
     """Where the sequences of the input begin. [C + 1]"""
     return given.sentences if isinstance(given, Corpus) else offsets_of(lengths_of(given))

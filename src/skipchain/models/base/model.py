@@ -15,11 +15,12 @@ from skipchain.chains.allowed import allowed_labels, require_agreement
 from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scores import NBestPaths
-from skipchain.corpus import Column, Corpus
+from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
 from skipchain.errors import SkipchainError
+from skipchain.models.base.inputs import Input
 from skipchain.models.base.summary import common_summary
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
@@ -50,6 +51,8 @@ class Explained(Protocol):
         """The explanation as JSON can hold it."""
 
 
+LabelPair = Sequence[str] | None
+"""Two labels to be compared; None: the predicted one and the runner-up."""
 Data = TypeVar("Data", bound=Encoded)
 Scores = TypeVar("Scores", bound=Scored)
 
@@ -75,7 +78,7 @@ class Model(ABC, Generic[Data, Scores]):
     summary: Mapping[str, Any]
 
     @abstractmethod
-    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Data:
+    def dataset(self, given: Input, workers: Workers | None = None) -> Data:
         """The input encoded."""
 
     @abstractmethod
@@ -83,10 +86,7 @@ class Model(ABC, Generic[Data, Scores]):
         """Encoded input, ready to be decoded; ``allowed`` [N, L] limits the labels of tokens."""
 
     def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
+        self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
     ) -> Scores:
         """The input encoded and ready to be decoded.
 
@@ -143,10 +143,10 @@ class Model(ABC, Generic[Data, Scores]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """What decides between two labels at one token of the input; see `Tagger.explain`."""
@@ -232,11 +232,7 @@ class Model(ABC, Generic[Data, Scores]):
         chains.check_width(beam)
 
     def label(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        decoder: str | None = None,
-        beam: int = BEAM,
+        self, given: Input, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data."""
         self.check_decoder(decoder, beam)

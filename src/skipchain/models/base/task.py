@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from skipchain.arrays import Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import Monitor
-from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.templates import Templates
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.held_out import HeldOut
-from skipchain.models.base.inputs import Features, fit_features
+from skipchain.models.base.inputs import Features, Input, fit_features
 from skipchain.models.base.model import AnyModel
 from skipchain.models.base.progress import Progress, TrainingSize
 from skipchain.parallel import Workers
@@ -29,7 +28,7 @@ class TrainingTask:
     data with theirs, ``start`` a model to begin from.
     """
 
-    given: Corpus | Sequence[Any]
+    given: Input
     labels: Any
     templates: Templates | None
     workers: Workers

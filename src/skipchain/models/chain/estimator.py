@@ -33,7 +33,7 @@ from skipchain.features.views import UserView
 from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
 from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
-from skipchain.models.base.inputs import KnownLabels, as_input, encode
+from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.chain.label_history import cross_fit_labels
 from skipchain.models.chain.model import ChainModel, decoders_of
@@ -163,17 +163,14 @@ class ChainEstimator(BaseEstimator):
         start: Weights | None,
     ) -> ChainProblem:
         """What is to be learnt, by the parameters."""
+        shared = ("order", "local", "objective", "boundaries", "seed")
         return ChainProblem(
-            data=data,
-            n_labels=len(untrained.labels),
-            order=self.order,
-            local=self.local,
-            objective=self.objective,
+            data,
+            len(untrained.labels),
+            **{name: getattr(self, name) for name in shared},
             l2=getattr(self, "l2", 0.0),
-            boundaries=self.boundaries,
             constraints=constraints,
             initial_weights=start,
-            seed=self.seed,
             numeric=isinstance(untrained.features, NumberedFeatures),
         )
 
@@ -236,7 +233,7 @@ class ChainEstimator(BaseEstimator):
 
     # Parts of the model ------------------------------------------------------------------------
 
-    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+    def _templates(self, given: Input) -> Templates | None:
         templates = super()._templates(given)
         if not self.dependent:
             return templates
@@ -247,7 +244,7 @@ class ChainEstimator(BaseEstimator):
         return templates.dependent()
 
     def _with_dictionary(
-        self, untrained: ChainModel, data: Dataset, given: Corpus | Sequence[Any]
+        self, untrained: ChainModel, data: Dataset, given: Input
     ) -> tuple[ChainModel, Dataset]:
         """The model with its tag dictionary, and the data with the labels that it leaves."""
         if self.dictionary is None:
@@ -285,11 +282,7 @@ class ChainEstimator(BaseEstimator):
         return untrained, replace(data, rows=rows)
 
     def _with_label_history(
-        self,
-        untrained: ChainModel,
-        data: Dataset,
-        given: Corpus | Sequence[Any],
-        labels: Labels | None = None,
+        self, untrained: ChainModel, data: Dataset, given: Input, labels: Labels | None = None
     ) -> tuple[ChainModel, Dataset]:
         """Where templates ask for history: the labels of earlier tokens that are alike.
 
@@ -350,7 +343,7 @@ class ChainEstimator(BaseEstimator):
             )
         raise ParameterError(f"order must be {orders}, got {order!r}{hint}")
 
-    def _labels_for(self, model: ChainModel, given: Corpus | Sequence[Any], y: Any) -> KnownLabels:
+    def _labels_for(self, model: ChainModel, given: Input, y: Any) -> KnownLabels:
         """The labels to learn, written as the model has learnt others."""
         known, scheme = self._known_labels(given, y)
         if model.encoding is None or model.scheme is None:
@@ -363,3 +356,20 @@ class ChainEstimator(BaseEstimator):
                 "encoding=None from the first call on"
             )
         return convert_labels(known, scheme, model.encoding)
+
+
+class LocalEstimator(ChainEstimator):
+    """Fits models that are normalised at each position, and may recall labels given earlier."""
+
+    supports_label_history = True
+    local = True
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        folds: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(features, **parameters)
+        self.folds = folds

@@ -15,7 +15,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.label_ngrams import SHORTEST
 from skipchain.features.matrix import CSRMatrix
-from skipchain.models.base.inputs import chain_offsets
+from skipchain.models.base.inputs import Input, chain_offsets
 from skipchain.models.base.model import AnyModel
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
@@ -90,7 +90,7 @@ class Explanation:
 
 def explain(
     model: ChainModel,
-    given: Corpus | Sequence[Any],
+    given: Input,
     token: int | str,
     *,
     labels: Sequence[str] | None = None,
@@ -143,7 +143,7 @@ def explain(
     )
 
 
-def token_index(given: Corpus | Sequence[Any], token: int | str, size: int) -> int:
+def token_index(given: Input, token: int | str, size: int) -> int:
     """The number of a token that is named by its number or, where it occurs once, its word."""
     if isinstance(token, str):
         if not isinstance(given, Corpus):

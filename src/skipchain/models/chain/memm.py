@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
-from skipchain.features.templates import Templates
-from skipchain.models.chain.estimator import MAX_ORDER, ChainEstimator
+from skipchain.models.chain.estimator import MAX_ORDER, LocalEstimator
 
 
-class MEMM(ChainEstimator):
+class MEMM(LocalEstimator):
     """A chain of classifiers: p(y | x) = Π_t p(y_t | y_{t−1}, x), each a maximum-entropy model.
 
     p(y_t = j | y_{t−1} = i, x) ∝ exp(Σ_f w[f, j] + T[i, j]): features independent of the label
@@ -41,16 +37,4 @@ class MEMM(ChainEstimator):
     """
 
     kind = "memm"
-    supports_label_history = True
-    local = True
     max_order = MAX_ORDER
-
-    def __init__(
-        self,
-        features: str | Path | Templates = "ner",
-        *,
-        folds: int | None = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__(features, **parameters)
-        self.folds = folds

@@ -25,8 +25,8 @@ from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
-from skipchain.models.base.inputs import Features, encode
-from skipchain.models.base.model import BEAM, Explained, Model
+from skipchain.models.base.inputs import Features, Input, encode
+from skipchain.models.base.model import BEAM, Explained, LabelPair, Model
 from skipchain.models.base.summary import label_features, label_row, label_table
 from skipchain.parallel import Workers
 
@@ -74,7 +74,7 @@ class ChainModel(Model[Dataset, ChainScores]):
     label_ngrams: LabelNgrams | None = None
     history_weights: Floats | None = None
 
-    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
+    def dataset(self, given: Input, workers: Workers | None = None) -> Dataset:
         """The input encoded."""
         data = Dataset(*encode(self.features, given, workers), candidates=self.candidates(given))
         return replace(data, previous_occurrences=self.previous_occurrences(given))
@@ -85,7 +85,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         features = self.features
         return features.templates.label_history if isinstance(features, Vocabulary) else None
 
-    def previous_occurrences(self, given: Corpus | Sequence[Any]) -> PreviousOccurrences | None:
+    def previous_occurrences(self, given: Input) -> PreviousOccurrences | None:
         """The tokens of each document that labels are recalled from."""
         history = self.label_history
         if history is None or not isinstance(given, Corpus):
@@ -96,7 +96,7 @@ class ChainModel(Model[Dataset, ChainScores]):
             given = annotate(templates.annotators, given, Workers(1))
         return history.previous_occurrences(given, templates.functions)
 
-    def candidates(self, given: Corpus | Sequence[Any]) -> Bools | None:
+    def candidates(self, given: Input) -> Bools | None:
         """The labels that each token can have, where there is a dictionary. [N, L]"""
         if self.dictionary is None or not isinstance(given, Corpus):
             return None
@@ -227,10 +227,10 @@ class ChainModel(Model[Dataset, ChainScores]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """The features that decide between two labels at one token."""

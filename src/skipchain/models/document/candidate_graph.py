@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints, Labels, members, offsets_of
 from skipchain.corpus import Column, Corpus
@@ -32,7 +31,7 @@ class LabelTypes:
     labels: tuple[str, ...]
     encoding: str
     types: tuple[str, ...]
-    type_ids: NDArray[np.int32]  # [L]
+    type_ids: Labels  # [L]
 
     @classmethod
     def of(

@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
 from skipchain.chains import order2
@@ -93,7 +92,7 @@ def find_candidates(
     scores: ChainScores,
     best: Labels,
     marginals: Floats,
-    type_ids: NDArray[np.int32],
+    type_ids: Labels,
     workers: Workers,
     candidate_limits: CandidateLimits,
     opened: Bools,
@@ -180,7 +179,7 @@ def _segment_candidates(
     stops: Ints,
     best: Labels,
     sure: Bools,
-    type_ids: NDArray[np.int32],
+    type_ids: Labels,
     most: int,
 ) -> list[_SegmentCandidates]:
     """The candidates of the segments of one block of sentences."""
@@ -228,7 +227,7 @@ def _segment_candidates(
 
 
 def _other_type_spans(
-    starts: Ints, stops: Ints, best: Labels, type_ids: NDArray[np.int32]
+    starts: Ints, stops: Ints, best: Labels, type_ids: Labels
 ) -> list[tuple[int, int, int, int]]:
     """Spans of the best labelling and the other types they could have: segment, start, stop, type.
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Ints
+from skipchain.arrays import Ints, Labels
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import check_scheme, convert
@@ -17,10 +16,10 @@ from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.learn.lbfgs import minimize
 from skipchain.learn.step import INTERRUPTED
-from skipchain.models.base.crossfit import Fold, cross_fit, deal
+from skipchain.models.base.crossfit import Fold, cross_fit, deal_documents
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
-from skipchain.models.base.inputs import known_labels
+from skipchain.models.base.inputs import Input, known_labels
 from skipchain.models.base.progress import Progress, StageProgress
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.document.annealing import Annealing
@@ -127,7 +126,7 @@ class Factored(BaseEstimator):
         base, corpus = self._base().fit_annotators(given, progress)
         return self.replaced(base=base), corpus
 
-    def _templates(self, given: Corpus | Sequence[Any]) -> Templates | None:
+    def _templates(self, given: Input) -> Templates | None:
         """None: features belong to the chain model."""
         return None
 
@@ -140,9 +139,11 @@ class Factored(BaseEstimator):
         )
         model, result = self._attach_factors(base), base.result_
         if self.penalties == COUNTED:
-            model = replace(model, factors=_with_counted_penalties(model.factors, corpus))
+            # as Finkel, Grenager and Manning have them: by how rare pairs are
+            model = _with_counts(model, corpus, by_length=True, shared=False)
         elif self.penalties == LEARNED:
-            model = replace(model, factors=_with_initial_penalties(model.factors, corpus))
+            # learning begins there: what is rare in training counts as doubtful
+            model = _with_counts(model, corpus, INITIAL_STRENGTH)
             try:
                 if result.reason == INTERRUPTED:
                     raise KeyboardInterrupt
@@ -152,33 +153,24 @@ class Factored(BaseEstimator):
                 result = replace(result, reason=INTERRUPTED)
         summary = base.fitted.summary
         described = {"base": repr(base), "factors": repr(model.factors)}
-        return Fitted(
-            model=replace(
-                model, factors=tuple(factor.scaled(self.strength) for factor in model.factors)
-            ),
-            result=result,
-            parameters=summary["parameters"],
-            tokens=summary["tokens"],
-            sequences=summary["sequences"],
-            facts={
-                **{k: v for k, v in summary.items() if k != "dev"},
-                "longest_document": longest_document(corpus),
-                "settings": plain_settings({**self.get_params(deep=False), **described}),
-            },
-        )
+        facts = {
+            **{k: v for k, v in summary.items() if k != "dev"},
+            "longest_document": longest_document(corpus),
+            "settings": plain_settings({**self.get_params(deep=False), **described}),
+        }
+        model = replace(model, factors=tuple(own.scaled(self.strength) for own in model.factors))
+        size, tokens, sequences = (summary[k] for k in ("parameters", "tokens", "sequences"))
+        return Fitted(model, result, size, tokens, sequences, facts=facts)
 
     def _attach_factors(self, base: BaseEstimator) -> FactoredModel:
         """The factors, without what is learnt, beside a fitted chain model."""
         types = FactoredModel.from_chain(base.fitted, ()).label_types.types
-        return FactoredModel.from_chain(
-            base.fitted,
-            [
-                Consistency.blank(types) if _covers_all_types(own) else own
-                for own in self._factors()
-            ],
-            CandidateLimits(self.tolerance, self.most),
-            self._annealing(),
-        )
+        factors = [
+            Consistency.blank(types) if isinstance(own, Consistency) and not own.types else own
+            for own in self._factors()
+        ]
+        limits = CandidateLimits(self.tolerance, self.most)
+        return FactoredModel.from_chain(base.fitted, factors, limits, self._annealing())
 
     def _learn_factors(
         self, corpus: Corpus, model: FactoredModel, workers: Workers, progress: Progress | None
@@ -194,13 +186,8 @@ class Factored(BaseEstimator):
             if base.result_.reason == INTERRUPTED:
                 raise KeyboardInterrupt
             # the documents held out may be the only ones with a type
-            own = FactoredModel.from_chain(
-                base.fitted,
-                model.factors,
-                model.candidate_limits,
-                model.annealing,
-                extra_types=types,
-            )
+            parts = model.factors, model.candidate_limits, model.annealing
+            own = FactoredModel.from_chain(base.fitted, *parts, extra_types=types)
             return _training_instance(own, fold.held()[0], workers)
 
         instances = cross_fit(self._folds(corpus), instance)
@@ -217,16 +204,9 @@ class Factored(BaseEstimator):
 
     def _folds(self, corpus: Corpus) -> list[Fold]:
         """The folds of documents by which penalties are learnt."""
-        try:
-            return deal(corpus, self.folds, self.seed, by_documents=True, most=True)
-        except ParameterError:
-            filled = int(np.count_nonzero(np.diff(corpus.sentences[corpus.documents])))
-            raise ParameterError(
-                "penalties='learned' needs at least 2 folds and 2 documents, so that some can be "
-                f"held out; got folds={self.folds} and {filled} documents"
-            ) from None
+        return deal_documents(corpus, self.folds, self.seed, "penalties='learned'")
 
-    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _input(self, given: Input, y: Any) -> Corpus:
         """The corpus to learn from; refused where factors have nothing to go by."""
         if not isinstance(given, Corpus) or y is not None:
             raise ParameterError(
@@ -293,33 +273,18 @@ class Factored(BaseEstimator):
             raise ParameterError(f"factors are text or a list of factors, got {self.factors!r}")
 
 
-def _covers_all_types(factor: SpanFactor | PythonFactor) -> bool:
-    """Whether a factor is about all types that a model has, whichever these are."""
-    return isinstance(factor, Consistency) and not factor.types
-
-
-def _with_counted_penalties(
-    factors: Sequence[SpanFactor], corpus: Corpus
-) -> tuple[SpanFactor, ...]:
-    """Factors with penalties by how rare pairs are, as Finkel, Grenager and Manning have them."""
+def _with_counts(
+    model: FactoredModel, corpus: Corpus, strength: float = 1.0, **settings: Any
+) -> FactoredModel:
+    """The model whose factors have penalties by how rare pairs are, and other settings."""
     counts = count_pairs(corpus)
-    return tuple(
-        replace(own.with_counts(counts), by_length=True, shared=False)
+    factors = [
+        replace(own.with_counts(counts).scaled(strength), **settings)
         if isinstance(own, Consistency)
         else own
-        for own in factors
-    )
-
-
-def _with_initial_penalties(
-    factors: Sequence[SpanFactor], corpus: Corpus
-) -> tuple[SpanFactor, ...]:
-    """Factors with which learning begins: what is rare in training counts as doubtful."""
-    counts = count_pairs(corpus)
-    return tuple(
-        own.with_counts(counts).scaled(INITIAL_STRENGTH) if isinstance(own, Consistency) else own
-        for own in factors
-    )
+        for own in model.factors
+    ]
+    return replace(model, factors=tuple(factors))
 
 
 def _training_instance(model: FactoredModel, held: Corpus, workers: Workers) -> TrainingInstance:
@@ -333,16 +298,15 @@ def _training_instance(model: FactoredModel, held: Corpus, workers: Workers) -> 
     return TrainingInstance(graph, gold_candidates(graph.candidates, known[column.codes]))
 
 
-def gold_candidates(candidates: Candidates, gold: NDArray[np.int32]) -> Ints:
+def gold_candidates(candidates: Candidates, gold: Labels) -> Ints:
     """The candidate of each stretch that has the right labels, −1 where none has. [V]"""
     counts = np.diff(candidates.first)
     lengths = np.repeat(candidates.stops - candidates.starts, counts)
     starts = np.repeat(candidates.starts, counts)
     if not len(lengths):
         return np.zeros(0, np.int64)
-    tokens = np.repeat(starts - candidates.label_starts, lengths) + np.arange(
-        len(candidates.labels)
-    )
+    tokens = np.repeat(starts - candidates.label_starts, lengths)
+    tokens += np.arange(len(candidates.labels))
     wrong = candidates.labels != gold[tokens]
     good = np.flatnonzero(np.add.reduceat(wrong, candidates.label_starts) == 0)
     found = np.full(len(candidates.starts), -1)

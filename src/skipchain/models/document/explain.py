@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
+from skipchain.models.base.inputs import Input
 from skipchain.models.chain.explain import token_index
 from skipchain.models.document import annealing
 from skipchain.models.document.candidate_graph import CandidateGraph, MentionSpans
@@ -78,11 +78,7 @@ class FactorExplanation:
 
 
 def explain_factors(
-    model: FactoredModel,
-    given: Corpus | Sequence[Any],
-    token: int | str,
-    *,
-    threads: int | None = None,
+    model: FactoredModel, given: Input, token: int | str, *, threads: int | None = None
 ) -> FactorExplanation:
     """What factors add to the label of one token, all other segments as they are decoded."""
     if not isinstance(given, Corpus):

@@ -17,8 +17,8 @@ from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.documents import check_document_boundaries
-from skipchain.models.base.inputs import Features
-from skipchain.models.base.model import BEAM, AnyModel, Explained, Model
+from skipchain.models.base.inputs import Features, Input
+from skipchain.models.base.model import BEAM, AnyModel, Explained, LabelPair, Model
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
@@ -122,20 +122,17 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
             )
         own = tuple(factor for factor in factors if isinstance(factor, PythonFactor))
         compiled = tuple(factor for factor in factors if not isinstance(factor, PythonFactor))
+        shared = ("labels", "features", "scheme", "encoding", "constrained")
         found = cls(
-            "factored",
-            base.labels,
-            base.features,
-            base,
-            compiled,
-            own,
-            candidate_limits or CandidateLimits(),
-            annealing or Annealing(),
-            base.scheme,
-            base.encoding,
-            base.constrained,
-            base.summary if summary is None else summary,
-            tuple(extra_types),
+            kind="factored",
+            base=base,
+            factors=compiled,
+            python_factors=own,
+            candidate_limits=candidate_limits or CandidateLimits(),
+            annealing=annealing or Annealing(),
+            summary=base.summary if summary is None else summary,
+            extra_types=tuple(extra_types),
+            **{name: getattr(base, name) for name in shared},
         )
         for factor in compiled:
             factor.check(found.label_types.types)
@@ -300,10 +297,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """The factors that speak for and against the labels with and without them."""

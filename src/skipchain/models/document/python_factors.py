@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.kernels import factors as kernel
@@ -51,7 +50,7 @@ class _DocumentState:
         first: int,
         words: list[str],
         labels: Sequence[str],
-        codes: NDArray[np.int32],
+        codes: Labels,
         factors: Sequence[PythonFactor],
     ) -> None:
         self._graph = graph

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains import decode as chains
@@ -19,7 +18,7 @@ OCCURRENCE_WEIGHT = 2.0  # of the mean marginal of the other occurrences
 def two_pass(
     scores: ChainScores,
     corpus: Corpus,
-    type_ids: NDArray[np.int32],
+    type_ids: Labels,
     workers: Workers,
     weight: float = OCCURRENCE_WEIGHT,
 ) -> Labels:
@@ -33,9 +32,7 @@ def two_pass(
     return chains.viterbi(replace(scores, extra=weight * elsewhere[:, type_ids]), workers)
 
 
-def other_occurrence_marginals(
-    marginals: Floats, corpus: Corpus, type_ids: NDArray[np.int32]
-) -> Floats:
+def other_occurrence_marginals(marginals: Floats, corpus: Corpus, type_ids: Labels) -> Floats:
     """The mean probability of each type at a word's other places, outside last. [N, K + 1]
 
     Words that occur once in their document have zeros.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from skipchain.arrays import Bools, Floats, Ints
+from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.checks import check_integer, check_number
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief
@@ -43,7 +43,7 @@ class PairwiseGraph:
 
     documents: Ints  # [D + 1] offsets into nodes
     ends: Ints  # [E, 2]
-    edge_types: NDArray[np.int32]  # [E]
+    edge_types: Labels  # [E]
     agreeing: Ints  # [A]
     blocks: tuple[GraphBlock, ...]
 
@@ -116,7 +116,7 @@ def propagate(
     damping: float = 0.0,
     tolerance: float = 1e-3,
     max_sweeps: int = 100,
-    start: NDArray[np.int32] | None = None,
+    start: Labels | None = None,
 ) -> Beliefs:
     """The beliefs of a graph under log scores; −∞ forbids.
 
@@ -162,18 +162,10 @@ def propagate(
         pairs = np.zeros((len(b.edge_types), states, states))
         agreements = np.empty((len(b.agreeing), states))
         by_document = (beliefs.log_z, beliefs.sweeps, beliefs.residual)
-        belief.propagate(
-            node[b.nodes],
-            tables[b.edge_types],
-            agree[b.agreeing],
-            b.agreeing_edge_types,
-            b.slots,
-            states_at[b.nodes],
-            *settings,
-            BeliefArrays(
-                beliefs.node[b.nodes], pairs, agreements, *(x[b.documents] for x in by_document)
-            ),
-        )
+        totals = (own[b.documents] for own in by_document)
+        out = BeliefArrays(beliefs.node[b.nodes], pairs, agreements, *totals)
+        given = node[b.nodes], tables[b.edge_types], agree[b.agreeing], b.agreeing_edge_types
+        belief.propagate(*given, b.slots, states_at[b.nodes], *settings, out)
         beliefs.agreements[b.agreeing] = agreements
         return pairs
 
@@ -183,28 +175,22 @@ def propagate(
 
 
 def _blocks(
-    offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agreeing: Ints, owner: Ints
+    offsets: Ints, ends: Ints, edge_types: Labels, agreeing: Ints, owner: Ints
 ) -> tuple[GraphBlock, ...]:
     """Runs of whole documents with about the same number of nodes."""
     by_document = np.argsort(owner, kind="stable")
     starts = np.searchsorted(owner[by_document], np.arange(len(offsets)))
     agreement = np.full(len(ends), -1)
     agreement[agreeing] = np.arange(len(agreeing))
+    parts = [(offsets[a : b + 1], a, starts[a], starts[b]) for a, b in blocks(offsets)]
     return tuple(
-        _block(
-            offsets[a : b + 1], a, by_document[starts[a] : starts[b]], ends, edge_types, agreement
-        )
-        for a, b in blocks(offsets)
+        _block(documents, first, by_document[low:high], ends, edge_types, agreement)
+        for documents, first, low, high in parts
     )
 
 
 def _block(
-    documents: Ints,
-    first: int,
-    edges: Ints,
-    ends: Ints,
-    edge_types: NDArray[np.int32],
-    agreement: Ints,
+    documents: Ints, first: int, edges: Ints, ends: Ints, edge_types: Labels, agreement: Ints
 ) -> GraphBlock:
     """The block of the given documents, the first of which is number ``first``, and edges."""
     offsets = documents - documents[0]
@@ -231,7 +217,7 @@ def _block(
     )
 
 
-def _documents_of(offsets: Ints, ends: Ints, edge_types: NDArray[np.int32], agreeing: Ints) -> Ints:
+def _documents_of(offsets: Ints, ends: Ints, edge_types: Labels, agreeing: Ints) -> Ints:
     """The document of each edge, which must make sense. [E]"""
     if offsets.ndim != 1 or len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
         raise CorpusError(

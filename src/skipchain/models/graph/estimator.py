@@ -29,10 +29,11 @@ from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, Automatic, Solver
+from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, OBSERVED, Automatic, Solver
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
+from skipchain.models.base.inputs import Input
 from skipchain.models.base.progress import Progress, StageProgress, TrainingSize
 from skipchain.models.base.task import Fitted, TrainingTask, display_monitor
 from skipchain.models.graph.documents import check_linked_documents
@@ -64,13 +65,9 @@ class GraphTask:
         """Some of the documents, without held-out data."""
         tokens = members(self.edge_set.documents, documents)
         chosen = self.edge_set.corpus.take_documents(documents)
-        return replace(
-            self,
-            rows=self.rows.take(tokens),
-            edge_set=EdgeSet.of(chosen, self.untrained.rules),
-            labels=self.labels[tokens],
-            training=None,
-        )
+        edge_set = EdgeSet.of(chosen, self.untrained.rules)
+        rows, labels = self.rows.take(tokens), self.labels[tokens]
+        return replace(self, rows=rows, edge_set=edge_set, labels=labels, training=None)
 
 
 class GraphEstimator(BaseEstimator):
@@ -98,7 +95,7 @@ class GraphEstimator(BaseEstimator):
         if start is not None:
             raise ParameterError(f"{type(self).__name__} cannot start from another model")
 
-    def _input(self, given: Corpus | Sequence[Any], y: Any) -> Corpus:
+    def _input(self, given: Input, y: Any) -> Corpus:
         if not isinstance(given, Corpus):
             raise ParameterError(
                 f"{type(self).__name__} links the tokens of documents, so it learns from a Corpus; "
@@ -187,10 +184,6 @@ class GraphEstimator(BaseEstimator):
             return solver
         return LBFGS(patience=self._patience, **_pairs_of(solver))
 
-    @property
-    def _single_precision(self) -> bool:
-        return self._joint_solver.tolerance >= SINGLE_TOLERANCE
-
     def _fit_edge_type(
         self,
         task: GraphTask,
@@ -211,6 +204,13 @@ class GraphEstimator(BaseEstimator):
         if stage is not None:
             stage.end(learnt.result)
         return learnt
+
+    @property
+    def _objective_settings(self) -> dict[str, Any]:
+        """What losses of all edge types together take by name; see `GraphObjective`."""
+        solver = self._joint_solver
+        single = solver.tolerance >= SINGLE_TOLERANCE
+        return {"l2": self.l2, "observed": solver.pairs == OBSERVED, "single_precision": single}
 
     def _fit_jointly(
         self,
@@ -242,7 +242,7 @@ class GraphEstimator(BaseEstimator):
         )
         result = minimize(
             objective,
-            objective.pack({name: own.weights for name, own in model.edge_models.items()}),
+            objective.pack(model.edge_weights),
             memory=MEMORY,
             **solver.stopping,
             curvature=objective.curvature,

@@ -10,6 +10,7 @@ import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
+from skipchain.models.base.inputs import Input
 from skipchain.models.chain.explain import (
     BOUNDARY,
     FEATURE,
@@ -95,7 +96,7 @@ class ParentExplanation:
 
 def explain_parents(
     model: GraphModel,
-    given: Corpus | Sequence[Any],
+    given: Input,
     token: int | str,
     *,
     labels: Sequence[str] | None = None,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats
+from skipchain.arrays import Floats, Labels
 from skipchain.edges.dag import Dag
 from skipchain.kernels.mixture import PairTables, adjoint_sweep, clamped_likelihood, pair_tables
 from skipchain.models.graph.dataset import GraphDataset
@@ -32,7 +31,7 @@ class MixtureLikelihood(GraphObjective):
     def __init__(
         self,
         dataset: GraphDataset,
-        labels: NDArray[np.int32],
+        labels: Labels,
         n_labels: int,
         dags: Sequence[Dag],
         workers: Workers,
@@ -53,7 +52,7 @@ class MixtureLikelihood(GraphObjective):
         """Bytes held beside the features."""
         return super().nbytes + self._adjoint.nbytes + self._marginals.nbytes
 
-    def _gold(self, edge_type: str) -> NDArray[np.int32]:
+    def _gold(self, edge_type: str) -> Labels:
         relation, first_is_parent = self.dataset.edges_of_type(edge_type)
         if relation.rule.is_chain:
             return self._labels

@@ -17,12 +17,14 @@ from skipchain.edges.relations import EdgeSet
 from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.model import Explained, MarginalModel
+from skipchain.models.base.inputs import Input
+from skipchain.models.base.model import Explained, LabelPair, MarginalModel
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.documents import check_linked_documents
+from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel, EdgeScores
 from skipchain.models.graph.gate import FEATURES as GATE_FEATURES
 from skipchain.models.graph.gate import Gate
@@ -79,9 +81,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
     gate: Gate | None = None
     propagation: PropagationSettings = field(default_factory=PropagationSettings)
 
-    def dataset(
-        self, given: Corpus | Sequence[Any], workers: Workers | None = None
-    ) -> GraphDataset:
+    def dataset(self, given: Input, workers: Workers | None = None) -> GraphDataset:
         """The corpus encoded, with its edges."""
         if not isinstance(given, Corpus):
             raise SkipchainError(
@@ -89,9 +89,18 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
                 "Corpus.of(list_of_word_lists) makes one"
             )
         check_linked_documents(given, self.rules, self.summary.get("longest_document"))
-        ends = {kind: own.edge_features for kind, own in self.edge_models.items()}
         rows = self.features.encode(given, workers)
-        return GraphDataset.of(rows, EdgeSet.of(given, self.rules), ends)
+        return GraphDataset.of(rows, EdgeSet.of(given, self.rules), self.edge_features)
+
+    @property
+    def edge_features(self) -> dict[str, EdgeFeatures | None]:
+        """The features of each edge type; None where they are those of its child alone."""
+        return {name: own.edge_features for name, own in self.edge_models.items()}
+
+    @property
+    def edge_weights(self) -> dict[str, Weights]:
+        """The weights of each edge type."""
+        return {name: own.weights for name, own in self.edge_models.items()}
 
     def score_dataset(
         self, data: GraphDataset, workers: Workers, allowed: Bools | None = None
@@ -101,14 +110,10 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def edge_scores(self, data: GraphDataset, workers: Workers) -> EdgeScores:
         """The scores of the edges of encoded data."""
-        weights = {kind: own.weights for kind, own in self.edge_models.items()}
-        return EdgeScores.of(data, weights, workers)
+        return EdgeScores.of(data, self.edge_weights, workers)
 
     def scores(
-        self,
-        given: Corpus | Sequence[Any],
-        workers: Workers,
-        forced: Sequence[str | None] | None = None,
+        self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
     ) -> GraphMarginals:
         """The corpus encoded, and the marginals of its tokens; warns where they are doubtful."""
         if forced is not None:
@@ -134,10 +139,9 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def with_weights(self, weights: Mapping[str, Weights]) -> GraphModel:
         """The model with weights learnt for some kinds of edges."""
-        found = {
-            kind: replace(self.edge_models[kind], weights=own) for kind, own in weights.items()
-        }
-        return replace(self, edge_models={**self.edge_models, **found})
+        models = self.edge_models
+        found = {kind: replace(models[kind], weights=own) for kind, own in weights.items()}
+        return replace(self, edge_models={**models, **found})
 
     def pruned(self) -> GraphModel:
         """Without features whose weights are all zero; predictions stay the same."""
@@ -162,10 +166,10 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def explain(
         self,
-        given: Corpus | Sequence[Any],
+        given: Input,
         token: int | str,
         *,
-        labels: Sequence[str] | None = None,
+        labels: LabelPair = None,
         threads: int | None = None,
     ) -> Explained:
         """The tokens that a label comes from, and what their edges say."""
@@ -179,10 +183,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         return {
             "rules": [{"rule": str(rule), "pairs": counts.get(str(rule))} for rule in self.rules],
             "orderings": [str(ordering) for ordering in self.orderings],
-            "kinds": {
-                edge_type: self._edge_summary(edge_type, top, labels)
-                for edge_type in self.edge_models
-            },
+            "kinds": {name: self._edge_summary(name, top, labels) for name in self.edge_models},
         }
 
     def _edge_summary(self, edge_type: str, top: int, labels: Sequence[str]) -> dict[str, Any]:
@@ -204,13 +205,10 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         if self.gate is not None:
             gate = self.gate.weights[edge_type].tolist()
             summary["gate"] = dict(zip(GATE_FEATURES, gate, strict=True))
+        state = {label: weights.state[:, self.labels.index(label)] for label in labels}
         summary["labels"] = {
-            label: {
-                "features": strongest_features(
-                    weights.state[:, self.labels.index(label)], names, top, n_child
-                )
-            }
-            for label in labels
+            label: {"features": strongest_features(column, names, top, n_child)}
+            for label, column in state.items()
         }
         return {**summary, "transitions": transitions}
 

@@ -13,13 +13,12 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import MEMORY, FittedWeights
 from skipchain.checks import check_choice, check_integer
 from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
-from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.solvers import LBFGS, OBSERVED, SGD, Automatic, Solver
+from skipchain.learn.solvers import LBFGS, SGD, Automatic, Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
-from skipchain.models.base.crossfit import Fold, cross_fit, deal
+from skipchain.models.base.crossfit import Fold, cross_fit, deal_documents
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
@@ -128,7 +127,10 @@ class MoPMEMM(GraphEstimator):
     # Learning ----------------------------------------------------------------------------------
 
     def _learn(self, task: GraphTask) -> tuple[GraphModel, OptimisationResult, int]:
-        folds = self._folds(task) if self.mixing == LEARNED else []
+        folds: list[Fold] = []
+        if self.mixing == LEARNED:
+            corpus = task.edge_set.corpus
+            folds = deal_documents(corpus, self.folds, self.seed, "mixing='learned'")
         dataset = GraphDataset(task.rows, task.edge_set)
         edge_types = self._edge_types(task)
         edge_models: dict[str, EdgeModel] = {}
@@ -192,18 +194,6 @@ class MoPMEMM(GraphEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return EdgeModel(weights, ends), learnt
 
-    def _folds(self, task: GraphTask) -> list[Fold]:
-        """The folds of documents by which a gate is learnt."""
-        corpus = task.edge_set.corpus
-        try:
-            return deal(corpus, self.folds, self.seed, by_documents=True, most=True)
-        except ParameterError:
-            filled = int(np.count_nonzero(np.diff(task.edge_set.documents)))
-            raise ParameterError(
-                "mixing='learned' needs at least 2 folds and 2 documents, so that some can be held "
-                f"out; got folds={self.folds} and {filled} documents"
-            ) from None
-
     def _fit_gate(self, task: GraphTask, edge_types: Sequence[str], folds: Sequence[Fold]) -> Gate:
         """Mixing weights that do well on documents which the edge models have not seen."""
 
@@ -213,36 +203,27 @@ class MoPMEMM(GraphEstimator):
             note = f", {fold.stage('the mixing weights')}"
             edge_models = {}
             for edge_type in (name for name in edge_types if dataset.n_rows(name)):
-                edge_models[edge_type], learnt = self._fit_edge_model(
-                    rest, dataset, edge_type, note
-                )
+                own, learnt = self._fit_edge_model(rest, dataset, edge_type, note)
+                edge_models[edge_type] = own
                 if learnt.result.reason == INTERRUPTED:
                     raise KeyboardInterrupt
             model = replace(task.untrained, edge_models=edge_models)
-            ends = {name: own.edge_features for name, own in edge_models.items()}
-            held_out = GraphDataset.of(held.rows, held.edge_set, ends)
+            held_out = GraphDataset.of(held.rows, held.edge_set, model.edge_features)
             return model.edge_scores(held_out, task.workers), held.labels
 
         orderings = _limit_random(self._orderings())
         objective = GateLikelihood(
             cross_fit(folds, scored), orderings, edge_types, task.workers, l2=GATE_L2
         )
-        result = minimize(
-            objective,
-            np.zeros(objective.size),
-            memory=MEMORY,
-            max_iterations=100,
-            tolerance=1e-5,
-            period=5,
-        )
+        how = LBFGS(max_iterations=100, tolerance=1e-5, period=5).stopping
+        result = minimize(objective, np.zeros(objective.size), memory=MEMORY, **how)
         return Gate(objective.weights(result.vector))
 
     def _train_jointly(
         self, task: GraphTask, model: GraphModel
     ) -> tuple[GraphModel, OptimisationResult, int]:
         """All edge types together, beginning with what each has learnt by itself."""
-        ends = {name: own.edge_features for name, own in model.edge_models.items()}
-        dataset = GraphDataset.of(task.rows, task.edge_set, ends)
+        dataset = GraphDataset.of(task.rows, task.edge_set, model.edge_features)
         orderings = _limit_random(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
         objective = MixtureLikelihood(
@@ -252,10 +233,8 @@ class MoPMEMM(GraphEstimator):
             dataset.dags(orderings),
             task.workers,
             loss=self.objective,
-            l2=self.l2,
-            observed=self._joint_solver.pairs == OBSERVED,
             shares=shares,
-            single_precision=self._single_precision,
+            **self._objective_settings,
         )
         return *self._fit_jointly(task, model, objective), objective.size
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.models.graph.belief import Beliefs, PairwiseGraph, PropagationSettings, propagate
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
@@ -97,7 +96,7 @@ class UndirectedGraph:
         scores: PairwiseScores,
         propagation: PropagationSettings,
         workers: Workers,
-        start: NDArray[np.int32] | None = None,
+        start: Labels | None = None,
     ) -> Beliefs:
         """The beliefs under some scores; ``start`` as in `propagate`."""
         settings = asdict(propagation)

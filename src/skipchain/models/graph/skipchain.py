@@ -17,7 +17,7 @@ from skipchain.edges.relations import RuleEdges
 from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.solvers import OBSERVED, Solver
+from skipchain.learn.solvers import Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
@@ -140,9 +140,8 @@ class SkipChainCRF(GraphEstimator):
         model, learnt = self._fit_chains(task)
         result, parameters = learnt.result, learnt.parameters
         dataset = GraphDataset.of(task.rows, task.edge_set, dict.fromkeys(model.edge_models))
-        beliefs = np.log(
-            np.maximum(model.score_dataset(dataset, task.workers).marginals, MIN_PROBABILITY)
-        )
+        marginals = model.score_dataset(dataset, task.workers).marginals
+        beliefs = np.log(np.maximum(marginals, MIN_PROBABILITY))
         for relation in task.edge_set.by_rule:
             if result.reason == INTERRUPTED:
                 break
@@ -154,7 +153,7 @@ class SkipChainCRF(GraphEstimator):
         if self.objective == JOINT and result.reason != INTERRUPTED:
             model, result = self._fit_jointly(task, model, objective)
             parameters = objective.size
-        objective(objective.pack({name: own.weights for name, own in model.edge_models.items()}))
+        objective(objective.pack(model.edge_weights))
         return replace(model, summary={"unsettled": objective.unconverged}), result, parameters
 
     def _fit_chains(self, task: GraphTask) -> tuple[GraphModel, FittedWeights]:
@@ -162,9 +161,8 @@ class SkipChainCRF(GraphEstimator):
         rule = next(own.rule for own in task.edge_set.by_rule if own.rule.is_chain)
         data = Dataset(task.rows, task.edge_set.corpus.sentences, task.labels)
         edge_type = rule.edge_types[0]
-        learnt = self._fit_edge_type(
-            task, edge_type, data, self._edge_solver, chain=rule.has_boundaries
-        )
+        solver, chain = self._edge_solver, rule.has_boundaries
+        learnt = self._fit_edge_type(task, edge_type, data, solver, chain=chain)
         return replace(task.untrained, edge_models={edge_type: EdgeModel(learnt.weights)}), learnt
 
     def _fit_rule_piecewise(
@@ -184,15 +182,12 @@ class SkipChainCRF(GraphEstimator):
     def _likelihood(
         self, task: GraphTask, model: GraphModel, *, piecewise: Floats | None = None
     ) -> PairwiseLikelihood:
-        ends = {name: own.edge_features for name, own in model.edge_models.items()}
         return PairwiseLikelihood(
-            GraphDataset.of(task.rows, task.edge_set, ends),
+            GraphDataset.of(task.rows, task.edge_set, model.edge_features),
             task.labels,
             len(model.labels),
             task.workers,
-            l2=self.l2,
-            observed=self._joint_solver.pairs == OBSERVED,
-            single_precision=self._single_precision,
             propagation=model.propagation,
             piecewise=piecewise,
+            **self._objective_settings,
         )

@@ -13,11 +13,11 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.scores import NBestPaths
 from skipchain.chains.span_events import span_events
-from skipchain.corpus import Column, Corpus
+from skipchain.corpus import Column
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
-from skipchain.models.base.inputs import Features, encode
+from skipchain.models.base.inputs import Features, Input, encode
 from skipchain.models.base.model import BEAM, Model
 from skipchain.models.latent import inference as states
 from skipchain.models.latent.inference import StateScores
@@ -54,7 +54,7 @@ class StateModel(Model[Dataset, StateScores]):
         """The number of hidden states."""
         return self.weights.n_states
 
-    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> Dataset:
+    def dataset(self, given: Input, workers: Workers | None = None) -> Dataset:
         """The input encoded."""
         return Dataset(*encode(self.features, given, workers))
 

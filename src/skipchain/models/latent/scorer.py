@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Bools, Floats, Ints
+from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.scorer import feature_sums, sum_block, sum_bundles, transposed
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
@@ -113,7 +112,7 @@ class StatePotentials:
         """Where the block stands in the whole."""
         return slice(self.first, self.first + len(self.log_norms))
 
-    def evidence(self, labels: NDArray[np.int32], allowed: Bools) -> Floats:
+    def evidence(self, labels: Labels, allowed: Bools) -> Floats:
         """log p(what is known of the label | state) at the block's tokens. [N, S]"""
         known = np.empty_like(self.log_norms)
         evidence(self.emissions, labels, allowed, known)

@@ -14,7 +14,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.models.base.crossfit import Fold, deal
-from skipchain.models.base.inputs import as_input, label_column
+from skipchain.models.base.inputs import Input, as_input, label_column
 from skipchain.models.base.progress import TrainingSize
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.parallel import Workers
@@ -134,7 +134,7 @@ class _StopSignal:
         """After the last."""
 
 
-def _sequences(given: Corpus | Sequence[Any], labels: Any) -> list[list[str]]:
+def _sequences(given: Input, labels: Any) -> list[list[str]]:
     """The labels of each sequence."""
     if labels is not None:
         return [list(own) for own in labels]

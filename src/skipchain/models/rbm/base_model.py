@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from skipchain.arrays import Floats
-from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.models.base.crossfit import Fold, cross_predict, deal
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
-from skipchain.models.base.inputs import KnownLabels
+from skipchain.models.base.inputs import Input, KnownLabels
 from skipchain.models.base.model import AnyModel, Model
 from skipchain.parallel import Workers
 
 
 def base_model_marginals(
-    base: AnyModel | BaseEstimator,
-    given: Corpus | Sequence[Any],
-    y: Any,
-    folds: int,
-    seed: int,
-    workers: Workers,
+    base: AnyModel | BaseEstimator, given: Input, y: Any, folds: int, seed: int, workers: Workers
 ) -> tuple[AnyModel, Floats]:
     """The base model, and the marginals that it gives the labels of the training data. [N, L]
 

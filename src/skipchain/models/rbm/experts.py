@@ -11,9 +11,9 @@ import numpy as np
 
 from skipchain.arrays import Bools
 from skipchain.chains.dataset import Dataset
-from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
+from skipchain.models.base.inputs import Input
 from skipchain.models.base.model import AnyModel, Model
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.likelihood import expected_counts
@@ -54,9 +54,7 @@ def format_experts(experts: Sequence[ExpertSpec]) -> str:
     )
 
 
-def fit_experts(
-    experts: Sequence[ExpertSpec], given: Corpus | Sequence[Any], y: Any
-) -> tuple[StateModel, ...]:
+def fit_experts(experts: Sequence[ExpertSpec], given: Input, y: Any) -> tuple[StateModel, ...]:
     """The models to begin with: those that are fitted as they are, the others learnt alone."""
     return tuple(_fitted_expert(own, given, y) for own in experts)
 
@@ -73,9 +71,7 @@ def check_same_labels(models: Sequence[AnyModel]) -> None:
             )
 
 
-def expert_dataset(
-    expert: StateModel, given: Corpus | Sequence[Any], labels: Any, workers: Workers
-) -> Dataset:
+def expert_dataset(expert: StateModel, given: Input, labels: Any, workers: Workers) -> Dataset:
     """The data as an expert sees them; refused if it knows none of their features."""
     data = expert.dataset(given, workers)
     if not len(data.rows.tokens.indices):
@@ -120,7 +116,7 @@ def _as_expert(given: Any, make: Callable[[str, int], BaseEstimator]) -> ExpertS
     return given
 
 
-def _fitted_expert(own: ExpertSpec, given: Corpus | Sequence[Any], y: Any) -> StateModel:
+def _fitted_expert(own: ExpertSpec, given: Input, y: Any) -> StateModel:
     if isinstance(own, StateModel):
         return own
     if hasattr(own, "model_"):

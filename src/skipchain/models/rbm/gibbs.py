@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Floats, Ints, Labels
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
 from skipchain.models.latent.inference import StateScores
@@ -75,15 +74,13 @@ def marginals(
     return out
 
 
-def initial_labels(
-    node: Floats, experts: Sequence[StateScores], workers: Workers
-) -> NDArray[np.int32]:
+def initial_labels(node: Floats, experts: Sequence[StateScores], workers: Workers) -> Labels:
     """The labels to begin with: the best of each token by its scores and by each expert. [N]"""
     scores = node
     for expert in experts:
         probabilities = state_marginals(expert, workers)
         scores = scores + np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
-    best: NDArray[np.int32] = scores.argmax(axis=1).astype(np.int32)
+    best: Labels = scores.argmax(axis=1).astype(np.int32)
     return best
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import table_scores
-from skipchain.corpus import Corpus
 from skipchain.features.matrix import FeatureMatrix
-from skipchain.models.base.inputs import Features, as_input, encode
+from skipchain.models.base.inputs import Features, Input, as_input, encode
 from skipchain.models.base.model import AnyModel, MarginalModel
 from skipchain.models.base.summary import label_features, strongest_features
 from skipchain.models.latent.inference import StateScores
@@ -71,7 +70,7 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
     summary: Mapping[str, Any] = field(default_factory=dict)
     experts: tuple[StateModel, ...] = ()
 
-    def dataset(self, given: Corpus | Sequence[Any], workers: Workers | None = None) -> RBMDataset:
+    def dataset(self, given: Input, workers: Workers | None = None) -> RBMDataset:
         """The input encoded."""
         rows, offsets = encode(self.features, given, workers)
         base = None if self.base is None else self.base.dataset(given, workers)

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, members, offsets_of
+from skipchain.arrays import Floats, Ints, Labels, members, offsets_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import TableScorer
 from skipchain.errors import SkipchainError
@@ -76,7 +75,7 @@ class RBMTask:
         rows: FeatureMatrix,
         fixed: Floats,
         offsets: Ints,
-        labels: NDArray[np.int32],
+        labels: Labels,
         experts: Sequence[Dataset],
         *,
         compact: bool = False,
