@@ -81,9 +81,8 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
         raise TemplateError(f"absolute rows ({row}) are not supported")
     check_offset(int(row))
     if index >= len(columns):
-        raise TemplateError(
-            f"column {index} is asked for, but there are {len(columns)} ({', '.join(columns)})"
-        )
+        there = f"{len(columns)} ({', '.join(columns)})"
+        raise TemplateError(f"column {index} is asked for, but there are {there}")
     view = View(columns[index])
     kind = macro["kind"]
     if kind in "tTmM":
@@ -96,7 +95,7 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
     return Atom(view, (int(row),))
 
 
-CHARACTER_CLASSES = {
+CLASSES = {  # of characters, by their letters
     "a": "A-Za-z",
     "d": "0-9",
     "l": "a-z",
@@ -123,10 +122,8 @@ def wapiti_to_python_regex(pattern: str) -> str:
             written.append(part)
         elif part == "*":
             written.append("*?")
-        elif len(part) == 2 and letter.lower() in CHARACTER_CLASSES:
-            written.append(
-                f"[{'^' if letter.isupper() else ''}{CHARACTER_CLASSES[letter.lower()]}]"
-            )
+        elif len(part) == 2 and letter.lower() in CLASSES:
+            written.append(f"[{'^' if letter.isupper() else ''}{CLASSES[letter.lower()]}]")
         else:
             written.append(re.escape(letter))
     if parts[:1] == ["^"]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,13 @@ from numpy.typing import NDArray
 from skipchain.arrays import Floats, Ints, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import FeatureError, TemplateError
-from skipchain.features.numbers import NotANumber, Scale, parse_numbers
 from skipchain.features.strings import StringTable, TextSlices, code_points
 from skipchain.features.template import RAW, Atom, View
-from skipchain.features.views import (
-    ITEMS,
-    LONGEST_NGRAM,
-    NGRAMS,
-    WORDS,
-    UserView,
-    Value,
-    evaluate_view,
-)
+from skipchain.features.views import LISTS, LONGEST_NGRAM, NGRAMS, UserView, Value, evaluate_view
 from skipchain.kernels import intern
+
+if TYPE_CHECKING:
+    from skipchain.features.numbers import Scale
 
 BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
 ABSENT = -1
@@ -100,8 +95,6 @@ class ViewReader:
         """The number of tokens."""
         return self.corpus.n_tokens
 
-    # Views of distinct values ------------------------------------------------------------------
-
     def fit_view(self, view: View) -> StringTable:
         """Number the view's distinct strings, and keep its values under these numbers.
 
@@ -155,6 +148,8 @@ class ViewReader:
 
     def _store_numbers(self, view: View, strings: StringTable | None) -> None:
         """Keep the numbers that are not zero, on the view's scale, which is fitted if need be."""
+        from skipchain.features.numbers import NotANumber, Scale, parse_numbers
+
         scale = self.scales.get(view)
         try:
             numbers, present = parse_numbers(
@@ -185,7 +180,6 @@ class ViewReader:
         )
 
     def _slices(self, column: str) -> TextSlices:
-        """The distinct values of a column."""
         if column not in self._texts:
             self._texts[column] = TextSlices.of(self.column(column).values)
         return self._texts[column]
@@ -203,7 +197,7 @@ class ViewReader:
 
     def _flatten(self, view: View, values: Sequence[Value]) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
-        lists = view.function in (WORDS, ITEMS) or (
+        lists = view.function in LISTS or (
             view.function in self.functions and any(isinstance(v, list) for v in values)
         )
         if not lists:
@@ -242,14 +236,10 @@ class ViewReader:
     def _find_ngrams(self, view: View, strings: StringTable) -> ViewValues:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
+        limits = shortest, longest, total
         slots = intern.empty_slots(total)
-        return _multi_valued(
-            *intern.find_ngrams(
-                code_points(text), offsets, shortest, longest, total, *strings.index, slots
-            )
-        )
-
-    # Columns of tokens -------------------------------------------------------------------------
+        ngrams = intern.find_ngrams(code_points(text), offsets, *limits, *strings.index, slots)
+        return _multi_valued(*ngrams)
 
     def column(self, name: str) -> Column:
         """The corpus' column without values that no token has, which a slice keeps."""
@@ -293,9 +283,8 @@ class ViewReader:
         """The numbers within the bag's window, each once a token, never from outside it."""
         parts = [self._codes(atom.view, offset) for offset in atom.offsets]
         if all(part.tokens is None for part in parts):
-            columns = [
-                np.where(part.keys[:, 0] < RESERVED, ABSENT, part.keys[:, 0]) for part in parts
-            ]
+            keys = (part.keys[:, 0] for part in parts)
+            columns = [np.where(codes < RESERVED, ABSENT, codes) for codes in keys]
             for k, column in enumerate(columns):
                 for earlier in columns[:k]:
                     column[column == earlier] = ABSENT

@@ -149,13 +149,16 @@ def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
     }
 
 
-def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> StringTable:
-    """The table that `strings_to_arrays` wrote; a ValueError if strings reach beyond their text."""
+def strings_from_arrays(
+    name: str, arrays: Mapping[str, NDArray[Any]], described: str | None = None
+) -> StringTable:
+    """The table that `strings_to_arrays` wrote; a ValueError says what is wrong with its arrays."""
     text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
     starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
-    ends = starts.astype(np.int64) + lengths
-    if starts.shape != lengths.shape or (
-        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
-    ):
-        raise ValueError(f"{name} reach beyond their text")
+    tables = all(array.dtype == np.int32 and array.ndim == 1 for array in (starts, lengths))
+    if not tables or len(starts) != len(lengths):
+        raise ValueError(f"{described or name} are not two lists of equal length")
+    ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
+    if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
+        raise ValueError(f"{described or name} reach beyond their text")
     return StringTable(text, starts, lengths)

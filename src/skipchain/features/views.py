@@ -131,11 +131,8 @@ def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
     >>> words(["The CS-415 page"], 3)
     [['the', '415', 'page']]
     """
-    runs = re.compile(r"[^\W_]+").findall
-    return [
-        list(dict.fromkeys(run.lower() for run in runs(value) if len(run) >= shortest))
-        for value in values
-    ]
+    runs = map(re.compile(r"[^\W_]+").findall, values)
+    return [list(dict.fromkeys(w.lower() for w in found if len(w) >= shortest)) for found in runs]
 
 
 def items(values: Sequence[str]) -> Sequence[list[str]]:
@@ -149,29 +146,27 @@ def items(values: Sequence[str]) -> Sequence[list[str]]:
 
 NGRAMS, WORDS, ITEMS = "ngrams", "words", "items"
 LONGEST_NGRAM = 50
-MULTI_VALUED: Mapping[str, str] = MappingProxyType(
-    {NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"}
-)
+LISTS = (WORDS, ITEMS)  # views that give a list for each string
+MULTI_VALUED = MappingProxyType({NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"})
 """Views of several values, with what these are called; no view can look at them."""
 
 REGEX_VIEWS = ("match", "find")  # views whose argument is a regular expression
-BUILTIN_VIEWS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = (
-    MappingProxyType(
-        {
-            "lower": (lower, ()),
-            "shape": (shape, ()),
-            "shortshape": (shortshape, ()),
-            "digits": (digits, ()),
-            "prefix": (prefix, (int,)),
-            "suffix": (suffix, (int,)),
-            "match": (match, (str,)),
-            "find": (find, (str,)),
-            "trim": (trim, (str,)),
-            "stem": (stem, ()),
-            WORDS: (words, (int,)),
-            ITEMS: (items, ()),
-        }
-    )
+BuiltinView = tuple[Callable[..., Sequence[Value]], tuple[type, ...]]
+BUILTIN_VIEWS: Mapping[str, BuiltinView] = MappingProxyType(
+    {
+        "lower": (lower, ()),
+        "shape": (shape, ()),
+        "shortshape": (shortshape, ()),
+        "digits": (digits, ()),
+        "prefix": (prefix, (int,)),
+        "suffix": (suffix, (int,)),
+        "match": (match, (str,)),
+        "find": (find, (str,)),
+        "trim": (trim, (str,)),
+        "stem": (stem, ()),
+        WORDS: (words, (int,)),
+        ITEMS: (items, ()),
+    }
 )
 """Views that are plain functions of a list of strings, with the types of their arguments."""
 
@@ -188,10 +183,8 @@ def evaluate_view(
     ['on', None]
     """
     if function in user_views:
-        return [
-            _check_value(function, user_views[function](value, *arguments), value)
-            for value in values
-        ]
+        view = user_views[function]
+        return [_check_value(function, view(value, *arguments), value) for value in values]
     built_in, _ = BUILTIN_VIEWS[function]
     return built_in(values, *arguments)
 
@@ -201,10 +194,8 @@ def _check_value(name: str, value: object, string: str) -> Value:
         return value
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
         return sorted(value) if isinstance(value, (set, frozenset)) else list(dict.fromkeys(value))
-    raise TemplateError(
-        f"view {name!r} of {string!r} gave {value!r}; "
-        "it must give a string, None or a list of strings"
-    )
+    fault = f"view {name!r} of {string!r} gave {value!r}"
+    raise TemplateError(f"{fault}; it must give a string, None or a list of strings")
 
 
 def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
@@ -224,6 +215,5 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         try:
             re.compile(str(arguments[0]))
         except re.error as error:
-            raise TemplateError(
-                f"{function}: {arguments[0]!r} is no regular expression: {error}"
-            ) from None
+            fault = f"{function}: {arguments[0]!r} is no regular expression: {error}"
+            raise TemplateError(fault) from None
