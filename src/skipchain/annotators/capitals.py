@@ -121,20 +121,17 @@ class CapitalizedRuns:
 
     def longer(self, most: int) -> Column:
         """The words that longer runs have before or behind the run of a token."""
-        names = self.words.lowercase_forms
-        tokens, codes = gather_longer(
-            *self._occurrences(), self.words.lowercase_ids, len(names), most, *self.bounds
-        )
+        names, ids = self.words.lowercase_forms, self.words.lowercase_ids
+        tokens, codes = gather_longer(*self._occurrences(), ids, len(names), most, *self.bounds)
         return self._column(tokens, codes, names)
 
     def context(self, values: Ints, names: list[str], window: int, most: int) -> Column:
         """The values around other occurrences of a token's word."""
         sentences, ids = self.words.corpus.sentences, self.words.sentence_ids
-        low, high = sentences[:-1][ids], sentences[1:][ids]
+        places = *self.bounds, sentences[:-1][ids], sentences[1:][ids]
         names = [*names, *OUTSIDE]
-        tokens, codes = gather_contexts(
-            *self._occurrences(), values, len(names), window, most, *self.bounds, low, high
-        )
+        limits = len(names), window, most
+        tokens, codes = gather_contexts(*self._occurrences(), values, *limits, *places)
         return self._column(tokens, codes, names)
 
     def _column(self, tokens: Ints, codes: NDArray[np.int32], names: list[str]) -> Column:

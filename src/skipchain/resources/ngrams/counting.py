@@ -22,7 +22,6 @@ from skipchain.resources.ngrams.pattern import END, START
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-
 TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
 
