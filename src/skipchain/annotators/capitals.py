@@ -109,10 +109,8 @@ class CapitalizedRuns:
         starts = np.flatnonzero((np.arange(len(begins)) == begins) & (ends - begins > 1))
         letters = np.array([value[:1].lower() for value in values], object)[corpus.words.codes]
         documents = self.words.document_ids
-        acronyms = {
-            (documents[start], "".join(letters[start:end]))
-            for start, end in zip(starts, ends[starts], strict=True)
-        }
+        runs = zip(starts, ends[starts], strict=True)
+        acronyms = {(documents[start], "".join(letters[start:end])) for start, end in runs}
         upper = np.array([value.isupper() and len(value) > 1 for value in values], np.bool_)
         initials = np.zeros(len(begins), np.bool_)
         for t in np.flatnonzero(upper[corpus.words.codes]):

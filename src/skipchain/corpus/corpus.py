@@ -329,13 +329,10 @@ class Corpus:
         if self.notes:
             place = {int(old): k for k, old in enumerate(tokens)}
             notes = {place[k]: lines for k, lines in self.notes.items() if k in place}
+        kept = np.searchsorted(self.documents, chosen[new], side="right") - 1
+        links = self._links_among(tokens, sentences[documents])
         return self._with_tokens(
-            tokens,
-            np.searchsorted(self.documents, chosen[new], side="right") - 1,
-            sentences=sentences,
-            documents=documents,
-            notes=notes,
-            links=self._links_among(tokens, sentences[documents]),
+            tokens, kept, sentences=sentences, documents=documents, notes=notes, links=links
         )
 
     def _links_among(self, tokens: Ints, bounds: Ints | None = None) -> Ints | None:

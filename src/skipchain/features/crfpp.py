@@ -14,7 +14,7 @@ MACRO = re.compile(
     r"%(?P<kind>[xXtTmM])\s*\[\s*(?P<row>@?[+-]?\d+)\s*,\s*(?P<column>\d+)\s*"
     r'(?:,\s*"(?P<pattern>(?:[^"\\]|\\.)*)"\s*)?\]'
 )
-STATE, TRANSITION, BOTH = "U", "B", "*"
+STATE, TRANSITION, BOTH = KINDS = "U", "B", "*"
 
 
 def is_crfpp_text(text: str) -> bool:
@@ -23,9 +23,7 @@ def is_crfpp_text(text: str) -> bool:
     Templates have no ``%`` but in strings and comments.
     """
     lines = [line for line in map(_strip_comment, text.split("\n")) if line]
-    return any(map(MACRO_LINE.match, lines)) or (
-        bool(lines) and all(line in (STATE, TRANSITION, BOTH) for line in lines)
-    )
+    return any(map(MACRO_LINE.match, lines)) or (bool(lines) and set(lines) <= set(KINDS))
 
 
 def _strip_comment(line: str) -> str:
@@ -68,7 +66,7 @@ def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
 
 
 def _atoms(pattern: str, columns: Sequence[str]) -> tuple[Atom, ...]:
-    if pattern[0].upper() not in (STATE, TRANSITION, BOTH):
+    if pattern[0].upper() not in KINDS:
         raise TemplateError(f"{pattern!r} begins with none of U, B and *")
     if "%" in MACRO.sub("", pattern):
         raise TemplateError(f"cannot read a macro in {pattern!r}; one looks like %x[-1,0]")

@@ -15,7 +15,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import FeatureError, TemplateError
 from skipchain.features.strings import StringTable, TextSlices, code_points
 from skipchain.features.template import RAW, Atom, View
-from skipchain.features.views import LISTS, LONGEST_NGRAM, NGRAMS, UserView, Value, evaluate_view
+from skipchain.features.views import LISTS, LONGEST_NGRAM, NGRAMS, UserViews, Values, evaluate_view
 from skipchain.kernels import intern
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ class ViewReader:
     """
 
     def __init__(
-        self,
-        corpus: Corpus,
-        functions: Mapping[str, UserView],
-        scales: Mapping[View, Scale] | None = None,
+        self, corpus: Corpus, functions: UserViews, scales: Mapping[View, Scale] | None = None
     ) -> None:
         self.corpus = corpus
         self.functions = functions
@@ -130,11 +127,7 @@ class ViewReader:
             self._store_values(view, TextSlices.of(flat), strings, lists)
 
     def _store_values(
-        self,
-        view: View,
-        slices: TextSlices,
-        strings: StringTable,
-        lists: Sequence[Value] | None = None,
+        self, view: View, slices: TextSlices, strings: StringTable, lists: Values | None = None
     ) -> None:
         """Number the slices: one per distinct value, or as many as each of ``lists`` has."""
         numbers, size = strings.number(slices)
@@ -150,13 +143,10 @@ class ViewReader:
         """Keep the numbers that are not zero, on the view's scale, which is fitted if need be."""
         from skipchain.features.numbers import NotANumber, Scale, parse_numbers
 
-        scale = self.scales.get(view)
+        scale, several = self.scales.get(view), view.function == "vector"
+        width = None if scale is None else len(scale.mean)
         try:
-            numbers, present = parse_numbers(
-                self._source(view),
-                several=view.function == "vector",
-                width=None if scale is None else len(scale.mean),
-            )
+            numbers, present = parse_numbers(self._source(view), several=several, width=width)
         except NotANumber as error:
             token = int(np.argmax(self.column(view.column).codes == error.place))
             raise FeatureError(f"token {token}, {view}: {error}") from None
@@ -171,20 +161,17 @@ class ViewReader:
         codes, size = np.arange(numbers.shape[1], dtype=np.int32), numbers.shape[1]
         if strings is not None:
             codes, size = strings.number(TextSlices.of([str(k) for k in range(size)]))
+        codes = codes[place] + np.int32(RESERVED)
         outside = [len(owner)] * (1 + RESERVED)
-        self.values[view] = ViewValues(
-            codes[place] + np.int32(RESERVED),
-            np.append(np.searchsorted(owner, np.arange(len(present))), outside),
-            size + RESERVED,
-            numbers[owner, place],
-        )
+        indptr = np.append(np.searchsorted(owner, np.arange(len(present))), outside)
+        self.values[view] = ViewValues(codes, indptr, size + RESERVED, numbers[owner, place])
 
     def _slices(self, column: str) -> TextSlices:
         if column not in self._texts:
             self._texts[column] = TextSlices.of(self.column(column).values)
         return self._texts[column]
 
-    def _evaluate(self, view: View) -> Sequence[Value]:
+    def _evaluate(self, view: View) -> Values:
         if view.function is None:
             return self.column(view.column).values
         source = self._source(view)
@@ -195,12 +182,10 @@ class ViewReader:
         remaining = iter(values)
         return [None if value is None else next(remaining) for value in source]
 
-    def _flatten(self, view: View, values: Sequence[Value]) -> Sequence[str | None]:
+    def _flatten(self, view: View, values: Values) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
-        lists = view.function in LISTS or (
-            view.function in self.functions and any(isinstance(v, list) for v in values)
-        )
-        if not lists:
+        own = view.function in self.functions and any(isinstance(v, list) for v in values)
+        if not own and view.function not in LISTS:
             return values  # type: ignore[return-value]
         flat: list[str | None] = []
         for value in values:

@@ -133,11 +133,8 @@ class StringTable:
         np.add.at(spans, self.starts[kept] + self.lengths[kept], -1)
         used = np.cumsum(spans)[:-1] > 0
         place = offsets_of(used)  # where a used character moves to
-        return StringTable(
-            self.points[used].tobytes().decode("utf-32-le", "surrogatepass"),
-            place[self.starts[kept]].astype(np.int32),
-            self.lengths[kept],
-        )
+        text = self.points[used].tobytes().decode("utf-32-le", "surrogatepass")
+        return StringTable(text, place[self.starts[kept]].astype(np.int32), self.lengths[kept])
 
 
 def strings_to_arrays(name: str, strings: StringTable) -> Arrays:

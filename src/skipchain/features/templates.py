@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from skipchain.features.template import (
     nested_views,
     parse_templates,
 )
-from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserView, check_arguments
+from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserViews, check_arguments
 
 STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
@@ -48,7 +48,7 @@ class Templates:
     """
 
     templates: tuple[Template, ...]
-    functions: Mapping[str, UserView] = field(default_factory=dict)
+    functions: UserViews = field(default_factory=dict)
     annotators: tuple[Annotator, ...] = ()
     label_history: LabelHistory | None = None
     """Features of labels earlier in the document: the line ``history(…)``."""
@@ -64,10 +64,9 @@ class Templates:
         for template in self.templates:
             for atom in template.atoms:
                 if atom.view.numeric and (len(template.atoms) > 1 or atom.bag):
-                    fault = (
-                        f"{atom.view} is a number, which goes with no other view and into no bag"
-                    )
-                    raise TemplateError(f"'{template}': {fault}; give it a line of its own")
+                    fault = "is a number, which goes with no other view and into no bag"
+                    advice = "give it a line of its own"
+                    raise TemplateError(f"'{template}': {atom.view} {fault}; {advice}")
                 for view in nested_views(atom.view):
                     self._check(view)
         provided = [name for annotator in self.annotators for name in annotator.provides]
@@ -122,10 +121,7 @@ class Templates:
 
     @classmethod
     def parse(
-        cls,
-        text: str,
-        functions: Mapping[str, UserView] | None = None,
-        annotators: Sequence[Annotator] = (),
+        cls, text: str, functions: UserViews | None = None, annotators: Sequence[Annotator] = ()
     ) -> Templates:
         """The templates of a text, one or more a line."""
         views = dict(functions or {})
@@ -148,7 +144,7 @@ class Templates:
     def of(
         cls,
         features: str | Path | Templates,
-        functions: Mapping[str, UserView] | None = None,
+        functions: UserViews | None = None,
         columns: tuple[str, ...] = (),
         annotators: Sequence[Annotator] = (),
     ) -> Templates:

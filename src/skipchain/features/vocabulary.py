@@ -142,7 +142,7 @@ class Vocabulary:
         for k, (template, rows, first) in enumerate(self._blocks()):
             builder = edge if template.transition else state
             if len(template.atoms) == 1:
-                self._encode_unary(builder, reader, template.atoms[0], rows, first)
+                self._encode_unary(builder, template.atoms[0], rows, first)
             else:
                 builder.add_tuples(template.atoms, *looked_up[k], first)
         return FeatureMatrix.of(state, edge, joined=joined)
@@ -153,18 +153,13 @@ class Vocabulary:
         return tuples, find_tuples(tuples.keys, self.rows[k], self._table(k))
 
     def _encode_unary(
-        self,
-        builder: FeatureMatrixBuilder,
-        reader: ViewReader,
-        atom: Atom,
-        rows: NDArray[np.int32],
-        first: int,
+        self, builder: FeatureMatrixBuilder, atom: Atom, rows: NDArray[np.int32], first: int
     ) -> None:
-        values = reader.values[atom.view]
+        values = builder.reader.values[atom.view]
         numbers = np.full(values.size, -1, np.int32)
         numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
         if atom.bag:
-            for tuples in reader.bag(atom):
+            for tuples in builder.reader.bag(atom):
                 codes = tuples.keys[:, 0]
                 features = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
                 builder.add_tuples((atom,), tuples, features, 0)

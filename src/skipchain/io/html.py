@@ -142,8 +142,6 @@ def legend(classes: dict[str, str], passages: Sequence[Passage]) -> str:
     if not classes:
         return ""
     counts = Counter(kind for passage in passages for _, _, kind in passage.spans or ())
-    entries = "\n".join(
-        f'<li><mark class="{name}">{escape(kind)}</mark> {counts[kind]:,}</li>'
-        for kind, name in classes.items()
-    )
+    item = '<li><mark class="{}">{}</mark> {:,}</li>'.format
+    entries = "\n".join(item(name, escape(k), counts[k]) for k, name in classes.items())
     return f'<ul class="legend" aria-label="Types">\n{entries}\n</ul>'

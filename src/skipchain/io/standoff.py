@@ -163,10 +163,8 @@ def passages_of(corpus: Corpus, *, sensible: bool = False, newline: str = "\n") 
         text, starts, ends = running_text(corpus, number, sensible=sensible, newline=newline)
         inside = None
         if spans is not None:
-            inside = [
-                (starts[start - first], ends[stop - first - 1], kind)
-                for start, stop, kind in spans[cuts[number] : cuts[number + 1]]
-            ]
+            own = spans[cuts[number] : cuts[number + 1]]
+            inside = [(starts[a - first], ends[b - first - 1], kind) for a, b, kind in own]
         passages.append(Passage(text, inside, corpus.names[number] if corpus.names else None))
     return passages
 

@@ -230,9 +230,8 @@ def phrases_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str,
         return []
     by_text = {context.text: context for context in contexts}
     session.database.register("chosen", {"context": sql_strings(list(by_text))})
-    rows = session.database.execute(
-        "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
-    ).fetchall()
+    sql = "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
+    rows = session.database.execute(sql).fetchall()
     session.database.unregister("chosen")
     matches = ((phrase, by_text[text]) for phrase, text in rows)
     return [(phrase, context.kind, context.confidence) for phrase, context in matches]

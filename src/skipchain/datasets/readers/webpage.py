@@ -59,8 +59,8 @@ def parse_webpage(html: str) -> WebPage:
         reader.close()
     except AssertionError:  # html.parser gives up on a broken "<![": what was read stays
         pass
-    texts = map(_normalize_space, (reader.title, reader.headings, reader.text))
-    return WebPage(*texts, _anchors(reader))
+    title, headings, text = map(_normalize_space, (reader.title, reader.headings, reader.text))
+    return WebPage(title, headings, text, _anchors(reader))
 
 
 def strip_header(data: bytes) -> bytes:
