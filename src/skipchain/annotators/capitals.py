@@ -109,10 +109,8 @@ class CapitalizedRuns:
         starts = np.flatnonzero((np.arange(len(begins)) == begins) & (ends - begins > 1))
         letters = np.array([value[:1].lower() for value in values], object)[corpus.words.codes]
         documents = self.words.document_ids
-        acronyms = {
-            (documents[start], "".join(letters[start:end]))
-            for start, end in zip(starts, ends[starts], strict=True)
-        }
+        runs = zip(starts, ends[starts], strict=True)
+        acronyms = {(documents[start], "".join(letters[start:end])) for start, end in runs}
         upper = np.array([value.isupper() and len(value) > 1 for value in values], np.bool_)
         initials = np.zeros(len(begins), np.bool_)
         for t in np.flatnonzero(upper[corpus.words.codes]):
@@ -121,20 +119,17 @@ class CapitalizedRuns:
 
     def longer(self, most: int) -> Column:
         """The words that longer runs have before or behind the run of a token."""
-        names = self.words.lowercase_forms
-        tokens, codes = gather_longer(
-            *self._occurrences(), self.words.lowercase_ids, len(names), most, *self.bounds
-        )
+        names, ids = self.words.lowercase_forms, self.words.lowercase_ids
+        tokens, codes = gather_longer(*self._occurrences(), ids, len(names), most, *self.bounds)
         return self._column(tokens, codes, names)
 
     def context(self, values: Ints, names: list[str], window: int, most: int) -> Column:
         """The values around other occurrences of a token's word."""
         sentences, ids = self.words.corpus.sentences, self.words.sentence_ids
-        low, high = sentences[:-1][ids], sentences[1:][ids]
+        places = *self.bounds, sentences[:-1][ids], sentences[1:][ids]
         names = [*names, *OUTSIDE]
-        tokens, codes = gather_contexts(
-            *self._occurrences(), values, len(names), window, most, *self.bounds, low, high
-        )
+        limits = len(names), window, most
+        tokens, codes = gather_contexts(*self._occurrences(), values, *limits, *places)
         return self._column(tokens, codes, names)
 
     def _column(self, tokens: Ints, codes: NDArray[np.int32], names: list[str]) -> Column:

@@ -113,9 +113,8 @@ class DocumentContext:
         folds, forms = (strings_from_arrays(name, arrays) for name in ("folds", "forms"))
         if len(folds) != len(forms):
             raise ValueError("there are not as many forms as words")
-        return cls(
-            config["window"], config["most"], str(config["clusters"]), Truecase(folds, forms)
-        )
+        window, most, clusters = config["window"], config["most"], str(config["clusters"])
+        return cls(window, most, clusters, Truecase(folds, forms))
 
 
 def _cluster_prefixes(column: Column) -> tuple[Ints, list[str]]:

@@ -63,14 +63,10 @@ class PhraseTrie:
     def of(cls, words: Sequence[str], offsets: Ints, lists: Labels, case: str) -> PhraseTrie:
         """The trie of phrases ``words[offsets[p] : offsets[p + 1]]``, of the lists ``lists[p]``."""
         numbers: dict[str, int] = {}
-        keys = {
-            word: numbers.setdefault(match_key(word, case), len(numbers))
-            for word in dict.fromkeys(words)
-        }
+        distinct = ((word, match_key(word, case)) for word in dict.fromkeys(words))
+        keys = {word: numbers.setdefault(key, len(numbers)) for word, key in distinct}
         flat = np.fromiter(map(keys.__getitem__, words), np.int64, len(words))
-        slices = TextSlices.of(words)
-        hashes = kernels.hash_slices(*slices)
-        forms = kernels.hash_phrases(offsets, hashes)
+        forms = kernels.hash_phrases(offsets, kernels.hash_slices(*TextSlices.of(words)))
         size, lengths = len(numbers), np.diff(offsets)
         node = np.zeros(len(lengths), np.int64)  # that a phrase has come to
         root = np.full(size, -1, np.int32)
@@ -161,15 +157,12 @@ class Lexicon(StatelessAnnotator):
         keys = [match_key(word, self.case) for word in words.values]
         numbers, _ = trie.tokens.number(TextSlices.of(keys))
         numbers[numbers >= len(trie.tokens)] = -1
-        slices = TextSlices.of(words.values)
-        hashes = kernels.hash_slices(*slices)
+        hashes = kernels.hash_slices(*TextSlices.of(words.values))
         trie_arrays, longest = list(trie.arrays.values()), self.matches == LONGEST
         matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(  # type: ignore[call-arg]
             numbers[words.codes], hashes[words.codes], corpus.sentences, *trie_arrays, longest
         )
         return matches
-
-    # The annotator -----------------------------------------------------------------------------
 
     @property
     def description(self) -> str:
@@ -189,9 +182,8 @@ class Lexicon(StatelessAnnotator):
             for variant in ("", VARIANT_MARK)
         ]
         table = np.array(texts, object)
-        return {
-            self.column: set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
-        }
+        cells = set_column(tokens, codes, corpus.n_tokens, lambda k: table[k].tolist())
+        return {self.column: cells}
 
     def config(self) -> dict[str, Any]:
         """The settings, as JSON can hold them."""

@@ -43,10 +43,8 @@ def read_lexicon(
         digest.update(data)
     cache = _cached(digest.hexdigest())
     settings = {"column": column, "case": case, "matches": matches}
-    if cache is not None:
-        cached = _load(cache, settings)
-        if cached is not None:
-            return cached
+    if cache is not None and (cached := _load(cache, settings)) is not None:
+        return cached
     lists: dict[str, list[str]] = {}
     for path in files:
         _add_phrases(lists, read_text(path), path)
@@ -84,11 +82,8 @@ def _files(paths: Sequence[str | Path]) -> list[Path]:
 
 
 def _add_phrases(lists: dict[str, list[str]], text: str, path: Path) -> None:
-    """Add the phrases of a file to the lists."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    if not lines:
+    lines = text.removesuffix("\n").split("\n")
+    if not text:
         raise ReadError("the list of phrases is empty", path=display_path(path))
     classes = "\t" in lines[0]
     name, tab = list_name(path), "\t"
@@ -169,9 +164,8 @@ def _store(lexicon: Lexicon, path: Path) -> None:
     """Cache the lexicon; where that is not possible, it is read anew next time."""
     from safetensors.numpy import save
 
-    arrays = lexicon.arrays() | {
-        "names": np.frombuffer("\n".join(lexicon.names).encode(), np.uint8)
-    }
+    names = np.frombuffer("\n".join(lexicon.names).encode(), np.uint8)
+    arrays = lexicon.arrays() | {"names": names}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path, binary=True, overwrite=True) as file:

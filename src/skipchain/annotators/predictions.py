@@ -64,10 +64,8 @@ def _entity_columns(words: TokenCasing, spans: Spans) -> tuple[Column, Column]:
     starts, stops = spans.starts.tolist(), spans.stops.tolist()
     documents = words.document_ids[spans.starts].tolist() if len(spans) else []
     numbers: dict[tuple[int, ...], int] = {}
-    entities = [
-        numbers.setdefault((document, *fold[start:stop]), len(numbers))
-        for document, start, stop in zip(documents, starts, stops, strict=True)
-    ]
+    places = zip(documents, starts, stops, strict=True)
+    entities = [numbers.setdefault((d, *fold[a:b]), len(numbers)) for d, a, b in places]
     inner: list[int] = []
     outer: list[int] = []
     for k in np.flatnonzero(spans.stops - spans.starts > 1).tolist():

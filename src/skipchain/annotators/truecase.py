@@ -53,9 +53,8 @@ class Truecase:
         column = corpus.words
         size = len(words.lowercase_forms)
         key, form = _most_frequent_forms(words, words.document_ids)
-        where = np.flatnonzero(
-            words.sentence_is_upper[words.sentence_ids] | (words.is_capitalized & ~words.not_first)
-        )
+        upper = words.sentence_is_upper[words.sentence_ids]
+        where = np.flatnonzero(upper | (words.is_capitalized & ~words.not_first))
         sought = words.document_ids[where] * size + words.lowercase_ids[where]
         at = np.minimum(np.searchsorted(key, sought), max(len(key) - 1, 0))
         seen = key[at] == sought if len(key) else np.zeros(len(sought), np.bool_)

@@ -45,10 +45,6 @@ class ClusterColumn(StatelessAnnotator):
         """The cluster of each token."""
         return {self.column: self.clusters.column(corpus, lower=True)}
 
-    def config(self) -> dict[str, Any]:
-        """The settings, as JSON can hold them."""
-        return {"column": self.column}
-
     def arrays(self) -> Arrays:
         """The words and their clusters; how often they were seen is of no use any more."""
         words = strings_to_arrays("words", self.clusters.words)
@@ -89,10 +85,6 @@ class VectorColumn(StatelessAnnotator):
     def columns(self, corpus: Corpus, workers: Workers) -> Columns:
         """The vector of each token."""
         return {self.column: self.vectors.column(corpus, lower=True)}
-
-    def config(self) -> dict[str, Any]:
-        """The settings, as JSON can hold them."""
-        return {"column": self.column}
 
     def arrays(self) -> Arrays:
         """The words and their vectors."""

@@ -54,8 +54,6 @@ class Comparison:
             )
         return text + "."
 
-    # Tables ------------------------------------------------------------------------------------
-
     def table(self) -> Grid:
         """Headings and rows: the scores of each entry, and its costs."""
         spans = self.spans
@@ -98,8 +96,6 @@ class Comparison:
                 cells = _decoder_cells(scores[name]) if name in scores else (MISSING,) * 5
                 rows.append((result.entry.name, name, *cells))
         return headings, rows
-
-    # Other forms -------------------------------------------------------------------------------
 
     def as_dict(self) -> dict[str, Any]:
         """The comparison as JSON can hold it."""

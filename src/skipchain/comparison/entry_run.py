@@ -84,10 +84,8 @@ class EntryRun:
             return {}
         with Workers(self.estimator.threads) as workers:
             scores = model.scores(words, workers)
-            decoded = {
-                name: best_of(partial(model.decode, scores, workers, name, self.beam))
-                for name in names
-            }
+            calls = {k: partial(model.decode, scores, workers, k, self.beam) for k in names}
+            decoded = {name: best_of(call) for name, call in calls.items()}
         return {
             name: (seconds, model.to_scheme(labels, words.sentences))
             for name, (seconds, labels) in decoded.items()

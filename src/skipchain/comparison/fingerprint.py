@@ -26,11 +26,9 @@ def data_fingerprint(train: Corpus, test: Corpus, dev: Corpus | None) -> Fingerp
 
 def fingerprint(entry_run: EntryRun, templates: Templates, data: Fingerprint) -> Fingerprint:
     """The fingerprint of everything that a result depends on."""
-    settings = {
-        name: value
-        for name, value in entry_run.estimator.get_params(deep=False).items()
-        if name not in ("features", "functions")
-    }
+    settings = entry_run.estimator.get_params(deep=False)
+    for name in ("features", "functions"):
+        settings.pop(name, None)
     return {
         "version": __version__,
         "settings": json.dumps(settings, sort_keys=True, default=str),

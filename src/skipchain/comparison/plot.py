@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from skipchain.comparison.comparison import Comparison
 
 FIRST, OTHER = "tab:red", "tab:blue"
+LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+LABEL_STYLE: dict[str, Any] = {
+    "ha": "center",
+    "textcoords": "offset points",
+    "fontsize": "small",
+    "bbox": LABEL_BOX,
+}
 
 
 def results_picture(comparison: Comparison) -> Picture:
@@ -24,15 +31,7 @@ def results_picture(comparison: Comparison) -> Picture:
             colour = OTHER if place else FIRST
             panel.plot([low, high], [place, place], color=colour, linewidth=2)
             panel.plot(value, place, "o", color=colour)
-            panel.annotate(
-                f"{value:.2f}",
-                (value, place),
-                (0, 6),
-                ha="center",
-                textcoords="offset points",
-                fontsize="small",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-            )
+            panel.annotate(f"{value:.2f}", (value, place), (0, 6), **LABEL_STYLE)
         panel.axvline(results[0].evaluation.f1, color=FIRST, linewidth=0.8, linestyle=":")
         panel.set_yticks(places, [result.entry.name for result in results])
         panel.set_ylim(len(results) - 0.4, -0.6)  # the first on top

@@ -25,6 +25,7 @@ signal.signal(signal.SIGINT, signal.SIG_IGN)
 from skipchain.comparison.process import serve
 serve()
 """
+Answer = RunResult | str | None  # a result, an error message, or that it had to compile
 COMPILED = None
 PATIENCE = 10.0  # seconds that a terminated process has to clear up
 
@@ -43,8 +44,7 @@ def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> Ru
     raise SkipchainError(answer)
 
 
-def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | None:
-    """The answer of a new process: a result, an error message, or that it had to compile."""
+def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
     path = os.pathsep.join(entry for entry in sys.path if entry)
     with subprocess.Popen(
         [sys.executable, "-c", PROGRAM],
@@ -58,7 +58,7 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> RunResult | str | N
             _end(child)
             raise
     if answer:
-        result: RunResult | str | None = pickle.loads(answer)
+        result: Answer = pickle.loads(answer)
         return result
     killed = hasattr(signal, "SIGKILL") and child.returncode == -signal.SIGKILL
     return f"the process that trained the model ended with code {child.returncode}" + (
@@ -74,9 +74,7 @@ def serve() -> None:
     try:
         entry_run, display, last = pickle.load(sys.stdin.buffer)
         compiled = entry_run.warm_up()
-        answer: RunResult | str | None = (
-            COMPILED if compiled and not last else entry_run.run(display)
-        )
+        answer: Answer = COMPILED if compiled and not last else entry_run.run(display)
     except SkipchainError as error:
         answer = str(error)
     except MemoryError:

@@ -65,12 +65,9 @@ class ComparisonRow:
         """The row of a run; ``first`` is the result to compare with, None for the first itself."""
         predicted = _predicted(test, run_result)
         evaluation = evaluate(test, predicted, intervals=True, seed=seed)
-        test_of_difference = (
-            None
-            if first is None
-            else significance(test, predicted, _predicted(test, first), seed=seed)
-        )
-        scores = []
+        test_of_difference, scores = None, []
+        if first is not None:
+            test_of_difference = significance(test, predicted, _predicted(test, first), seed=seed)
         for decoder, seconds in run_result.decoding_seconds.items():
             differing = count_differing(run_result.labels[decoder], predicted.labels)
             decoded = evaluate(test, _predicted(test, run_result, decoder))

@@ -146,16 +146,14 @@ def _check_settings(settings: Mapping[str, Any], entries: Sequence[Entry]) -> No
     known = dict.fromkeys(name for entry in entries for name in settings_of(entry.kind))
     for name in settings:
         if name not in known:
-            raise ParameterError(
-                f"none of the models has a setting {name!r}; {nearest(name, known)}"
-            )
+            hint = nearest(name, known)
+            raise ParameterError(f"none of the models has a setting {name!r}; {hint}")
 
 
 def _check_decoders(decoders: Sequence[str], prepared: Sequence[_PreparedEntry]) -> None:
     """Refuse a decoder that the model of no entry has."""
-    known = {
-        own.entry.name: own.entry_run.estimator.decoders_for(own.templates) for own in prepared
-    }
+    pairs = ((p.entry.name, p.entry_run.estimator.decoders_for(p.templates)) for p in prepared)
+    known = dict(pairs)
     for decoder in decoders:
         if not any(decoder in names for names in known.values()):
             listed = "; ".join(f"{name} has {', '.join(names)}" for name, names in known.items())

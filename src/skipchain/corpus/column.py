@@ -42,10 +42,8 @@ class Column:
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 1 or self.codes.dtype != np.int32:
-            raise CorpusError(
-                f"column codes must be one-dimensional int32, got {self.codes.dtype} "
-                f"with {self.codes.ndim} dimensions"
-            )
+            got = f"{self.codes.dtype} with {self.codes.ndim} dimensions"
+            raise CorpusError(f"column codes must be one-dimensional int32, got {got}")
 
     def __len__(self) -> int:
         return len(self.codes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, overload
@@ -69,28 +70,24 @@ class Corpus:
             if len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
                 raise CorpusError(f"{name} must be offsets that start at 0 and never fall")
             object.__setattr__(self, name, frozen(offsets.view()))
-        if self.documents[-1] != len(self.sentences) - 1:
-            raise CorpusError(
-                f"documents end at sentence {self.documents[-1]}, but there are "
-                f"{len(self.sentences) - 1} sentences"
-            )
+        last, there = self.documents[-1], len(self.sentences) - 1
+        if last != there:
+            fault = f"documents end at sentence {last}, but there are {there} sentences"
+            raise CorpusError(fault)
         n = int(self.sentences[-1])
         for name, column in self.columns.items():
             if len(column) != n:
-                raise CorpusError(
-                    f"column {name!r} has {len(column)} values, but there are {n} tokens"
-                )
+                fault = f"column {name!r} has {len(column)} values, but there are {n} tokens"
+                raise CorpusError(fault)
         for name in ("starts", "ends"):
             offsets = getattr(self, name)
             if offsets is not None and len(offsets) != n:
                 raise CorpusError(f"{name} has {len(offsets)} values, but there are {n} tokens")
         for name in ("texts", "names"):
-            per_document = getattr(self, name)
-            if per_document is not None and len(per_document) != len(self.documents) - 1:
-                raise CorpusError(
-                    f"{name} has {len(per_document)} entries, but there are "
-                    f"{len(self.documents) - 1} documents"
-                )
+            values, there = getattr(self, name), len(self.documents) - 1
+            if values is not None and len(values) != there:
+                fault = f"{name} has {len(values)} entries, but there are {there} documents"
+                raise CorpusError(fault)
         if self.links is not None:
             object.__setattr__(self, "links", self._check_links(self.links))
 
@@ -139,32 +136,22 @@ class Corpus:
         per_sentence: dict[str, list[Sequence[str]]] = {WORD: list(sentences)}
         per_sentence.update({name: list(values) for name, values in columns.items()})
         if labels is not None:
-            per_sentence[LABEL] = [
-                [UNKNOWN if label is None else label for label in sentence] for sentence in labels
-            ]
+            written = ([UNKNOWN if k is None else k for k in sentence] for sentence in labels)
+            per_sentence[LABEL] = list(written)
         words = per_sentence[WORD]
         for name, lists in per_sentence.items():
             if len(lists) != len(words):
                 raise CorpusError(f"{name}: {len(lists)} sentences, but word has {len(words)}")
             for number, (values, sentence) in enumerate(zip(lists, words, strict=True)):
                 if len(values) != len(sentence):
-                    raise CorpusError(
-                        f"{name}: sentence {number} has {len(values)} values for "
-                        f"{len(sentence)} words"
-                    )
+                    sizes = f"{len(values)} values for {len(sentence)} words"
+                    raise CorpusError(f"{name}: sentence {number} has {sizes}")
                 if name in (WORD, LABEL):
                     _check_strings(name, number, values)
-        sizes = [len(words)] if documents is None else list(documents)
-        return cls(
-            {
-                name: Column.encode([value for values in lists for value in values])
-                for name, lists in per_sentence.items()
-            },
-            offsets_of(map(len, words)),
-            offsets_of(sizes),
-            scheme,
-            links=links,  # type: ignore[arg-type]
-        )
+        counts = [len(words)] if documents is None else documents
+        offsets = offsets_of(map(len, words)), offsets_of(counts)
+        encoded = {k: Column.encode([*chain(*lists)]) for k, lists in per_sentence.items()}
+        return cls(encoded, *offsets, scheme, links=links)  # type: ignore[arg-type]
 
     # Sizes and names ---------------------------------------------------------------------------
 
@@ -342,13 +329,10 @@ class Corpus:
         if self.notes:
             place = {int(old): k for k, old in enumerate(tokens)}
             notes = {place[k]: lines for k, lines in self.notes.items() if k in place}
+        kept = np.searchsorted(self.documents, chosen[new], side="right") - 1
+        links = self._links_among(tokens, sentences[documents])
         return self._with_tokens(
-            tokens,
-            np.searchsorted(self.documents, chosen[new], side="right") - 1,
-            sentences=sentences,
-            documents=documents,
-            notes=notes,
-            links=self._links_among(tokens, sentences[documents]),
+            tokens, kept, sentences=sentences, documents=documents, notes=notes, links=links
         )
 
     def _links_among(self, tokens: Ints, bounds: Ints | None = None) -> Ints | None:
@@ -416,20 +400,15 @@ class Corpus:
         head = corpora[0]
         for corpus in corpora[1:]:
             if list(corpus.columns) != list(head.columns) or corpus.scheme != head.scheme:
-                raise CorpusError(
-                    "corpora differ in columns or scheme: "
-                    f"{', '.join(head.columns)} ({head.scheme}) and "
-                    f"{', '.join(corpus.columns)} ({corpus.scheme})"
-                )
+                both = (f"{', '.join(c.columns)} ({c.scheme})" for c in (head, corpus))
+                raise CorpusError(f"corpora differ in columns or scheme: {' and '.join(both)}")
         firsts = offsets_of(corpus.n_tokens for corpus in corpora)[:-1].tolist()
         pairs = list(zip(firsts, corpora, strict=True))
         aligned = all(corpus.starts is not None for corpus in corpora)
         links = [first + corpus.links for first, corpus in pairs if corpus.links is not None]
+        columns = {k: Column.concatenate([c.columns[k] for c in corpora]) for k in head.columns}
         return cls(
-            {
-                name: Column.concatenate([corpus.columns[name] for corpus in corpora])
-                for name in head.columns
-            },
+            columns,
             offsets_of(np.concatenate([np.diff(corpus.sentences) for corpus in corpora])),
             offsets_of(np.concatenate([np.diff(corpus.documents) for corpus in corpora])),
             head.scheme,
@@ -482,7 +461,6 @@ class Sentence:
 
 
 def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:
-    """Refuse a sentence's column in which something is no string."""
     for value in values:
         if not isinstance(value, str):
             sets = "; sets of labels go to fit, as its second argument" if name == LABEL else ""
@@ -501,9 +479,5 @@ def same_array(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
 
 def joined_tuples(tuples: Iterable[tuple[str, ...] | None]) -> tuple[str, ...] | None:
     """All tuples as one, or None where any is missing."""
-    joined: list[str] = []
-    for values in tuples:
-        if values is None:
-            return None
-        joined.extend(values)
-    return tuple(joined)
+    joined = list(tuples)
+    return None if None in joined else tuple(chain(*joined))  # type: ignore[arg-type]

@@ -20,10 +20,8 @@ def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> Ints:
     array([0, 1, 0, 1])
     """
     if not 2 <= number <= corpus.n_documents:
-        raise ParameterError(
-            f"{number} folds of {corpus.n_documents} documents; wanted from 2 to the number of "
-            "documents"
-        )
+        fault = f"{number} folds of {corpus.n_documents} documents"
+        raise ParameterError(f"{fault}; wanted from 2 to the number of documents")
     order = np.random.default_rng(seed).permutation(corpus.n_documents)
     folds = np.empty(corpus.n_documents, np.int64)
     folds[order] = np.arange(corpus.n_documents) % number
@@ -33,8 +31,6 @@ def document_folds(corpus: Corpus, number: int, *, seed: int = 0) -> Ints:
         words = corpus.words.codes[bounds[document] : bounds[document + 1]].tobytes()
         folds[document] = folds[first.setdefault(words, document)]
     if len(np.unique(folds)) < number:
-        raise ParameterError(
-            f"{number} folds are too many: only {len(first)} of the {corpus.n_documents} documents "
-            "differ in their words"
-        )
+        differ = f"only {len(first)} of the {corpus.n_documents} documents differ in their words"
+        raise ParameterError(f"{number} folds are too many: {differ}")
     return folds

@@ -78,9 +78,8 @@ class PublicDataset:
             raise CorpusError(f"{self.name} has no part {part!r}; it has {', '.join(self.files)}")
         folder, path = data_folder(), self.files[part].path
         if not (folder / path).exists():
-            raise CorpusError(
-                f"{self.name}: there is no {path} in {folder}, which {VARIABLE} names"
-            )
+            fault = f"there is no {path} in {folder}, which {VARIABLE} names"
+            raise CorpusError(f"{self.name}: {fault}")
         return self.files[part].read(folder)
 
 
@@ -170,12 +169,10 @@ DATA_SETS = tuple(PublicDataset(name, *ABOUT[name], files) for name, files in FI
 
 def data_set(name: str) -> PublicDataset:
     """The data set of that name."""
-    for entry in DATA_SETS:
-        if entry.name == name:
-            return entry
-    raise CorpusError(
-        f"there is no data set {name!r}; there are {', '.join(entry.name for entry in DATA_SETS)}"
-    )
+    by_name = {entry.name: entry for entry in DATA_SETS}
+    if name not in by_name:
+        raise CorpusError(f"there is no data set {name!r}; there are {', '.join(by_name)}")
+    return by_name[name]
 
 
 def data_folder() -> Path:

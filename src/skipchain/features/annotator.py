@@ -71,6 +71,10 @@ class StatelessAnnotator:
         """The columns of a corpus."""
         raise NotImplementedError
 
+    def config(self) -> dict[str, Any]:
+        """The settings, as JSON can hold them."""
+        return {"column": self.column}
+
 
 def fit_annotators(
     annotators: Iterable[Annotator], corpus: Corpus, progress: Any = None
@@ -101,10 +105,9 @@ def _has(corpus: Corpus, annotator: Annotator) -> bool:
     """Whether the corpus has an annotator's columns already; only some of them are an error."""
     present = [name for name in annotator.provides if name in corpus.columns]
     if present and len(present) < len(annotator.provides):
-        raise TemplateError(
-            f"the data have a column {present[0]!r}, which is also the name of one that "
-            f"{type(annotator).__name__} gives; rename the column of the data"
-        )
+        other = f"which is also the name of one that {type(annotator).__name__} gives"
+        fault = f"the data have a column {present[0]!r}, {other}"
+        raise TemplateError(f"{fault}; rename the column of the data")
     return bool(present)
 
 

@@ -14,7 +14,7 @@ MACRO = re.compile(
     r"%(?P<kind>[xXtTmM])\s*\[\s*(?P<row>@?[+-]?\d+)\s*,\s*(?P<column>\d+)\s*"
     r'(?:,\s*"(?P<pattern>(?:[^"\\]|\\.)*)"\s*)?\]'
 )
-STATE, TRANSITION, BOTH = "U", "B", "*"
+STATE, TRANSITION, BOTH = KINDS = "U", "B", "*"
 
 
 def is_crfpp_text(text: str) -> bool:
@@ -23,9 +23,7 @@ def is_crfpp_text(text: str) -> bool:
     Templates have no ``%`` but in strings and comments.
     """
     lines = [line for line in map(_strip_comment, text.split("\n")) if line]
-    return any(map(MACRO_LINE.match, lines)) or (
-        bool(lines) and all(line in (STATE, TRANSITION, BOTH) for line in lines)
-    )
+    return any(map(MACRO_LINE.match, lines)) or (bool(lines) and set(lines) <= set(KINDS))
 
 
 def _strip_comment(line: str) -> str:
@@ -68,7 +66,7 @@ def parse_crfpp(text: str, columns: Sequence[str]) -> tuple[Template, ...]:
 
 
 def _atoms(pattern: str, columns: Sequence[str]) -> tuple[Atom, ...]:
-    if pattern[0].upper() not in (STATE, TRANSITION, BOTH):
+    if pattern[0].upper() not in KINDS:
         raise TemplateError(f"{pattern!r} begins with none of U, B and *")
     if "%" in MACRO.sub("", pattern):
         raise TemplateError(f"cannot read a macro in {pattern!r}; one looks like %x[-1,0]")
@@ -81,9 +79,8 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
         raise TemplateError(f"absolute rows ({row}) are not supported")
     check_offset(int(row))
     if index >= len(columns):
-        raise TemplateError(
-            f"column {index} is asked for, but there are {len(columns)} ({', '.join(columns)})"
-        )
+        there = f"{len(columns)} ({', '.join(columns)})"
+        raise TemplateError(f"column {index} is asked for, but there are {there}")
     view = View(columns[index])
     kind = macro["kind"]
     if kind in "tTmM":
@@ -96,7 +93,7 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
     return Atom(view, (int(row),))
 
 
-CHARACTER_CLASSES = {
+CLASSES = {  # of characters, by their letters
     "a": "A-Za-z",
     "d": "0-9",
     "l": "a-z",
@@ -123,10 +120,8 @@ def wapiti_to_python_regex(pattern: str) -> str:
             written.append(part)
         elif part == "*":
             written.append("*?")
-        elif len(part) == 2 and letter.lower() in CHARACTER_CLASSES:
-            written.append(
-                f"[{'^' if letter.isupper() else ''}{CHARACTER_CLASSES[letter.lower()]}]"
-            )
+        elif len(part) == 2 and letter.lower() in CLASSES:
+            written.append(f"[{'^' if letter.isupper() else ''}{CLASSES[letter.lower()]}]")
         else:
             written.append(re.escape(letter))
     if parts[:1] == ["^"]:

@@ -12,14 +12,10 @@ import numpy as np
 
 from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.errors import FeatureError
-from skipchain.features.matrix import (
-    MAX_FEATURE_VALUE,
-    NO_VALUES,
-    CSRMatrix,
-    FeatureMatrix,
-    value_advice,
-)
+from skipchain.features.matrix import MAX_FEATURE_VALUE, CSRMatrix, FeatureMatrix, value_advice
 from skipchain.features.strings import StringTable
+
+Encoded = tuple[FeatureMatrix, Ints]  # the rows of all tokens, and the offsets of chains
 
 
 @dataclass(slots=True)
@@ -39,9 +35,7 @@ class NamedFeatures:
     strings: StringTable
 
     @classmethod
-    def fit(
-        cls, sequences: Sequence[Any], min_count: int = 1
-    ) -> tuple[NamedFeatures, FeatureMatrix, Ints]:
+    def fit(cls, sequences: Sequence[Any], min_count: int = 1) -> tuple[NamedFeatures, *Encoded]:
         """Number the features that occur at least ``min_count`` times, and encode the sequences."""
         tokens = list(_tokens(sequences))
         counts = Counter(name for items in tokens for name, _ in items)
@@ -49,27 +43,20 @@ class NamedFeatures:
         features = cls(StringTable.of(names))
         return features, *features._encode(tokens, sequences)
 
-    def encode(self, sequences: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
+    def encode(self, sequences: Sequence[Any]) -> Encoded:
         """Rows and chain offsets; unknown features are dropped and counted."""
         return self._encode(list(_tokens(sequences)), sequences)
 
-    def _encode(
-        self, tokens: list[list[tuple[str, float]]], sequences: Sequence[Any]
-    ) -> tuple[FeatureMatrix, Ints]:
+    def _encode(self, tokens: list[list[tuple[str, float]]], sequences: Sequence[Any]) -> Encoded:
         names = [name for items in tokens for name, _ in items]
         numbers = np.array(self.strings.find(names), np.int32)
         weights = np.fromiter((weight for items in tokens for _, weight in items), np.float64)
         known = numbers >= 0
         indptr = offsets_of(known)[offsets_of(map(len, tokens))]
-        values = weights[known]
-        index = CSRMatrix(indptr, numbers[known], NO_VALUES if (values == 1.0).all() else values)
-        rows = FeatureMatrix(
-            index,
-            CSRMatrix.empty(0),
-            CSRMatrix.empty(len(tokens)),
-            len(self.strings),
-            unknown=int((~known).sum()),
-        )
+        index = CSRMatrix(indptr, numbers[known], weights[known])
+        if (index.values == 1.0).all():
+            index = index.unweighted()
+        rows = _unbundled(index, len(self.strings), int((~known).sum()))
         return rows, offsets_of(map(len, sequences))
 
     @property
@@ -92,13 +79,10 @@ class NamedFeatures:
 
 
 def _tokens(sequences: Sequence[Any]) -> Iterator[list[tuple[str, float]]]:
-    """The features and weights of each token."""
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Collection):
-            raise FeatureError(
-                f"sequence {number} is a {type(sequence).__name__}; a sequence is a list with one "
-                "dict or list of features per token"
-            )
+            wanted = "a sequence is a list with one dict or list of features per token"
+            raise FeatureError(f"sequence {number} is a {type(sequence).__name__}; {wanted}")
         for position, token in enumerate(sequence):
             yield list(_items(token, "", f"sequence {number}, token {position}"))
 
@@ -123,26 +107,29 @@ def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:
                 raise FeatureError(f"{where}: feature {name!r} is not a string")
             yield prefix + name, 1.0
     else:
-        raise FeatureError(
-            f"{where}: a token is a dict or a list of features, got {type(token).__name__}"
-        )
+        kind = type(token).__name__
+        raise FeatureError(f"{where}: a token is a dict or a list of features, got {kind}")
 
 
 def _weight(name: str, value: Any, where: str) -> float:
     if not isinstance(value, (bool, int, float, np.bool_, np.integer, np.floating)):
-        raise FeatureError(
-            f"{where}: feature {name!r} has a value of type {type(value).__name__}; "
-            "wanted a number, a bool, a string, a dict, a list or an array of numbers"
-        )
+        fault = f"{where}: feature {name!r} has a value of type {type(value).__name__}"
+        wanted = "a number, a bool, a string, a dict, a list or an array of numbers"
+        raise FeatureError(f"{fault}; wanted {wanted}")
     try:
         weight = float(value)
     except OverflowError:
         weight = math.inf
     if not abs(weight) <= MAX_FEATURE_VALUE:  # NaN is not
-        raise FeatureError(
-            f"{where}: feature {name!r} has the value {weight}; {value_advice(weight)}"
-        )
+        advice = value_advice(weight)
+        raise FeatureError(f"{where}: feature {name!r} has the value {weight}; {advice}")
     return weight
+
+
+def _unbundled(index: CSRMatrix, n_features: int, unknown: int) -> FeatureMatrix:
+    """The matrix of an index of tokens, without bundles and features of label pairs."""
+    nothing = CSRMatrix.empty(0), CSRMatrix.empty(index.n_rows)
+    return FeatureMatrix(index, *nothing, n_features, unknown=unknown)
 
 
 @dataclass(slots=True)
@@ -158,9 +145,7 @@ class NumberedFeatures:
     width: int
 
     @classmethod
-    def fit(
-        cls, matrices: Sequence[Any], min_count: int = 1
-    ) -> tuple[NumberedFeatures, FeatureMatrix, Ints]:
+    def fit(cls, matrices: Sequence[Any], min_count: int = 1) -> tuple[NumberedFeatures, *Encoded]:
         """Take the number of columns from the matrices, and encode them."""
         if not len(matrices):
             raise FeatureError("there is no matrix to take the number of features from")
@@ -172,10 +157,9 @@ class NumberedFeatures:
             features = cls(np.flatnonzero(counts >= min_count), width)
         return features, *features.encode(matrices)
 
-    def encode(self, matrices: Sequence[Any]) -> tuple[FeatureMatrix, Ints]:
+    def encode(self, matrices: Sequence[Any]) -> Encoded:
         """Rows and chain offsets; zeros are left out."""
         index, offsets = self._vstack(matrices)
-        n = int(offsets[-1])
         unknown = 0
         if len(self.columns) < self.width:
             number = np.full(self.width, -1, np.int32)
@@ -185,10 +169,7 @@ class NumberedFeatures:
             unknown = int((~known).sum())
             indptr = offsets_of(known)[index.indptr]
             index = CSRMatrix(indptr, numbers[known], index.values[known])
-        rows = FeatureMatrix(
-            index, CSRMatrix.empty(0), CSRMatrix.empty(n), len(self.columns), unknown=unknown
-        )
-        return rows, offsets
+        return _unbundled(index, len(self.columns), unknown), offsets
 
     def _vstack(self, matrices: Sequence[Any]) -> tuple[CSRMatrix, Ints]:
         empty = CSRMatrix.empty(0)
@@ -198,18 +179,15 @@ class NumberedFeatures:
         for number, matrix in enumerate(matrices):
             rows, width = _to_csr(matrix, number)
             if width != self.width:
-                raise FeatureError(
-                    f"sequence {number} has {width} columns, but {self.width} are wanted"
-                )
+                fault = f"sequence {number} has {width} columns, but {self.width} are wanted"
+                raise FeatureError(fault)
             indptr.append(rows.indptr[1:] + n_entries)
             indices.append(rows.indices)
             values.append(rows.values)
             n_entries += len(rows.indices)
             lengths.append(rows.n_rows)
-        return (
-            CSRMatrix(np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)),
-            offsets_of(lengths),
-        )
+        index = np.concatenate(indptr), np.concatenate(indices), np.concatenate(values)
+        return CSRMatrix(*index), offsets_of(lengths)
 
     @property
     def n_features(self) -> int:
@@ -234,10 +212,9 @@ def _to_csr(matrix: Any, number: int) -> tuple[CSRMatrix, int]:
     """A matrix as an index, each (row, column) once, no zeros; and its number of columns."""
     matrix = matrix.tocsr() if hasattr(matrix, "tocsr") else np.asarray(matrix)
     if len(matrix.shape) != 2 or matrix.dtype.kind not in "buif":
-        raise FeatureError(
-            f"sequence {number} has shape {matrix.shape} and type {matrix.dtype}; "
-            "wanted numbers, one row per token, one column per feature"
-        )
+        fault = f"sequence {number} has shape {matrix.shape} and type {matrix.dtype}"
+        wanted = "numbers, one row per token, one column per feature"
+        raise FeatureError(f"{fault}; wanted {wanted}")
     rows, width = matrix.shape
     if isinstance(matrix, np.ndarray):
         owner, columns = np.nonzero(matrix)

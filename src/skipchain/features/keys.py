@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.errors import ParameterError
 from skipchain.features.template import View
-from skipchain.features.views import UserView, evaluate_view
+from skipchain.features.views import UserViews, evaluate_view
 
 
-def token_keys(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> Column:
+def token_keys(view: View, corpus: Corpus, functions: UserViews) -> Column:
     """A view of each token; empty where it has nothing.
 
     >>> corpus = Corpus.of([["The", "the", "cat"]])
@@ -23,7 +21,7 @@ def token_keys(view: View, corpus: Corpus, functions: Mapping[str, UserView]) ->
     return Column(frozen(distinct.codes[codes]), distinct.values)
 
 
-def view_strings(view: View, corpus: Corpus, functions: Mapping[str, UserView]) -> list[str]:
+def view_strings(view: View, corpus: Corpus, functions: UserViews) -> list[str]:
     """A view of each distinct value of its column; empty where the view has nothing."""
     if view.function is None:
         return list(corpus.column(view.column).values)

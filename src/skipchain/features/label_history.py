@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ from skipchain.errors import TemplateError
 from skipchain.features.keys import token_keys
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.template import Atom, Template, View, parse_template
-from skipchain.features.views import UserView
+from skipchain.features.views import UserViews
 from skipchain.kernels.label_history import label_shares
 
 WINDOW = 1000  # tokens that are looked back
@@ -84,9 +83,7 @@ class LabelHistory:
         """The label history without the ``?`` that lets it be left out."""
         return replace(self, view=self.template.required().atoms[0].view)
 
-    def previous_occurrences(
-        self, corpus: Corpus, functions: Mapping[str, UserView]
-    ) -> PreviousOccurrences:
+    def previous_occurrences(self, corpus: Corpus, functions: UserViews) -> PreviousOccurrences:
         """For each token the one before it in the document that is alike."""
         keys = token_keys(self.view, corpus, functions)
         tokens = np.arange(corpus.n_tokens)

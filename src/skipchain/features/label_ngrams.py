@@ -39,9 +39,8 @@ class LabelNgrams:
     def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> LabelNgrams:
         """The n-grams of the training labels, with weights of zero."""
         if (n_labels + 2) ** order >= 1 << 62:
-            raise ParameterError(
-                f"order {order} is too long for {n_labels} labels; use a shorter one"
-            )
+            fault = f"order {order} is too long for {n_labels} labels; use a shorter one"
+            raise ParameterError(fault)
         codes = _codes(labels, offsets, n_labels, order)
         contexts = np.unique(codes[codes >= 0])
         return cls(order, contexts, np.zeros((len(contexts), n_labels)))

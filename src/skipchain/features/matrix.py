@@ -119,9 +119,8 @@ class FeatureMatrix:
         """The matrix of a corpus from its state features and its label-pair features."""
         tokens, bundles = state.build(grouped=True, joined=joined)
         edges, _ = edge.build(grouped=False)
-        return cls(
-            tokens, bundles, edges, state.n_features, edge.n_features, state.unknown + edge.unknown
-        )
+        unknown = state.unknown + edge.unknown
+        return cls(tokens, bundles, edges, state.n_features, edge.n_features, unknown)
 
     def __post_init__(self) -> None:
         for part in (self.tokens, self.bundles, self.edges):
@@ -134,9 +133,8 @@ class FeatureMatrix:
                     row = int(np.searchsorted(self.tokens.indptr, place, side="right")) - 1
                 value = part.values[where]
                 kind = "too large" if np.isfinite(value) else "not finite"
-                raise FeatureError(
-                    f"token {row}: feature value {value} is {kind}; {value_advice(value)}"
-                )
+                advice = value_advice(value)
+                raise FeatureError(f"token {row}: feature value {value} is {kind}; {advice}")
 
     @property
     def n_active(self) -> int:
@@ -283,11 +281,8 @@ class FeatureMatrixBuilder:
             else:
                 numbers.extend(joint[0])
                 add_bundles(*joint[1:])
-        return self._compressed(numbers), _vstack(bundles)
-
-    def _compressed(self, columns: list[NDArray[np.int32]]) -> CSRMatrix:
-        n = self.reader.n_tokens
-        return _hstack(columns, _from_entries(self._tokens, self._ids, self._weights, n))
+        entries = _from_entries(self._tokens, self._ids, self._weights, self.reader.n_tokens)
+        return _hstack(numbers, entries), _vstack(bundles)
 
 
 def _from_entries(
@@ -347,9 +342,8 @@ def _joint_bundles(
     first = np.zeros(n_bundles, np.int64)
     first[codes[::-1]] = np.arange(tokens - 1, -1, -1)
     nothing = CSRMatrix.empty(n_bundles)
-    bundles = compress_columns(
-        np.stack([column[first] for column in joined]), nothing.indptr, nothing.indices
-    )
+    table = np.stack([column[first] for column in joined])
+    bundles = compress_columns(table, nothing.indptr, nothing.indices)
     return alone, CSRMatrix(*bundles), codes
 
 
@@ -370,21 +364,15 @@ def _merge_values(group: list[ViewValues]) -> CSRMatrix:
 
 
 def _vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
-    """One matrix below the other."""
     if not matrices:
         return CSRMatrix.empty(0)
     shifts = np.cumsum([0] + [len(m.indices) for m in matrices])
     indptr = [m.indptr[:-1] + shift for m, shift in zip(matrices, shifts, strict=False)]
-    values = NO_VALUES
+    indices, values = np.concatenate([m.indices for m in matrices]), NO_VALUES
     if any(len(m.values) for m in matrices):
-        values = np.concatenate(
-            [m.values if len(m.values) else np.ones(len(m.indices)) for m in matrices]
-        )
-    return CSRMatrix(
-        np.concatenate([*indptr, shifts[-1:]]),
-        np.concatenate([m.indices for m in matrices]),
-        values,
-    )
+        weights = (m.values if len(m.values) else np.ones(len(m.indices)) for m in matrices)
+        values = np.concatenate(list(weights))
+    return CSRMatrix(np.concatenate([*indptr, shifts[-1:]]), indices, values)
 
 
 def value_advice(value: float) -> str:

@@ -10,9 +10,8 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import FeatureError
+from skipchain.features.template import MISSING
 from skipchain.kernels.parse_numbers import parse_cells
-
-MISSING = ("", "_")  # cells that hold no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +111,8 @@ def _fields(text: str) -> list[str]:
 def _numbers(fields: Sequence[str], place: int) -> list[float]:
     for field in fields:
         if not _is_decimal(field):
-            raise NotANumber(
-                place,
-                f"{field!r} is no finite number; write it like 12.5, or leave the cell empty (or "
-                "'_') where there is none",
-            )
+            advice = "write it like 12.5, or leave the cell empty (or '_') where there is none"
+            raise NotANumber(place, f"{field!r} is no finite number; {advice}")
     return list(map(float, fields))
 
 

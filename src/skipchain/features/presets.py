@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+
+def one_a_line(text: str) -> str:
+    """Template text from families of templates: a family a line, two spaces between templates.
+
+    >>> one_a_line("word  lower[-1] & shape")
+    'word\\nlower[-1] & shape\\n'
+    """
+    return re.sub(r"\s{2,}", "\n", text.strip()) + "\n"
+
+
+SHAPES = """
+    shape  shortshape[-2..2]  shortshape[-1] & shortshape  shortshape & shortshape[1]
+    shortshape[-1] & shortshape[1]  shortshape[-1] & shortshape & shortshape[1]
+"""
 # The families of Finkel, Grenager and Manning (2005), Table 2, column TF: words, character n-grams
 # up to six, shapes alone and in sequence, and the presence of words on either side.
-SEMINARS = """
-            word
-            lower[-1..1]
-            ngrams(1, 6)
-            shape
-            shortshape[-2..2]
-            shortshape[-1] & shortshape
-            shortshape & shortshape[1]
-            shortshape[-1] & shortshape[1]
-            shortshape[-1] & shortshape & shortshape[1]
-            bag(lower, -9..-1)
-            bag(lower, 1..9)
-"""
+SEMINARS = one_a_line(
+    f"""
+    word  lower[-1..1]  ngrams(1, 6)
+    {SHAPES}
+    bag(lower, -9..-1)  bag(lower, 1..9)
+    """
+)
 
 MONTHS = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?|oct(ober)?"
@@ -34,131 +43,72 @@ ACRONYMS = (
 # The families of Finkel, Grenager and Manning (2005), Table 2, column NER: words, n-grams, parts of
 # speech, shapes, and the presence of words on either side. Which conjunctions of them are taken,
 # and where case is folded, was chosen on CoNLL-2003's development set.
-NER = """
-            word
-            lower[-2..2]
-            ngrams
-            prefix(3)[-1]
-            prefix(3)[1]
-            suffix(3)[-1]
-            suffix(3)[1]
-            pos?
-            pos?[-1] & pos?
-            pos? & pos?[1]
-            pos?[-1] & pos?[1]
-            shape
-            shortshape[-2..2]
-            shortshape[-1] & shortshape
-            shortshape & shortshape[1]
-            shortshape[-1] & shortshape[1]
-            shortshape[-1] & shortshape & shortshape[1]
-            lower[-1] & shortshape
-            shortshape & lower[1]
-            bag(lower, -4..-1)
-            bag(lower, 1..4)
-"""
+NER = one_a_line(
+    f"""
+    word  lower[-2..2]  ngrams
+    prefix(3)[-1]  prefix(3)[1]  suffix(3)[-1]  suffix(3)[1]
+    pos?  pos?[-1] & pos?  pos? & pos?[1]  pos?[-1] & pos?[1]
+    {SHAPES}
+    lower[-1] & shortshape  shortshape & lower[1]
+    bag(lower, -4..-1)  bag(lower, 1..4)
+    """
+)
 
 # Features of resources and of the whole document; their columns come from `skipchain.annotators`.
-CLUSTERS = """
-            prefix(brown?, 4)[-2..2]
-            prefix(brown?, 6)[-2..2]
-            prefix(brown?, 10)[-2..2]
-            brown?[-2..2]
-            prefix(brown?, 6)[-1] & prefix(brown?, 6)
-            prefix(brown?, 6) & prefix(brown?, 6)[1]
-            prefix(brown?, 10)[-1] & shortshape
-            shortshape & prefix(brown?, 10)[1]
-"""
-LEXICON = """
-            items(lexicon?)[-1..1]
-            items(lexicon?) & shortshape
-"""
-DOCUMENT = """
-            zone?
-            zone? & shortshape
-            zone? & lower[-1]
-            zone? & lower[1]
-            topic?
-            topic? & shortshape
-            topic? & lower
-            topic? & zone?
-            pattern?
-            pattern? & topic?
-            run?
-            run? & shortshape
-            items(occurrence?)
-            items(occurrence?) & shortshape
-            items(longer?)
-            items(context?)
-            items(context_clusters?)
-"""
-STACKING = """
-            first_label?[-1..1]
-            first_word?
-            first_word? & first_label?
-            first_word? & shortshape
-            first_entity?
-            first_entity? & first_label?
-            first_longer?
-            first_longer? & first_label?
-"""
+CLUSTERS = one_a_line(
+    """
+    prefix(brown?, 4)[-2..2]  prefix(brown?, 6)[-2..2]  prefix(brown?, 10)[-2..2]  brown?[-2..2]
+    prefix(brown?, 6)[-1] & prefix(brown?, 6)  prefix(brown?, 6) & prefix(brown?, 6)[1]
+    prefix(brown?, 10)[-1] & shortshape  shortshape & prefix(brown?, 10)[1]
+    """
+)
+LEXICON = one_a_line("items(lexicon?)[-1..1]  items(lexicon?) & shortshape")
+DOCUMENT = one_a_line(
+    """
+    zone?  zone? & shortshape  zone? & lower[-1]  zone? & lower[1]
+    topic?  topic? & shortshape  topic? & lower  topic? & zone?
+    pattern?  pattern? & topic?
+    run?  run? & shortshape
+    items(occurrence?)  items(occurrence?) & shortshape
+    items(longer?)  items(context?)  items(context_clusters?)
+    """
+)
+STACKING = one_a_line(
+    """
+    first_label?[-1..1]
+    first_word?  first_word? & first_label?  first_word? & shortshape
+    first_entity?  first_entity? & first_label?
+    first_longer?  first_longer? & first_label?
+    """
+)
+CHUNKS = one_a_line("chunk?[-1..1]  pos?[-2..2]  chunk? & pos?")
 
 PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "ner": NER,
         # All that is known: what a corpus has no column for is left out.
-        "ner-full": NER
-        + """
-            chunk?[-1..1]
-            pos?[-2..2]
-            chunk? & pos?
-        """
-        + CLUSTERS
-        + LEXICON
-        + DOCUMENT
-        + STACKING,
+        "ner-full": NER + CHUNKS + CLUSTERS + LEXICON + DOCUMENT + STACKING,
         # Words and parts of speech in a window of five, alone and with their neighbours, as in
         # CRF++'s and CRFsuite's examples; affixes and shape help with words that training has not
         # seen. Chosen on the last fifth of CoNLL-2000's training sentences.
-        "chunk": """
-            word
-            lower[-2..2]
-            lower[-1] & lower
-            lower & lower[1]
-            prefix(3)
-            suffix(2)
-            suffix(3)
-            shortshape[-1..1]
-            pos[-2..2]
-            pos[-2] & pos[-1]
-            pos[-1] & pos
-            pos & pos[1]
-            pos[1] & pos[2]
-            pos[-2] & pos[-1] & pos
-            pos[-1] & pos & pos[1]
-            pos & pos[1] & pos[2]
-            pos[-1] & lower
-            lower & pos[1]
-            lower[-1] & pos
-            pos & lower[1]
-        """,
+        "chunk": one_a_line(
+            """
+            word  lower[-2..2]  lower[-1] & lower  lower & lower[1]
+            prefix(3)  suffix(2)  suffix(3)  shortshape[-1..1]
+            pos[-2..2]  pos[-2] & pos[-1]  pos[-1] & pos  pos & pos[1]  pos[1] & pos[2]
+            pos[-2] & pos[-1] & pos  pos[-1] & pos & pos[1]  pos & pos[1] & pos[2]
+            pos[-1] & lower  lower & pos[1]  lower[-1] & pos  pos & lower[1]
+            """
+        ),
         # Words around and what they are made of: all character n-grams of the word, the endings of
         # its neighbours, shapes. Chosen on the development set of UD English-EWT.
-        "pos": """
-            word
-            lower[-2..2]
-            lower[-1] & lower
-            lower & lower[1]
-            lower[-1] & lower[1]
-            ngrams
-            suffix(lower, 2)[-1]
-            suffix(lower, 3)[-1]
-            suffix(lower, 2)[1]
-            suffix(lower, 3)[1]
-            shape
-            shortshape[-1..1]
-            shortshape[-1] & shortshape
-        """,
+        "pos": one_a_line(
+            """
+            word  lower[-2..2]  lower[-1] & lower  lower & lower[1]  lower[-1] & lower[1]  ngrams
+            suffix(lower, 2)[-1]  suffix(lower, 3)[-1]  suffix(lower, 2)[1]  suffix(lower, 3)[1]
+            shape  shortshape[-1..1]  shortshape[-1] & shortshape
+            """
+        ),
         # Words, forms and punctuation of bibliographic references. Chosen by cross-validation on
         # Cora's.
         "citation": """
@@ -184,32 +134,17 @@ PRESETS: Mapping[str, str] = MappingProxyType(
         # what kind of line (see `skipchain.datasets.readers.seminars`). Chosen by three folds of
         # four fifths of the CMU announcements.
         "seminars-lines": SEMINARS
-        + """
-            lower[-2]
-            lower[2]
-            lower[-1] & shortshape
-            shortshape & lower[1]
-            prefix(3)[-1]
-            prefix(3)[1]
-            suffix(3)[-1]
-            suffix(3)[1]
-            place
-            rest
-            length
-            indent
-            gap
-            heading
-            place & shortshape
-            rest & shortshape
-            indent & shortshape
-            gap & shortshape
-            heading & shortshape
-            heading & place
-            place & rest
-            place & rest & shortshape
-            indent & gap
-            indent & gap & place & shortshape
-        """,
+        + one_a_line(
+            """
+            lower[-2]  lower[2]  lower[-1] & shortshape  shortshape & lower[1]
+            prefix(3)[-1]  prefix(3)[1]  suffix(3)[-1]  suffix(3)[1]
+            place  rest  length  indent  gap  heading
+            place & shortshape  rest & shortshape  indent & shortshape  gap & shortshape
+            heading & shortshape  heading & place
+            place & rest  place & rest & shortshape
+            indent & gap  indent & gap & place & shortshape
+            """
+        ),
         # The features of Table 6.14 of Stewart's thesis (see `skipchain reproduce cora`), of the
         # token and both of its neighbours; its lists of names and places are not part of the set.
         # All but those of a token's end look past the commas, full stops, colons and semicolons

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,13 @@ from numpy.typing import NDArray
 from skipchain.arrays import Floats, Ints, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import FeatureError, TemplateError
-from skipchain.features.numbers import NotANumber, Scale, parse_numbers
 from skipchain.features.strings import StringTable, TextSlices, code_points
 from skipchain.features.template import RAW, Atom, View
-from skipchain.features.views import (
-    ITEMS,
-    LONGEST_NGRAM,
-    NGRAMS,
-    WORDS,
-    UserView,
-    Value,
-    evaluate_view,
-)
+from skipchain.features.views import LISTS, LONGEST_NGRAM, NGRAMS, UserViews, Values, evaluate_view
 from skipchain.kernels import intern
+
+if TYPE_CHECKING:
+    from skipchain.features.numbers import Scale
 
 BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
 ABSENT = -1
@@ -79,10 +74,7 @@ class ViewReader:
     """
 
     def __init__(
-        self,
-        corpus: Corpus,
-        functions: Mapping[str, UserView],
-        scales: Mapping[View, Scale] | None = None,
+        self, corpus: Corpus, functions: UserViews, scales: Mapping[View, Scale] | None = None
     ) -> None:
         self.corpus = corpus
         self.functions = functions
@@ -99,8 +91,6 @@ class ViewReader:
     def n_tokens(self) -> int:
         """The number of tokens."""
         return self.corpus.n_tokens
-
-    # Views of distinct values ------------------------------------------------------------------
 
     def fit_view(self, view: View) -> StringTable:
         """Number the view's distinct strings, and keep its values under these numbers.
@@ -137,11 +127,7 @@ class ViewReader:
             self._store_values(view, TextSlices.of(flat), strings, lists)
 
     def _store_values(
-        self,
-        view: View,
-        slices: TextSlices,
-        strings: StringTable,
-        lists: Sequence[Value] | None = None,
+        self, view: View, slices: TextSlices, strings: StringTable, lists: Values | None = None
     ) -> None:
         """Number the slices: one per distinct value, or as many as each of ``lists`` has."""
         numbers, size = strings.number(slices)
@@ -155,13 +141,12 @@ class ViewReader:
 
     def _store_numbers(self, view: View, strings: StringTable | None) -> None:
         """Keep the numbers that are not zero, on the view's scale, which is fitted if need be."""
-        scale = self.scales.get(view)
+        from skipchain.features.numbers import NotANumber, Scale, parse_numbers
+
+        scale, several = self.scales.get(view), view.function == "vector"
+        width = None if scale is None else len(scale.mean)
         try:
-            numbers, present = parse_numbers(
-                self._source(view),
-                several=view.function == "vector",
-                width=None if scale is None else len(scale.mean),
-            )
+            numbers, present = parse_numbers(self._source(view), several=several, width=width)
         except NotANumber as error:
             token = int(np.argmax(self.column(view.column).codes == error.place))
             raise FeatureError(f"token {token}, {view}: {error}") from None
@@ -176,21 +161,17 @@ class ViewReader:
         codes, size = np.arange(numbers.shape[1], dtype=np.int32), numbers.shape[1]
         if strings is not None:
             codes, size = strings.number(TextSlices.of([str(k) for k in range(size)]))
+        codes = codes[place] + np.int32(RESERVED)
         outside = [len(owner)] * (1 + RESERVED)
-        self.values[view] = ViewValues(
-            codes[place] + np.int32(RESERVED),
-            np.append(np.searchsorted(owner, np.arange(len(present))), outside),
-            size + RESERVED,
-            numbers[owner, place],
-        )
+        indptr = np.append(np.searchsorted(owner, np.arange(len(present))), outside)
+        self.values[view] = ViewValues(codes, indptr, size + RESERVED, numbers[owner, place])
 
     def _slices(self, column: str) -> TextSlices:
-        """The distinct values of a column."""
         if column not in self._texts:
             self._texts[column] = TextSlices.of(self.column(column).values)
         return self._texts[column]
 
-    def _evaluate(self, view: View) -> Sequence[Value]:
+    def _evaluate(self, view: View) -> Values:
         if view.function is None:
             return self.column(view.column).values
         source = self._source(view)
@@ -201,12 +182,10 @@ class ViewReader:
         remaining = iter(values)
         return [None if value is None else next(remaining) for value in source]
 
-    def _flatten(self, view: View, values: Sequence[Value]) -> Sequence[str | None]:
+    def _flatten(self, view: View, values: Values) -> Sequence[str | None]:
         """All strings one after the other, where a value may be a list: words, users' views."""
-        lists = view.function in (WORDS, ITEMS) or (
-            view.function in self.functions and any(isinstance(v, list) for v in values)
-        )
-        if not lists:
+        own = view.function in self.functions and any(isinstance(v, list) for v in values)
+        if not own and view.function not in LISTS:
             return values  # type: ignore[return-value]
         flat: list[str | None] = []
         for value in values:
@@ -242,14 +221,10 @@ class ViewReader:
     def _find_ngrams(self, view: View, strings: StringTable) -> ViewValues:
         text, offsets, shortest, longest = self._ngram_text(view)
         total = intern.count_ngrams(offsets, shortest, longest)
+        limits = shortest, longest, total
         slots = intern.empty_slots(total)
-        return _multi_valued(
-            *intern.find_ngrams(
-                code_points(text), offsets, shortest, longest, total, *strings.index, slots
-            )
-        )
-
-    # Columns of tokens -------------------------------------------------------------------------
+        ngrams = intern.find_ngrams(code_points(text), offsets, *limits, *strings.index, slots)
+        return _multi_valued(*ngrams)
 
     def column(self, name: str) -> Column:
         """The corpus' column without values that no token has, which a slice keeps."""
@@ -293,9 +268,8 @@ class ViewReader:
         """The numbers within the bag's window, each once a token, never from outside it."""
         parts = [self._codes(atom.view, offset) for offset in atom.offsets]
         if all(part.tokens is None for part in parts):
-            columns = [
-                np.where(part.keys[:, 0] < RESERVED, ABSENT, part.keys[:, 0]) for part in parts
-            ]
+            keys = (part.keys[:, 0] for part in parts)
+            columns = [np.where(codes < RESERVED, ABSENT, codes) for codes in keys]
             for k, column in enumerate(columns):
                 for earlier in columns[:k]:
                     column[column == earlier] = ABSENT

@@ -133,11 +133,8 @@ class StringTable:
         np.add.at(spans, self.starts[kept] + self.lengths[kept], -1)
         used = np.cumsum(spans)[:-1] > 0
         place = offsets_of(used)  # where a used character moves to
-        return StringTable(
-            self.points[used].tobytes().decode("utf-32-le", "surrogatepass"),
-            place[self.starts[kept]].astype(np.int32),
-            self.lengths[kept],
-        )
+        text = self.points[used].tobytes().decode("utf-32-le", "surrogatepass")
+        return StringTable(text, place[self.starts[kept]].astype(np.int32), self.lengths[kept])
 
 
 def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
@@ -149,13 +146,16 @@ def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
     }
 
 
-def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> StringTable:
-    """The table that `strings_to_arrays` wrote; a ValueError if strings reach beyond their text."""
+def strings_from_arrays(
+    name: str, arrays: Mapping[str, NDArray[Any]], described: str | None = None
+) -> StringTable:
+    """The table that `strings_to_arrays` wrote; a ValueError says what is wrong with its arrays."""
     text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
     starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
-    ends = starts.astype(np.int64) + lengths
-    if starts.shape != lengths.shape or (
-        len(starts) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text))
-    ):
-        raise ValueError(f"{name} reach beyond their text")
+    tables = all(array.dtype == np.int32 and array.ndim == 1 for array in (starts, lengths))
+    if not tables or len(starts) != len(lengths):
+        raise ValueError(f"{described or name} are not two lists of equal length")
+    ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
+    if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
+        raise ValueError(f"{described or name} reach beyond their text")
     return StringTable(text, starts, lengths)

@@ -25,6 +25,7 @@ from skipchain.errors import TemplateError
 
 NUMERIC = frozenset({"value", "vector"})  # views that give numbers, one or several
 RAW = "raw"
+MISSING = ("", "_")  # cells that hold no number
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,8 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
     if not parser.at_end():
         raise parser.error("'&' or the end of the line")
     if not terms:
-        raise TemplateError(
-            f"{line.strip()!r} has only the previous label; "
-            "plain label transitions are always there"
-        )
+        fault = f"{line.strip()!r} has only the previous label"
+        raise TemplateError(f"{fault}; plain label transitions are always there")
     return [Template(atoms, transition) for atoms in itertools.product(*terms)]
 
 
@@ -189,10 +188,8 @@ class _Parser:
         while line[at:].strip():
             match = TOKEN.match(line, at)
             if match is None:
-                raise TemplateError(
-                    f"cannot read {line[at:].strip()!r} in {line.strip()!r}; "
-                    "a template looks like 'word[-1] & suffix(3)'"
-                )
+                fault = f"cannot read {line[at:].strip()!r} in {line.strip()!r}"
+                raise TemplateError(f"{fault}; a template looks like 'word[-1] & suffix(3)'")
             at = match.end()
             if match.lastgroup == "comment":
                 break
@@ -257,9 +254,8 @@ class _Parser:
         called = not self.at_end() and self.tokens[self.position][1] == "("
         if name not in self.functions or (name in NUMERIC and not called):
             if called:
-                raise TemplateError(
-                    f"there is no view {name!r}; there are {', '.join(sorted(self.functions))}"
-                )
+                known = ", ".join(sorted(self.functions))
+                raise TemplateError(f"there is no view {name!r}; there are {known}")
             return View(name, optional=self.accept("?"))
         source = View(WORD)
         arguments: list[int | str] = []
@@ -284,9 +280,8 @@ class _Parser:
         try:
             return str(json.loads(text, strict=False))
         except json.JSONDecodeError as error:
-            raise TemplateError(
-                f"cannot read the string {text}: {error.msg}; write a backslash twice"
-            ) from None
+            fault = f"cannot read the string {text}: {error.msg}; write a backslash twice"
+            raise TemplateError(fault) from None
 
 
 def check_offset(offset: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import Annotator, fit_annotators
-from skipchain.features.crfpp import is_crfpp_text, parse_crfpp
 from skipchain.features.label_history import LabelHistory
 from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
@@ -25,13 +24,11 @@ from skipchain.features.template import (
     nested_views,
     parse_templates,
 )
-from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserView, check_arguments
+from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserViews, check_arguments
 
 STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
 RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
-
-
 FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like this
 
 
@@ -51,7 +48,7 @@ class Templates:
     """
 
     templates: tuple[Template, ...]
-    functions: Mapping[str, UserView] = field(default_factory=dict)
+    functions: UserViews = field(default_factory=dict)
     annotators: tuple[Annotator, ...] = ()
     label_history: LabelHistory | None = None
     """Features of labels earlier in the document: the line ``history(…)``."""
@@ -67,25 +64,21 @@ class Templates:
         for template in self.templates:
             for atom in template.atoms:
                 if atom.view.numeric and (len(template.atoms) > 1 or atom.bag):
-                    raise TemplateError(
-                        f"'{template}': {atom.view} is a number, which goes with no other view and "
-                        "into no bag; give it a line of its own"
-                    )
+                    fault = "is a number, which goes with no other view and into no bag"
+                    advice = "give it a line of its own"
+                    raise TemplateError(f"'{template}': {atom.view} {fault}; {advice}")
                 for view in nested_views(atom.view):
                     self._check(view)
         provided = [name for annotator in self.annotators for name in annotator.provides]
         for name in provided:
             if provided.count(name) > 1:
-                raise TemplateError(
-                    f"two annotators give the column {name!r}, of which one would never be read; "
-                    "give one of them another column"
-                )
+                fault = f"two annotators give the column {name!r}, of which one would never be read"
+                raise TemplateError(f"{fault}; give one of them another column")
         if self.label_history is not None:
             for view in nested_views(self.label_history.view):
                 if view.numeric or view.function in MULTI_VALUED:
-                    raise TemplateError(
-                        f"{self.label_history}: {view} is not one string; use another view"
-                    )
+                    fault = f"{self.label_history}: {view} is not one string; use another view"
+                    raise TemplateError(fault)
                 self._check(view)
 
     def _check(self, view: View) -> None:
@@ -96,20 +89,15 @@ class Templates:
             raise TemplateError(f"{view}: {view.source} is a number, and views look at strings")
         if view.function is None:
             if view.column == LABEL:
-                raise TemplateError(
-                    f"{LABEL!r} is what is to be predicted; templates can read it only as "
-                    f"'{LABEL}[-1] & …', the previous label"
-                )
+                advice = f"templates can read it only as '{LABEL}[-1] & …', the previous label"
+                raise TemplateError(f"{LABEL!r} is what is to be predicted; {advice}")
             if not NAME.fullmatch(view.column) or view.column in STRING_VIEWS | set(self.functions):
-                raise TemplateError(
-                    f"templates cannot name column {view.column!r}; rename it to a word of letters "
-                    "and digits that is no view"
-                )
+                advice = "rename it to a word of letters and digits that is no view"
+                raise TemplateError(f"templates cannot name column {view.column!r}; {advice}")
         elif view.numeric:
             if view.arguments not in ((), (RAW,)):
-                raise TemplateError(
-                    f"{view.function} takes a column and {RAW!r}, got {list(view.arguments)}"
-                )
+                fault = f"{view.function} takes a column and {RAW!r}, got {list(view.arguments)}"
+                raise TemplateError(fault)
         elif view.function not in self.functions:
             check_arguments(view.function, view.arguments)
 
@@ -133,10 +121,7 @@ class Templates:
 
     @classmethod
     def parse(
-        cls,
-        text: str,
-        functions: Mapping[str, UserView] | None = None,
-        annotators: Sequence[Annotator] = (),
+        cls, text: str, functions: UserViews | None = None, annotators: Sequence[Annotator] = ()
     ) -> Templates:
         """The templates of a text, one or more a line."""
         views = dict(functions or {})
@@ -149,10 +134,8 @@ class Templates:
                 raise TemplateError(f"template line {number + 1}: {error}") from None
             if history is not None:
                 if label_history is not None:
-                    raise TemplateError(
-                        f"template line {number + 1}: there is a second history, {history} after "
-                        f"{label_history}; keep one of them"
-                    )
+                    fault = f"there is a second history, {history} after {label_history}"
+                    raise TemplateError(f"template line {number + 1}: {fault}; keep one of them")
                 label_history, lines[number] = history, ""
         templates = parse_templates("\n".join(lines), known)
         return cls(templates, views, tuple(annotators), label_history)
@@ -161,7 +144,7 @@ class Templates:
     def of(
         cls,
         features: str | Path | Templates,
-        functions: Mapping[str, UserView] | None = None,
+        functions: UserViews | None = None,
         columns: tuple[str, ...] = (),
         annotators: Sequence[Annotator] = (),
     ) -> Templates:
@@ -184,13 +167,14 @@ class Templates:
                 text = Path(features).read_text(encoding="utf-8-sig")
             except (OSError, UnicodeDecodeError) as error:
                 raise TemplateError(f"cannot read the templates in {features}: {error}") from None
+        from skipchain.features.crfpp import is_crfpp_text, parse_crfpp
+
         if is_crfpp_text(text):
             return cls(parse_crfpp(text, columns), dict(functions or {}), tuple(annotators))
         try:
             return cls.parse(text, functions, annotators)
         except TemplateError as error:
-            sets = ", ".join(PRESETS)
-            raise TemplateError(f"{error} (standard sets: {sets})") from None
+            raise TemplateError(f"{error} (standard sets: {', '.join(PRESETS)})") from None
 
     @property
     def text(self) -> str:

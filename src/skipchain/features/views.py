@@ -14,15 +14,17 @@ from types import MappingProxyType
 from skipchain.errors import TemplateError
 
 Value = str | None | list[str]
+Values = Sequence[Value]
 UserView = Callable[[str], Value]
+UserViews = Mapping[str, UserView]
 
 
-def lower(values: Sequence[str]) -> Sequence[Value]:
+def lower(values: Sequence[str]) -> Values:
     """Lower case."""
     return [value.lower() for value in values]
 
 
-def shape(values: Sequence[str]) -> Sequence[Value]:
+def shape(values: Sequence[str]) -> Values:
     """Upper-case letters as X, lower-case as x, digits as d, anything else as it is.
 
     >>> shape(["McDonald's", "B-52"])
@@ -31,7 +33,7 @@ def shape(values: Sequence[str]) -> Sequence[Value]:
     return _map_characters(values, _character_class)
 
 
-def shortshape(values: Sequence[str]) -> Sequence[Value]:
+def shortshape(values: Sequence[str]) -> Values:
     """The shape with runs of the same sign written once.
 
     >>> shortshape(["McDonald's", "B-52"])
@@ -61,7 +63,7 @@ def _map_characters(values: Sequence[str], change: Callable[[str], str]) -> list
     return [value.translate(table) for value in values]
 
 
-def digits(values: Sequence[str]) -> Sequence[Value]:
+def digits(values: Sequence[str]) -> Values:
     """Each digit as 0, so that numbers of one form are one value.
 
     >>> digits(["1996-08-22", "ten"])
@@ -70,17 +72,17 @@ def digits(values: Sequence[str]) -> Sequence[Value]:
     return _map_characters(values, lambda letter: "0" if letter.isdigit() else letter)
 
 
-def prefix(values: Sequence[str], length: int) -> Sequence[Value]:
+def prefix(values: Sequence[str], length: int) -> Values:
     """The first ``length`` characters; nothing for shorter strings."""
     return [value[:length] if len(value) >= length else None for value in values]
 
 
-def suffix(values: Sequence[str], length: int) -> Sequence[Value]:
+def suffix(values: Sequence[str], length: int) -> Values:
     """The last ``length`` characters; nothing for shorter strings."""
     return [value[-length:] if len(value) >= length else None for value in values]
 
 
-def match(values: Sequence[str], pattern: str) -> Sequence[Value]:
+def match(values: Sequence[str], pattern: str) -> Values:
     """``yes`` where the regular expression is found in the string.
 
     >>> match(["1996", "ten"], "^[0-9]+$")
@@ -90,7 +92,7 @@ def match(values: Sequence[str], pattern: str) -> Sequence[Value]:
     return ["yes" if search(value) else None for value in values]
 
 
-def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
+def find(values: Sequence[str], pattern: str) -> Values:
     """The first part of the string that the regular expression matches.
 
     >>> find(["B-52s", "ten"], "[0-9]+")
@@ -100,7 +102,7 @@ def find(values: Sequence[str], pattern: str) -> Sequence[Value]:
     return [hit[0] if hit else None for hit in matches]
 
 
-def trim(values: Sequence[str], characters: str) -> Sequence[Value]:
+def trim(values: Sequence[str], characters: str) -> Values:
     """The string without any of these characters at its end; nothing where none is left.
 
     >>> trim(["1990).,", "J.-P.", "..."], ".,")
@@ -109,7 +111,7 @@ def trim(values: Sequence[str], characters: str) -> Sequence[Value]:
     return [value.rstrip(characters) or None for value in values]
 
 
-def stem(values: Sequence[str]) -> Sequence[Value]:
+def stem(values: Sequence[str]) -> Values:
     """English words without their endings, by Porter's rules, which are fixed for good.
 
     >>> stem(["proceedings", "programming", "1990"])
@@ -131,11 +133,8 @@ def words(values: Sequence[str], shortest: int = 1) -> Sequence[list[str]]:
     >>> words(["The CS-415 page"], 3)
     [['the', '415', 'page']]
     """
-    runs = re.compile(r"[^\W_]+").findall
-    return [
-        list(dict.fromkeys(run.lower() for run in runs(value) if len(run) >= shortest))
-        for value in values
-    ]
+    runs = map(re.compile(r"[^\W_]+").findall, values)
+    return [list(dict.fromkeys(w.lower() for w in found if len(w) >= shortest)) for found in runs]
 
 
 def items(values: Sequence[str]) -> Sequence[list[str]]:
@@ -149,49 +148,42 @@ def items(values: Sequence[str]) -> Sequence[list[str]]:
 
 NGRAMS, WORDS, ITEMS = "ngrams", "words", "items"
 LONGEST_NGRAM = 50
-MULTI_VALUED: Mapping[str, str] = MappingProxyType(
-    {NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"}
-)
+LISTS = (WORDS, ITEMS)  # views that give a list for each string
+MULTI_VALUED = MappingProxyType({NGRAMS: "n-grams", WORDS: "words", ITEMS: "items"})
 """Views of several values, with what these are called; no view can look at them."""
 
 REGEX_VIEWS = ("match", "find")  # views whose argument is a regular expression
-BUILTIN_VIEWS: Mapping[str, tuple[Callable[..., Sequence[Value]], tuple[type, ...]]] = (
-    MappingProxyType(
-        {
-            "lower": (lower, ()),
-            "shape": (shape, ()),
-            "shortshape": (shortshape, ()),
-            "digits": (digits, ()),
-            "prefix": (prefix, (int,)),
-            "suffix": (suffix, (int,)),
-            "match": (match, (str,)),
-            "find": (find, (str,)),
-            "trim": (trim, (str,)),
-            "stem": (stem, ()),
-            WORDS: (words, (int,)),
-            ITEMS: (items, ()),
-        }
-    )
+BuiltinView = tuple[Callable[..., Values], tuple[type, ...]]
+BUILTIN_VIEWS: Mapping[str, BuiltinView] = MappingProxyType(
+    {
+        "lower": (lower, ()),
+        "shape": (shape, ()),
+        "shortshape": (shortshape, ()),
+        "digits": (digits, ()),
+        "prefix": (prefix, (int,)),
+        "suffix": (suffix, (int,)),
+        "match": (match, (str,)),
+        "find": (find, (str,)),
+        "trim": (trim, (str,)),
+        "stem": (stem, ()),
+        WORDS: (words, (int,)),
+        ITEMS: (items, ()),
+    }
 )
 """Views that are plain functions of a list of strings, with the types of their arguments."""
 
 
 def evaluate_view(
-    function: str,
-    arguments: tuple[int | str, ...],
-    values: Sequence[str],
-    user_views: Mapping[str, UserView],
-) -> Sequence[Value]:
+    function: str, arguments: tuple[int | str, ...], values: Sequence[str], user_views: UserViews
+) -> Values:
     """A view of each string.
 
     >>> evaluate_view("suffix", (2,), ["London", "a"], {})
     ['on', None]
     """
     if function in user_views:
-        return [
-            _check_value(function, user_views[function](value, *arguments), value)
-            for value in values
-        ]
+        view = user_views[function]
+        return [_check_value(function, view(value, *arguments), value) for value in values]
     built_in, _ = BUILTIN_VIEWS[function]
     return built_in(values, *arguments)
 
@@ -201,10 +193,8 @@ def _check_value(name: str, value: object, string: str) -> Value:
         return value
     if isinstance(value, (list, tuple, set, frozenset)) and all(isinstance(v, str) for v in value):
         return sorted(value) if isinstance(value, (set, frozenset)) else list(dict.fromkeys(value))
-    raise TemplateError(
-        f"view {name!r} of {string!r} gave {value!r}; "
-        "it must give a string, None or a list of strings"
-    )
+    fault = f"view {name!r} of {string!r} gave {value!r}"
+    raise TemplateError(f"{fault}; it must give a string, None or a list of strings")
 
 
 def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
@@ -224,6 +214,5 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         try:
             re.compile(str(arguments[0]))
         except re.error as error:
-            raise TemplateError(
-                f"{function}: {arguments[0]!r} is no regular expression: {error}"
-            ) from None
+            fault = f"{function}: {arguments[0]!r} is no regular expression: {error}"
+            raise TemplateError(fault) from None

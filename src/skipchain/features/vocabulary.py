@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,15 @@ from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import annotate
 from skipchain.features.matrix import FeatureMatrix, FeatureMatrixBuilder
-from skipchain.features.numbers import Scale
 from skipchain.features.reader import RESERVED, ViewReader, ViewTuples
-from skipchain.features.strings import StringTable, strings_to_arrays
+from skipchain.features.strings import StringTable, strings_from_arrays, strings_to_arrays
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
 from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.features.numbers import Scale
 
 BOUNDARIES = ("<s>", "</s>")  # the names of the places BEFORE and AFTER a sentence
 
@@ -113,10 +115,8 @@ class Vocabulary:
                 continue
             for atom in template.atoms:
                 if atom.view not in strings:
-                    strings[atom.view] = [
-                        *BOUNDARIES,
-                        *map(_escape_boundary, self.views[atom.view].tolist()),
-                    ]
+                    inner = map(_escape_boundary, self.views[atom.view].tolist())
+                    strings[atom.view] = [*BOUNDARIES, *inner]
             tables = [strings[atom.view] for atom in template.atoms]
             for row in rows.tolist():
                 yield template.format(table[code] for table, code in zip(tables, row, strict=True))
@@ -142,7 +142,7 @@ class Vocabulary:
         for k, (template, rows, first) in enumerate(self._blocks()):
             builder = edge if template.transition else state
             if len(template.atoms) == 1:
-                self._encode_unary(builder, reader, template.atoms[0], rows, first)
+                self._encode_unary(builder, template.atoms[0], rows, first)
             else:
                 builder.add_tuples(template.atoms, *looked_up[k], first)
         return FeatureMatrix.of(state, edge, joined=joined)
@@ -153,18 +153,13 @@ class Vocabulary:
         return tuples, find_tuples(tuples.keys, self.rows[k], self._table(k))
 
     def _encode_unary(
-        self,
-        builder: FeatureMatrixBuilder,
-        reader: ViewReader,
-        atom: Atom,
-        rows: NDArray[np.int32],
-        first: int,
+        self, builder: FeatureMatrixBuilder, atom: Atom, rows: NDArray[np.int32], first: int
     ) -> None:
-        values = reader.values[atom.view]
+        values = builder.reader.values[atom.view]
         numbers = np.full(values.size, -1, np.int32)
         numbers[rows[:, 0]] = np.arange(first, first + len(rows), dtype=np.int32)
         if atom.bag:
-            for tuples in reader.bag(atom):
+            for tuples in builder.reader.bag(atom):
                 codes = tuples.keys[:, 0]
                 features = np.where(codes >= 0, numbers[codes], -1).astype(np.int32)
                 builder.add_tuples((atom,), tuples, features, 0)
@@ -220,15 +215,10 @@ class Vocabulary:
         order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
         views, scales = {}, {}
         for k, view in enumerate(order):
-            text = arrays[f"view.{k}.text"].tobytes().decode("utf-8", "surrogatepass")
-            starts, lengths = arrays[f"view.{k}.starts"], arrays[f"view.{k}.lengths"]
-            if not _is_table(starts, 1) or not _is_table(lengths, 1) or len(starts) != len(lengths):
-                raise ValueError(f"strings of view '{view}' are not two lists of equal length")
-            ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
-            if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
-                raise ValueError(f"strings of view '{view}' reach beyond their text")
-            views[view] = StringTable(text, starts, lengths)
+            views[view] = strings_from_arrays(f"view.{k}", arrays, f"strings of view '{view}'")
             if view.numeric:
+                from skipchain.features.numbers import Scale
+
                 scales[view] = Scale(arrays[f"view.{k}.mean"], arrays[f"view.{k}.deviation"])
                 _check_scale(view, scales[view])
         rows = []
@@ -236,7 +226,8 @@ class Vocabulary:
             table = arrays[f"template.{k}.rows"]
             sizes = [len(views[atom.view]) + RESERVED for atom in template.atoms]
             if (
-                not _is_table(table, 2)
+                table.dtype != np.int32
+                or table.ndim != 2
                 or table.shape[1] != len(sizes)
                 or (len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any()))
             ):
@@ -256,10 +247,6 @@ def _check_scale(view: View, scale: Scale) -> None:
             raise ValueError(f"the scale of view '{view}' is not two lists of finite numbers")
     if len(scale.mean) != len(scale.deviation) or not (scale.deviation > 0.0).all():
         raise ValueError(f"the scale of view '{view}' has deviations that are not above 0")
-
-
-def _is_table(array: NDArray[Any], dimensions: int) -> bool:
-    return array.dtype == np.int32 and array.ndim == dimensions
 
 
 def _frequent_features(template: Template, reader: ViewReader, min_count: int) -> NDArray[np.int32]:

@@ -64,9 +64,6 @@ def write_brat(corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> 
         write_pair(target / stem, passage, overwrite)
 
 
-# Reading -----------------------------------------------------------------------------------------
-
-
 def find_stems(path: Path) -> list[Path]:
     """The paths of the pairs without their endings, sorted."""
     if path.is_dir():
@@ -122,9 +119,6 @@ def read_span(line: str, text: str, path: Path, number: int) -> Span:
 def single_line(text: str) -> str:
     """The text on one line, as brat writes it."""
     return re.sub(r"[\r\n]", " ", text)
-
-
-# Writing -----------------------------------------------------------------------------------------
 
 
 def write_pair(stem: Path, passage: Passage, overwrite: bool) -> None:

@@ -16,10 +16,12 @@ from skipchain.io.files import check_text
 from skipchain.io.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.schemes import resolve_scheme
 
+Notes = Mapping[int, Sequence[str]]  # raw lines by the token they stand before
+
 DOCSTART = "-DOCSTART-"
 COMMENT = "# "
 IGNORED = "_"  # the name of a column that is not read
-DOCUMENT = re.compile(r"# (?:newdoc(?: id = (?P<id>.*))?|doc (?P<doc>\S+))")
+DOCUMENT = re.compile(r"# (?:newdoc(?: id = (.*))?|doc (\S+))")
 LAYOUTS: dict[int, tuple[str, ...]] = {
     1: (WORD,),
     2: (WORD, LABEL),
@@ -76,7 +78,7 @@ def parse_conll(
         lines,
         token=(cells.counts == width) & ~special,
         blank=cells.counts == 0,
-        markers=sorted([(line, None) for line in marks] + document_comments(lines, remarks)),
+        markers=sorted([(line, None) for line in marks] + lines.documents(DOCUMENT, remarks)),
         kept_lines=marks + remarks,
     )
     names = columns if columns is not None else layout(width)
@@ -111,9 +113,6 @@ def format_conll(corpus: Corpus, *, separator: str | None = None) -> str:
     return join_rows(rows, notes)
 
 
-# Reading -----------------------------------------------------------------------------------------
-
-
 def check_columns(columns: Sequence[str]) -> None:
     """Refuse names that do not make a corpus."""
     used = [name for name in columns if name != IGNORED]
@@ -137,12 +136,8 @@ def layout(width: int) -> tuple[str, ...]:
 
 def docstarts(lines: Lines) -> list[int]:
     """The lines whose first cell is ``-DOCSTART-``."""
-    size = len(DOCSTART)
-    return [
-        line
-        for line in lines.beginning(DOCSTART.encode())
-        if lines.data[lines.starts[line] + size] in b" \t\n"
-    ]
+    behind = lines.starts + len(DOCSTART)
+    return [k for k in lines.beginning(DOCSTART.encode()) if lines.data[behind[k]] in b" \t\n"]
 
 
 def first_token_line(lines: Lines, special: set[int]) -> str:
@@ -168,12 +163,6 @@ def describe_ragged(count: int, width: int, wanted: str, separator: str) -> str:
     return f"{cells}, but {wanted}; {advice}"
 
 
-def document_comments(lines: Lines, remarks: Sequence[int]) -> list[tuple[int, str | None]]:
-    """The comments that begin a document, with its name."""
-    by_line = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
-    return [(line, match["id"] or match["doc"]) for line, match in by_line if match]
-
-
 def drop_standard_markers(corpus: Corpus) -> Corpus:
     """Take those markers out of the notes that writing puts there anyway, if all are such."""
     standard = standard_markers(corpus)
@@ -191,9 +180,6 @@ def drop_standard_markers(corpus: Corpus) -> Corpus:
     return replace(corpus, notes=rest)
 
 
-# Writing -----------------------------------------------------------------------------------------
-
-
 def standard_markers(corpus: Corpus) -> dict[int, tuple[str, ...]]:
     """The lines with which each document begins, by its first token; none for a lone document."""
     if corpus.n_documents < 2 and corpus.names is None:
@@ -203,10 +189,8 @@ def standard_markers(corpus: Corpus) -> dict[int, tuple[str, ...]]:
     plain = (" ".join([DOCSTART, *rest]), "")
     tokens = corpus.sentences[corpus.documents[:-1]].tolist()
     names = corpus.names or ("",) * len(tokens)
-    return {
-        token: (f"# newdoc id = {name}",) if name else plain
-        for token, name in zip(tokens, names, strict=True)
-    }
+    markers = ((f"# newdoc id = {name}",) if name else plain for name in names)
+    return dict(zip(tokens, markers, strict=True))
 
 
 def is_marker(line: str) -> bool:
@@ -224,9 +208,7 @@ def notes_to_write(corpus: Corpus) -> dict[int, tuple[str, ...]]:
     """
     notes = {}
     for token, lines in corpus.notes.items():
-        fit = tuple(
-            line for line in lines if not line or line.startswith(COMMENT) or is_marker(line)
-        )
+        fit = tuple(k for k in lines if not k or k.startswith(COMMENT) or is_marker(k))
         if fit:
             notes[token] = fit
     marked = {token for token, lines in notes.items() if any(map(is_marker, lines))}
@@ -245,28 +227,23 @@ def check_sentences(corpus: Corpus, kind: str) -> None:
         raise CorpusError(f"sentence {empty.argmax()} is empty; {kind} cannot show it")
 
 
-def choose_separator(
-    corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: str | None
-) -> str:
+def choose_separator(corpus: Corpus, notes: Notes, separator: str | None) -> str:
     """The separator that was asked for, else a space if it serves, else a tab, if they serve."""
     if separator not in (None, " ", "\t"):
         raise CorpusError(f"separator must be a space or a tab, got {separator!r}")
     # A file of one column has no tab by which the reader could recognise the separator.
     choices = [separator] if separator else [" ", "\t"] if len(corpus.columns) > 1 else [" "]
-    fault = None
     for choice in choices:
-        fault = find_fault(corpus, notes, choice)
-        if fault is None:
+        if (fault := find_fault(corpus, notes, choice)) is None:
             return choice
     raise CorpusError(f"{fault}; write JSONL instead")
 
 
-def find_fault(corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: str) -> str | None:
+def find_fault(corpus: Corpus, notes: Notes, separator: str) -> str | None:
     """Why the corpus cannot be written with the separator and read back, if so."""
     kind = "a column file" if separator == "\t" else "a file with spaces between its columns"
-    barred = re.compile(
-        r"[^\t\n\r\0]*[\t\n\r\0]" if separator == "\t" else r"[^\t\n\r\0 ]*[\t\n\r\0 ]|\Z"
-    )
+    plain, spaced = r"[^\t\n\r\0]*[\t\n\r\0]", r"[^\t\n\r\0 ]*[\t\n\r\0 ]|\Z"
+    barred = re.compile(plain if separator == "\t" else spaced)
     for name, column in corpus.columns.items():
         together = "".join(column.values)
         if all(column.values) and not any(sign in together for sign in "\t\n\r\0 "):
@@ -288,7 +265,7 @@ def find_fault(corpus: Corpus, notes: Mapping[int, Sequence[str]], separator: st
     return find_note_fault(notes, separator, len(corpus.columns))
 
 
-def find_note_fault(notes: Mapping[int, Sequence[str]], separator: str, width: int) -> str | None:
+def find_note_fault(notes: Notes, separator: str, width: int) -> str | None:
     """Why a note would not be read back as a note, if so."""
     for lines in notes.values():
         for line in lines:

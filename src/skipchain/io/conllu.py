@@ -51,7 +51,7 @@ def parse_conllu(
         lines,
         token=token,
         blank=cells.counts == 0,
-        markers=document_comments(lines, remarks),
+        markers=lines.documents(DOCUMENT, remarks),
         kept_lines=remarks + ranges + nodes,
         tail_lines=ranges + nodes,
     )
@@ -80,9 +80,6 @@ def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:
         if not closes_sentence(notes.get(end, ())):
             rows[end - 1] += "\n"
     return join_rows(rows, notes)
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def check_width(counts: Ints, rows: Bools, path: object) -> None:
@@ -116,22 +113,12 @@ def kind_of(value: str) -> int:
     return -1 if match is None else 2 if match[1] else 1
 
 
-def document_comments(lines: Lines, remarks: list[int]) -> list[tuple[int, str | None]]:
-    """The comments that begin a document, with its name."""
-    matches = ((line, DOCUMENT.fullmatch(lines[line])) for line in remarks)
-    return [(line, match[1]) for line, match in matches if match]
-
-
-# Writing -----------------------------------------------------------------------------------------
-
-
 def arrange(corpus: Corpus, label: str | None) -> dict[str, Column]:
     """The ten columns in order."""
     strange = [name for name in corpus.columns if name not in (*COLUMNS, LABEL)]
     if strange:
-        raise CorpusError(
-            f"CoNLL-U has no column for {', '.join(strange)}; write conll or jsonl instead"
-        )
+        names = ", ".join(strange)
+        raise CorpusError(f"CoNLL-U has no column for {names}; write conll or jsonl instead")
     columns = {name: column for name, column in corpus.columns.items() if name != LABEL}
     if corpus.labelled:
         target = label or next((name for name in COLUMNS[3:] if name not in columns), "upos")

@@ -112,9 +112,8 @@ def format_item(item: Mapping[str, float], label: str) -> str:
         cells.append(escape(name, "attribute") + shown)
     line = "\t".join(cells)
     if not line:
-        raise CorpusError(
-            "an item has neither label nor attributes; a CRFsuite file cannot show it"
-        )
+        fault = "an item has neither label nor attributes; a CRFsuite file cannot show it"
+        raise CorpusError(fault)
     return line
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from pathlib import Path
 
 from skipchain.errors import ReadError
@@ -39,11 +40,8 @@ def rows(sample: str, *, whole: bool) -> list[list[str]]:
     lines = sample.split("\n")
     if not whole:
         lines.pop()  # the sample may end within a line
-    tokens = [
-        line.rstrip("\r")
-        for line in lines
-        if line.strip() and not line.startswith(("#", "-DOCSTART-"))
-    ][:ROWS]
+    shown = (line.rstrip("\r") for line in lines if not line.startswith(("#", "-DOCSTART-")))
+    tokens = list(islice(filter(str.strip, shown), ROWS))
     separator = "\t" if tokens and "\t" in tokens[0] else " "
     return [split(line, separator) for line in tokens]
 
@@ -63,7 +61,5 @@ def column_format(cells: list[list[str]], path: str | Path) -> str | None:
     # Labels come again and again; the last words of lines that happen to be equally long do not.
     if len(set(labels)) <= len(labels) // 3:
         return "conll"
-    raise ReadError(
-        f"every line has {width} words: are these columns (conll) or prose (text)? {ADVICE}",
-        path=path,
-    )
+    fault = f"every line has {width} words: are these columns (conll) or prose (text)? {ADVICE}"
+    raise ReadError(fault, path=path)

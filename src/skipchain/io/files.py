@@ -33,6 +33,11 @@ def read_text(path: str | Path) -> str:
     return decode_text(read_bytes(path), display_path(path))
 
 
+def read_content(path: str | Path) -> str:
+    """The text of a file (see `read_text`) in which there must be more than white space."""
+    return check_text(read_text(path), display_path(path))
+
+
 def display_path(path: str | Path) -> str | Path:
     """The path as errors show it."""
     return "stdin" if str(path) == STDIO else path
@@ -113,24 +118,21 @@ def atomic_write(
         with open_packed(temporary, str(path), binary) as file:
             yield file
         if not direct:
-            keep_mode(target, temporary)
+            with suppress(OSError):  # the new file has the permissions of the one it replaces
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(temporary, target)
         done = True
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise SkipchainError(
-            f"cannot write {path}: {error.strerror or error}; nothing was written"
-        ) from None
+        detail = error.strerror or error
+        raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
     except UnicodeEncodeError as error:
         raise SkipchainError(describe_surrogate(path, error)) from None
     finally:
         if not done and not direct:
             with suppress(OSError):
                 os.unlink(temporary)
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def raw_bytes(path: str | Path) -> bytes:
@@ -169,12 +171,12 @@ def unpack(data: bytes, path: object) -> bytes:
         return lzma.decompress(data)
     # The two libraries raise OSError, EOFError, zlib.error and LZMAError for damaged data.
     except Exception as error:
-        raise ReadError(
-            f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path
-        ) from None
+        raise damaged(kind, error, path) from None
 
 
-# Writing -----------------------------------------------------------------------------------------
+def damaged(kind: str, error: Exception, path: object) -> ReadError:
+    """The error for packed data that cannot be unpacked."""
+    return ReadError(f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path)
 
 
 def make_folder(path: str | Path) -> Path:
@@ -195,9 +197,8 @@ def check_target(path: str | Path, overwrite: bool) -> None:
     except FileNotFoundError:
         folder = os.path.dirname(os.path.realpath(path))
         if not os.path.isdir(folder):
-            raise SkipchainError(
-                f"cannot write {path}: there is no folder {folder}; make it first"
-            ) from None
+            fault = f"cannot write {path}: there is no folder {folder}; make it first"
+            raise SkipchainError(fault) from None
         return
     except (OSError, ValueError) as error:
         detail = getattr(error, "strerror", None) or error
@@ -205,9 +206,12 @@ def check_target(path: str | Path, overwrite: bool) -> None:
     if stat.S_ISDIR(mode):
         raise SkipchainError(f"cannot write {path}: it is a folder; name a file in it")
     if stat.S_ISREG(mode) and not overwrite:
-        raise SkipchainError(
-            f"{path} exists already; use --overwrite (overwrite=True) to replace it"
-        )
+        raise already_there(path)
+
+
+def already_there(path: str | Path) -> SkipchainError:
+    """The error for a file or folder that is not to be overwritten."""
+    return SkipchainError(f"{path} exists already; use --overwrite (overwrite=True) to replace it")
 
 
 def open_packed(temporary: str, name: str, binary: bool) -> IO[Any]:
@@ -263,12 +267,6 @@ def write_stdout(binary: bool) -> Iterator[IO[Any]]:
         if isinstance(file, io.TextIOWrapper):
             with suppress(OSError):
                 file.detach()  # or its end would close stdout
-
-
-def keep_mode(target: str, temporary: str) -> None:
-    """Give the new file the permissions of the one it replaces."""
-    with suppress(OSError):
-        os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
 
 
 def describe_surrogate(path: object, error: UnicodeEncodeError) -> str:

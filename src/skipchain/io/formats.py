@@ -11,14 +11,7 @@ from typing import Any
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.detect import ADVICE, detect_format
-from skipchain.io.files import (
-    COMPRESSED_ENDINGS,
-    STDIO,
-    check_text,
-    display_path,
-    read_text,
-    write_text,
-)
+from skipchain.io.files import COMPRESSED_ENDINGS, STDIO, display_path, read_content, write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +79,7 @@ def read(
         if format is not None and TABLE[format].parse is None:
             raise ReadError(f"{format} can be written, but not read", path=path)
         shown = display_path(path)
-        text = check_text(read_text(path), shown)
+        text = read_content(path)
         format = format or format_of_text(text, shown)
         content = (text, shown)
     parse = TABLE[format].function(str(TABLE[format].parse))
@@ -180,6 +173,5 @@ def check_options(function: Callable[..., Any], format: str, options: dict[str, 
     known = getattr(function, "__kwdefaults__", None) or {}
     for name in options:
         if name not in known:
-            raise CorpusError(
-                f"the format {format} has no option {name!r}; it has {', '.join(known) or 'none'}"
-            )
+            there = ", ".join(known) or "none"
+            raise CorpusError(f"the format {format} has no option {name!r}; it has {there}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
@@ -74,17 +75,21 @@ def format_html(
     passages = passages_of(with_spans(corpus), sensible=True)
     kinds = sorted({kind for passage in passages for _, _, kind in passage.spans or ()})
     classes = {kind: f"t{number}" for number, kind in enumerate(kinds)}
-    shown = check_confidences(confidences, passages)
+    shown = check_confidences(confidences, sum(len(p.spans or ()) for p in passages))
     documents = []
     for number, passage in enumerate(passages, 1):
         count = len(passage.spans or ())
-        documents.append(section(passage, number, classes, shown[:count], len(passages) > 1))
+        name = passage.name or (f"Document {number}" if len(passages) > 1 else "")
+        documents.append(section(passage, name, classes, shown[:count]))
         shown = shown[count:]
     sizes = (corpus.n_documents, "document"), (len(corpus), "sentence"), (corpus.n_tokens, "token")
     return PAGE.format(
         title=escape(title),
         about=", ".join(plural(count, noun) for count, noun in sizes),
-        hues="\n".join(hue(name, number) for number, name in enumerate(classes.values())),
+        hues="\n".join(
+            f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
+            for number, name in enumerate(classes.values())
+        ),
         legend=legend(classes, passages),
         documents="\n".join(documents),
     )
@@ -99,11 +104,8 @@ def with_spans(corpus: Corpus) -> Corpus:
     return replace(corpus.with_labels(encode(spans, corpus.sentences, "iob2")), scheme="iob2")
 
 
-def check_confidences(
-    confidences: Sequence[float] | None, passages: Sequence[Passage]
-) -> list[float | None]:
-    """A confidence, or None, for each span."""
-    count = sum(len(passage.spans or ()) for passage in passages)
+def check_confidences(confidences: Sequence[float] | None, count: int) -> list[float | None]:
+    """A confidence, or None, for each of so many spans."""
     if confidences is None:
         return [None] * count
     if len(confidences) != count:
@@ -112,14 +114,9 @@ def check_confidences(
 
 
 def section(
-    passage: Passage,
-    number: int,
-    classes: dict[str, str],
-    confidences: Sequence[float | None],
-    several: bool,
+    passage: Passage, name: str, classes: dict[str, str], confidences: Sequence[float | None]
 ) -> str:
-    """One document, under a heading if there are several or it has a name."""
-    name = passage.name or (f"Document {number}" if several else "")
+    """One document, under a heading if it has a name."""
     heading = f"<h2>{escape(name)}</h2>\n" if name else ""
     pieces: list[str] = []
     at = 0
@@ -140,21 +137,11 @@ def marked(text: str, span: Span, classes: dict[str, str], confidence: float | N
     return f'<mark class="{classes[span[2]]}" title="{tip}">{inside}<small>{kind}</small></mark>'
 
 
-def hue(name: str, number: int) -> str:
-    """The colour of a type."""
-    return f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
-
-
 def legend(classes: dict[str, str], passages: Sequence[Passage]) -> str:
     """The types with their colours and counts."""
     if not classes:
         return ""
-    counts = dict.fromkeys(classes, 0)
-    for passage in passages:
-        for _, _, kind in passage.spans or ():
-            counts[kind] += 1
-    entries = "\n".join(
-        f'<li><mark class="{name}">{escape(kind)}</mark> {counts[kind]:,}</li>'
-        for kind, name in classes.items()
-    )
+    counts = Counter(kind for passage in passages for _, _, kind in passage.spans or ())
+    item = '<li><mark class="{}">{}</mark> {:,}</li>'.format
+    entries = "\n".join(item(name, escape(k), counts[k]) for k, name in classes.items())
     return f'<ul class="legend" aria-label="Types">\n{entries}\n</ul>'

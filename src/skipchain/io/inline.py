@@ -57,23 +57,16 @@ def format_inline(corpus: Corpus, *, lines: bool = False) -> str:
     '<ORG>AT&amp;T</ORG> fell\\n'
     """
     if corpus.n_documents != 1 and not lines:
-        raise CorpusError(
-            f"a tagged file holds one document, got {corpus.n_documents:,}; say lines=True for "
-            "one document a line, or write each by itself"
-        )
+        advice = "say lines=True for one document a line, or write each by itself"
+        raise CorpusError(f"a tagged file holds one document, got {corpus.n_documents:,}; {advice}")
     tagged = []
     for number, passage in enumerate(passages_of(corpus, newline=" " if lines else "\n")):
         if lines and ("\n" in passage.text or not passage.text.strip()):
-            raise CorpusError(
-                f"document {number} has line ends or no text, so it cannot stand on one line; "
-                "say lines=False and write it by itself"
-            )
+            fault = f"document {number} has line ends or no text, so it cannot stand on one line"
+            raise CorpusError(f"{fault}; say lines=False and write it by itself")
         tagged.append(add_tags(passage.text, passage.spans or ()))
     exact = corpus.texts is not None and not lines  # else we put the line ends
     return tagged[0] if exact else "\n".join([*tagged, ""])
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def tag_names(tags: Sequence[str], option: str) -> set[str]:
@@ -102,11 +95,9 @@ def strip_tags(
             continue
         name = match[2]
         if not match[1] and opened is not None:
-            raise fault(
-                f"<{name}> inside <{opened[0]}>; spans cannot nest: take one of the two out of the "
-                "text with ignore=, or name the tags to read with tags=",
-                match.start(),
-            )
+            advice = "take one of the two out of the text with ignore=, or name the tags to read"
+            nested = f"<{name}> inside <{opened[0]}>; spans cannot nest: {advice} with tags="
+            raise fault(nested, match.start())
         if not match[1]:
             opened = (name, size, match.start())
         elif opened is None or opened[0] != name:
@@ -133,9 +124,6 @@ def pieces_of(text: str, known: set[str]) -> Iterator[tuple[str, re.Match[str] |
 def unescape(text: str) -> str:
     """The characters that entities stand for."""
     return ENTITY.sub(lambda match: CHARACTERS[match[0]], text) if "&" in text else text
-
-
-# Writing -----------------------------------------------------------------------------------------
 
 
 def add_tags(text: str, spans: Iterable[Span]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,12 +41,8 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
     >>> parse_jsonl('{"text": "Ada slept.", "spans": [[0, 3, "PER"]]}').labels.tolist()
     ['B-PER', 'O', 'O']
     """
-    lines = check_text(text, path).split("\n")
-    records = [
-        (number, read_record(line, path, number))
-        for number, line in enumerate(lines, 1)
-        if line.strip(" \t\r")
-    ]
+    lines = enumerate(check_text(text, path).split("\n"), 1)
+    records = [(k, read_record(line, path, k)) for k, line in lines if line.strip(" \t\r")]
     if is_running(records[0][1]):
         return parse_texts(records, scheme, path)
     collector = RecordCollector()
@@ -75,9 +71,6 @@ def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
     else:
         raise CorpusError(f"form must be 'tokens' or 'text', got {form!r}")
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-
-
-# Reading -----------------------------------------------------------------------------------------
 
 
 def read_record(line: str, path: object, number: int) -> Record:
@@ -126,14 +119,15 @@ class RecordCollector:
             if key not in (SPANS, LINKS)
             and (sentences := read_lists(key, value, nested, path, number)) is not None
         }
-        check_same(list(self.columns or columns), list(columns), path, number)
+        if self.columns and self.columns.keys() != columns.keys():
+            names, first = ", ".join(columns), ", ".join(self.columns)
+            fault = f"columns {names}, but the first line has {first}"
+            raise ReadError(fault, path=path, line=number)
         lengths = list(map(len, columns[WORD]))
         for name, sentences in columns.items():
             if list(map(len, sentences)) != lengths:
                 raise ReadError(f"{name} and tokens differ in length", path=path, line=number)
-            values = self.columns.setdefault(name, [])
-            for sentence in sentences:
-                values.extend(sentence)
+            self.columns.setdefault(name, []).extend(chain.from_iterable(sentences))
         self.sentences.extend(lengths)
         self.add_sentences(record.get(DOCUMENT), nested, len(lengths), path, number)
         document = len(self.documents) - 1
@@ -184,11 +178,10 @@ def read_lists(
 ) -> list[list[str]] | None:
     """The sentences of a column, or None where a key is not a column."""
     sentences = value if nested else [value]
-    good = isinstance(sentences, list) and all(
+    if isinstance(sentences, list) and all(
         isinstance(sentence, list) and all(isinstance(item, str) for item in sentence)
         for sentence in sentences
-    )
-    if good:
+    ):
         return list(sentences)
     if key in (TOKENS, LABELS):
         wanted = "lists of strings" if nested else "a list of strings"
@@ -205,13 +198,6 @@ def read_links(links: Any, path: object, number: int) -> list[list[int]]:
             fault = f"wanted a link [from, to] of two token numbers, got {json.dumps(link)[:80]}"
             raise ReadError(fault, path=path, line=number)
     return links
-
-
-def check_same(first: list[str], names: list[str], path: object, number: int) -> None:
-    """Refuse a record that does not have the columns of the first."""
-    if sorted(first) != sorted(names):
-        fault = f"columns {', '.join(names)}, but the first line has {', '.join(first)}"
-        raise ReadError(fault, path=path, line=number)
 
 
 def parse_texts(records: Sequence[tuple[int, Record]], scheme: str | None, path: object) -> Corpus:
@@ -236,17 +222,14 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
         raise ReadError('"spans" must be a list', path=path, line=number)
     triples: list[Span] = []
     for span in spans:
-        fields = (
-            [span.get(key) for key in ("start", "end", "label")] if isinstance(span, dict) else span
-        )
+        fields = span
+        if isinstance(span, dict):
+            fields = [span.get(key) for key in ("start", "end", "label")]
         if not isinstance(fields, list) or list(map(type, fields)) != [int, int, str]:
             fault = f'wanted a span [start, end, "TYPE"], got {json.dumps(span)[:80]}'
             raise ReadError(fault, path=path, line=number)
         triples.append((fields[0], fields[1], fields[2]))
     return triples
-
-
-# Writing -----------------------------------------------------------------------------------------
 
 
 def token_records(corpus: Corpus) -> list[Record]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from skipchain.corpus.corpus import Corpus
 from skipchain.io.slices import PADDING, encode_slices
 
 SPACE, TAB, NEWLINE = 32, 9, 10
+Marker = tuple[int, str | None]  # a line that begins a document, and its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ class Lines:
             places.append(at + 1)
         lines: list[int] = np.searchsorted(self.starts, places).tolist()
         return lines
+
+    def documents(self, pattern: re.Pattern[str], among: Sequence[int]) -> list[Marker]:
+        """The lines that match a comment which begins a document, with its name."""
+        matches = ((line, pattern.fullmatch(self[line])) for line in among)
+        return [(line, next(filter(None, m.groups()), None)) for line, m in matches if m]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ class LineRoles:
     lines: Lines
     token: Bools
     blank: Bools
-    markers: Sequence[tuple[int, str | None]]
+    markers: Sequence[Marker]
     kept_lines: Sequence[int]
     tail_lines: Sequence[int] = ()
 

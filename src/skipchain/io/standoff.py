@@ -49,9 +49,8 @@ def corpus_of(
     >>> corpus.words.tolist(), corpus.labels.tolist()
     (['Ada', 'slept', '.'], ['B-PER', 'O', 'O'])
     """
-    return build_corpus(
-        passages, [tokenize_passage(passage, path) for passage in passages], scheme, path
-    )
+    tokenized = [tokenize_passage(passage, path) for passage in passages]
+    return build_corpus(passages, tokenized, scheme, path)
 
 
 def build_corpus(
@@ -65,6 +64,7 @@ def build_corpus(
         raise ReadError("there is not one token in the file", path=path)
     labelled = any(passage.spans is not None for passage in passages)
     name = check_scheme(scheme or "iob2")
+    names = tuple(passage.name or "" for passage in passages)
     words: list[str] = []
     for passage, (tokens, _) in zip(passages, tokenized, strict=True):
         words.extend(tokens.words(passage.text))
@@ -75,7 +75,7 @@ def build_corpus(
         starts=frozen(np.concatenate([tokens.starts for tokens, _ in tokenized])),
         ends=frozen(np.concatenate([tokens.ends for tokens, _ in tokenized])),
         texts=tuple(passage.text for passage in passages),
-        names=names_of(passages),
+        names=names if any(names) else None,
     )
     if not labelled:
         return resolve_scheme(corpus, scheme, path)
@@ -145,15 +145,6 @@ def trim(text: str, span: Span, path: object, line: int | None) -> Span:
     return end - len(content.lstrip()), start + len(content.rstrip()), kind
 
 
-def names_of(passages: Sequence[Passage]) -> tuple[str, ...] | None:
-    """The names of the documents, if any has one."""
-    names = tuple(passage.name or "" for passage in passages)
-    return names if any(names) else None
-
-
-# From a corpus -----------------------------------------------------------------------------------
-
-
 def passages_of(corpus: Corpus, *, sensible: bool = False, newline: str = "\n") -> list[Passage]:
     """Each document as running text with its spans (None where the corpus has no labels).
 
@@ -172,10 +163,8 @@ def passages_of(corpus: Corpus, *, sensible: bool = False, newline: str = "\n") 
         text, starts, ends = running_text(corpus, number, sensible=sensible, newline=newline)
         inside = None
         if spans is not None:
-            inside = [
-                (starts[start - first], ends[stop - first - 1], kind)
-                for start, stop, kind in spans[cuts[number] : cuts[number + 1]]
-            ]
+            own = spans[cuts[number] : cuts[number + 1]]
+            inside = [(starts[a - first], ends[b - first - 1], kind) for a, b, kind in own]
         passages.append(Passage(text, inside, corpus.names[number] if corpus.names else None))
     return passages
 
@@ -185,10 +174,8 @@ def token_spans(corpus: Corpus) -> list[Span] | None:
     if not corpus.labelled:
         return None
     if corpus.scheme is None:
-        raise CorpusError(
-            "the labels have no scheme, so they mark no spans that this format could hold; "
-            "write conll or jsonl"
-        )
+        fault = "the labels have no scheme, so they mark no spans that this format could hold"
+        raise CorpusError(f"{fault}; write conll or jsonl")
     return corpus.spans().tolist()
 
 

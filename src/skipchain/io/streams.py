@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from skipchain.errors import ReadError
-from skipchain.io.files import GZIP, XZ, decode_text, describe_os_error
+from skipchain.io.files import GZIP, XZ, damaged, decode_text, describe_os_error
 
 BLOCK = 8 << 20  # bytes
 OPENERS: dict[str, Any] = {"gzip": gzip.open, "xz": lzma.open, "plain": open}
@@ -72,6 +71,4 @@ def open_stream(path: str | Path) -> Iterator[IO[bytes]]:
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         if kind == "plain":
             raise describe_os_error(path, error) from None
-        raise ReadError(
-            f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path
-        ) from None
+        raise damaged(kind, error, path) from None

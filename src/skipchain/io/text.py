@@ -27,8 +27,7 @@ def format_plain(corpus: Corpus) -> str:
     'Ada slept\\nBo left\\n'
     """
     if corpus.n_documents != 1:
-        raise CorpusError(
-            f"a text file holds one document, got {corpus.n_documents:,}; write each by itself"
-        )
+        count = f"{corpus.n_documents:,}"
+        raise CorpusError(f"a text file holds one document, got {count}; write each by itself")
     text = running_text(corpus, 0)[0]
     return text if corpus.texts is not None else text + "\n"

@@ -203,11 +203,8 @@ def join_numbers(text: str, starts: list[int], ends: list[int]) -> tuple[list[in
     """Give ``No`` its full stop back where a number follows, as in ``No. 5``."""
     places = [match.end(1) for match in re.finditer(NUMBERED, text)]
     stops = np.searchsorted(starts, places).tolist()
-    joined = {
-        token
-        for token, place in zip(stops, places, strict=True)
-        if 0 < token < len(starts) and starts[token] == place == ends[token - 1]
-    }
+    pairs = zip(stops, places, strict=True)
+    joined = {k for k, at in pairs if 0 < k < len(starts) and starts[k] == at == ends[k - 1]}
     if not joined:
         return starts, ends
     for token in joined:

@@ -99,10 +99,8 @@ def significance_of_counts(
     observed = difference(counts.sum(axis=0))
     draw = randomization_samples if method == "randomisation" else bootstrap_samples
     center = 0.0 if method == "randomisation" else observed
-    extreme = sum(
-        int((np.abs(difference(sums) - center) >= abs(observed) - 1e-9).sum())
-        for sums in draw(counts, samples, seed)
-    )
+    gaps = (np.abs(difference(sums) - center) for sums in draw(counts, samples, seed))
+    extreme = sum(int((gap >= abs(observed) - 1e-9).sum()) for gap in gaps)
     p_value = (extreme + 1) / (samples + 1)
     return Significance(float(observed), p_value, method, samples)
 

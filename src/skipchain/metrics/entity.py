@@ -25,12 +25,8 @@ class EntityScores:
     @property
     def micro(self) -> Score:
         """The score over all spans."""
-        scores = self.by_type.values()
-        return Score(
-            sum(score.gold for score in scores),
-            sum(score.predicted for score in scores),
-            sum(score.correct for score in scores),
-        )
+        counts = [(score.gold, score.predicted, score.correct) for score in self.by_type.values()]
+        return Score(*map(sum, zip(*counts, strict=True))) if counts else Score(0, 0, 0)
 
     @property
     def macro_precision(self) -> float:

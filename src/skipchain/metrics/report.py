@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skipchain.metrics.evaluate import Evaluation
+from skipchain.metrics.evaluation import Evaluation
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
 from skipchain.report.grid import split_to_width
@@ -85,9 +85,8 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
         blocks += [table] if not blocks else [Text(""), table]
     hidden = len(scores.labels) - len(shown)
     if hidden:
-        blocks.append(
-            Text(f"the {len(shown)} labels with the most errors; {hidden} more not shown")
-        )
+        note = f"the {len(shown)} labels with the most errors; {hidden} more not shown"
+        blocks.append(Text(note))
     return Group(*blocks)
 
 
@@ -106,13 +105,8 @@ def cells(score: Score) -> tuple[str, ...]:
 def aligned(rows: list[tuple[str, ...]]) -> list[str]:
     """Lines with the first column to the left and the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        )
-        for row in rows
-    ]
+    form = "  ".join([f"{{:<{widths[0]}}}", *(f"{{:>{width}}}" for width in widths[1:])])
+    return [form.format(*row) for row in rows]
 
 
 def footer(evaluation: Evaluation) -> list[str]:

@@ -72,10 +72,8 @@ def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
            [0, 1, 0]])
     """
     if len(gold) != len(predicted):
-        raise CorpusError(
-            f"there are {len(gold)} gold labels, but {len(predicted)} predicted ones; compare "
-            "labels of the same tokens"
-        )
+        fault = f"there are {len(gold)} gold labels, but {len(predicted)} predicted ones"
+        raise CorpusError(f"{fault}; compare labels of the same tokens")
     used = {column.values[code] for column in (gold, predicted) for code in column.used()}
     labels = tuple(sorted(used))
     size = len(labels)
@@ -113,9 +111,7 @@ def span_types(labels: Column) -> Column:
 def renumbered(column: Column, values: tuple[str, ...]) -> Ints:
     """The column's codes ``int64 [N]`` into other values; -1 for a string that is not there."""
     number = {value: code for code, value in enumerate(values)}
-    renumber = np.fromiter(
-        (number.get(value, -1) for value in column.values), np.int64, len(column.values)
-    )
+    renumber = np.array([number.get(value, -1) for value in column.values], np.int64)
     return renumber[column.codes]
 
 

@@ -60,9 +60,7 @@ def nominal_candidates(words: Sequence[str]) -> list[Span]:
     >>> nominal_candidates("The young writer slept".split())
     [(1, 2), (1, 3), (1, 4), (2, 3), (2, 4), (3, 4)]
     """
-    fit = [
-        WORD.fullmatch(word) is not None and word.islower() and word not in STOPS for word in words
-    ]
+    fit = [bool(WORD.fullmatch(w)) and w.islower() and w not in STOPS for w in words]
     return [
         (start, stop)
         for start in range(len(words))

@@ -64,15 +64,10 @@ class Contexts:
 def context_features(words: Sequence[str], span: Span) -> tuple[tuple[str, ...], ...]:
     """Names of what stands before, what stands behind, and the length: the most telling first."""
     start, stop = span
-    before = [
-        normalized_word(word) for word in (START, START, *words[max(start - 2, 0) : start])[-2:]
-    ]
-    behind = [normalized_word(word) for word in (*words[stop : stop + 2], END, END)[:2]]
-    return (
-        (f"l2 {before[0]} {before[1]}", f"l {before[1]}"),
-        (f"r2 {behind[0]} {behind[1]}", f"r {behind[0]}"),
-        (f"n {stop - start}",),
-    )
+    before = (START, START, *words[max(start - 2, 0) : start])[-2:]
+    behind = (*words[stop : stop + 2], END, END)[:2]
+    a, b, c, d = map(normalized_word, (*before, *behind))
+    return (f"l2 {a} {b}", f"l {b}"), (f"r2 {c} {d}", f"r {c}"), (f"n {stop - start}",)
 
 
 def normalized_word(word: str) -> str:

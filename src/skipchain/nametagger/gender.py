@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import add
 from pathlib import Path
 
 from skipchain.errors import ParameterError, ReadError
@@ -72,8 +73,7 @@ class PropertyCounts:
         for source in sources:
             folded.add(source.folded)
             for phrase, counts in source.table.items():
-                before = table.get(phrase)
-                table[phrase] = counts if before is None else add_rows(before, counts)
+                add_row(table, phrase, counts)
         if len(folded) > 1:
             raise ParameterError("counts in lower case cannot be summed with others")
         return cls(name, table, folded == {True})
@@ -133,9 +133,6 @@ def split_match(words: tuple[str, ...], text: str) -> tuple[str, str]:
     return words[-1], " ".join(words[:-1])
 
 
-# Files -------------------------------------------------------------------------------------------
-
-
 def read_gender_counts(path: str | Path) -> PropertyCounts:
     """Counts by gender: a word, a tab, and masculine, feminine, neutral and plural with spaces.
 
@@ -181,11 +178,11 @@ def read_phrases(
             phrase = line.partition("\t")[0].strip().lower()
             if phrase and not phrase.startswith("# ") and phrase not in seen:
                 seen.add(phrase)
-                before = table.get(phrase)
-                table[phrase] = row if before is None else add_rows(before, row)
+                add_row(table, phrase, row)
     return PropertyCounts(name, table, folded=True)
 
 
-def add_rows(a: Counts, b: Counts) -> Counts:
-    """The sum of two rows."""
-    return tuple(x + y for x, y in zip(a, b, strict=True))
+def add_row(table: dict[str, Counts], phrase: str, row: Counts) -> None:
+    """Add further counts to those of a phrase."""
+    before = table.get(phrase)
+    table[phrase] = row if before is None else tuple(map(add, before, row))

@@ -16,6 +16,7 @@ from skipchain.errors import CorpusError
 
 TRAINING_LIST = "seen"  # the list of names in the training data
 OUTSIDE = "O"
+Match = tuple[int, int, list[str]]  # first token, one past the last, the lists with the phrase
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,9 +116,7 @@ class DictionaryTagger:
         known = [self.types[name] for name in names if name in self.types]
         return max(known, key=lambda pair: pair[1])[0] if known else OUTSIDE
 
-    def _is_candidate(
-        self, corpus: Corpus, hits: Sequence[tuple[int, int, list[str]]]
-    ) -> list[bool]:
+    def _is_candidate(self, corpus: Corpus, hits: Sequence[Match]) -> list[bool]:
         """Whether a token begins with a capital, stands inside a sentence, and is in no phrase."""
         words = TokenCasing(corpus)
         free = words.is_capitalized & words.not_first
@@ -127,9 +126,7 @@ class DictionaryTagger:
         return flags
 
 
-def longest_matches(
-    lexicons: Sequence[Lexicon], corpus: Corpus
-) -> Iterator[tuple[int, int, list[str]]]:
+def longest_matches(lexicons: Sequence[Lexicon], corpus: Corpus) -> Iterator[Match]:
     """The longest phrases, from left to right, none in another, and the lists that have them.
 
     Each as its first token, one past the last, and the names of the lists. Phrases that begin or

@@ -96,8 +96,6 @@ class NameTagger:
                 spans.append((start, stop))
         return spans
 
-    # Candidates ---------------------------------------------------------------------------------
-
     def documents(self, corpus: Corpus) -> list[Document]:
         """The candidates of every document with their scores, before any threshold is applied."""
         words = corpus.words.tolist()
@@ -118,9 +116,8 @@ class NameTagger:
             name = tuple(words[a:b])
             place = 0.0 if self.contexts is None else self.contexts.score(words, (a, b))
             addressed = a > 0 and normalized(words[a - 1]) in ADDRESSES
-            yield Candidate(
-                (offset + a, offset + b), name, self.evidence.match(name), place, addressed
-            )
+            score, span = self.evidence.match(name), (offset + a, offset + b)
+            yield Candidate(span, name, score, place, addressed)
 
     def ordinary(self, word: str, alone: bool) -> bool:
         """Whether a word that begins a sentence is no name; a known one may begin a longer name."""
@@ -135,23 +132,19 @@ class NameTagger:
             return -math.inf if candidate.name is None else candidate.name
         return (candidate.name or 0.0) + self.weight * place
 
-    # Decisions ----------------------------------------------------------------------------------
-
     def persons(self, document: Document) -> list[Span]:
         """The candidates that are persons, by their scores and by each other."""
         candidates = document.candidates
         if not self.document:
-            scores = ((c.span, self.total_score(c, c.context)) for c in candidates)
-            return [span for span, score in scores if score > self.threshold]
+            scored = ((c.span, self.total_score(c, c.context)) for c in candidates)
+            return [span for span, score in scored if score > self.threshold]
         contexts: dict[tuple[str, ...], list[float]] = {}
         for c in candidates:
             contexts.setdefault(c.words, []).append(c.context)
         means = {words: sum(odds) / len(odds) for words, odds in contexts.items()}
-        sure = {
-            c.words
-            for c in candidates
-            if c.has_title or self.total_score(c, means[c.words]) > self.threshold
-        }
+        scores = [self.total_score(c, means[c.words]) for c in candidates]
+        pairs = zip(candidates, scores, strict=True)
+        sure = {c.words for c, score in pairs if c.has_title or score > self.threshold}
         lasts = {name[-1] for name in sure if len(name) > 1}
         names = sure | {(last,) for last in lasts}
         spans = [
@@ -163,8 +156,6 @@ class NameTagger:
         for start, words in document.headlines:
             spans += find_names(words, loud, start)
         return sorted(spans)
-
-    # Learning without labels, and choosing with some --------------------------------------------
 
     def bootstrapped(self, corpora: Sequence[Corpus], rounds: int = 1) -> NameTagger:
         """The tagger with contexts learned from raw text by self-training, in rounds.
@@ -197,9 +188,8 @@ class NameTagger:
         """The tagger with the threshold, and the weight, of the best F1 on a labelled corpus."""
         gold = {(a, b) for a, b, kind in corpus.spans().tolist() if kind == self.label}
         documents = self.documents(corpus)
-        settings = list(product((*weights,) or (self.weight,), thresholds))
         best, best_f1 = self, -1.0
-        for weight, threshold in settings:
+        for weight, threshold in product((*weights,) or (self.weight,), thresholds):
             tagger = replace(self, threshold=threshold, weight=weight)
             predicted = {span for document in documents for span in tagger.persons(document)}
             f1 = Score(len(gold), len(predicted), len(gold & predicted)).f1

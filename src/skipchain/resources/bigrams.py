@@ -51,9 +51,8 @@ class Bigrams:
         counts = np.zeros(0, np.int64)
         keys, times = np.zeros(0, np.int64), np.zeros(0, np.int64)
         for codes, sentences in _batches(text, numbers):
-            counts = np.bincount(codes, minlength=len(numbers)) + np.pad(
-                counts, (0, len(numbers) - len(counts))
-            )
+            before = np.pad(counts, (0, len(numbers) - len(counts)))
+            counts = before + np.bincount(codes, minlength=len(numbers))
             batch_keys, batch_counts = np.unique(_neighbours(codes, sentences), return_counts=True)
             keys, place = np.unique(np.append(keys, batch_keys), return_inverse=True)
             times = np.bincount(place, np.append(times, batch_counts), len(keys)).astype(np.int64)
@@ -69,9 +68,8 @@ class Bigrams:
 
     def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
         """Successors of each word, or predecessors: indptr [V + 1], words [K], counts [K]."""
-        key, neighbour = (
-            (self.left_words, self.right_words) if after else (self.right_words, self.left_words)
-        )
+        sides = self.left_words, self.right_words
+        key, neighbour = sides if after else sides[::-1]
         order = np.lexsort((neighbour, key))
         indptr = np.searchsorted(key[order], np.arange(len(self.words) + 1))
         return indptr, neighbour[order], self.pair_counts[order]
@@ -88,24 +86,21 @@ def _batches(text: Text, numbers: dict[str, int]) -> Iterable[tuple[Ints, Ints]]
     items = iter([text] if isinstance(text, Corpus) else text)
     for item in items:
         if isinstance(item, Corpus):
-            values = item.words.values
-            codes = np.fromiter(
-                (numbers.setdefault(word, len(numbers)) for word in values), np.int64, len(values)
-            )
-            yield codes[item.words.codes], item.sentences
+            yield _codes(item.words.values, numbers)[item.words.codes], item.sentences
             continue
         batch: list[Sequence[str]] = []
         for sentence in chain([item], islice(items, BATCH - 1)):
             if isinstance(sentence, str | Corpus):
-                raise CorpusError(
-                    f"a sentence is a list of words, got {str(sentence)[:40]!r}; cut it into words"
-                )
+                got = repr(str(sentence)[:40])
+                raise CorpusError(f"a sentence is a list of words, got {got}; cut it into words")
             batch.append(sentence)
         words = [word for sentence in batch for word in sentence]
-        codes = np.fromiter(
-            (numbers.setdefault(word, len(numbers)) for word in words), np.int64, len(words)
-        )
-        yield codes, offsets_of(map(len, batch))
+        yield _codes(words, numbers), offsets_of(map(len, batch))
+
+
+def _codes(words: Sequence[str], numbers: dict[str, int]) -> Ints:
+    codes = (numbers.setdefault(word, len(numbers)) for word in words)
+    return np.fromiter(codes, np.int64, len(words))
 
 
 def _neighbours(codes: Ints, sentences: Ints) -> Ints:

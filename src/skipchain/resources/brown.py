@@ -53,10 +53,10 @@ def induce(
     bigrams = text if isinstance(text, Bigrams) else Bigrams.count(text, min_count)
     size = len(bigrams.words)
     if size == 0:
+        fault = f"no word of the text occurs {min_count} times"
+        advice = "give more text or a lower min_count"
         raise CorpusError(
-            f"no word of the text occurs {min_count} times; give more text or a lower min_count"
-            if bigrams.tokens
-            else "there is no word in the text"
+            f"{fault}; {advice}" if bigrams.tokens else "there is no word in the text"
         )
     slots = _agglomerate(bigrams, clusters, progress)
     member = np.unique(kernel.members(slots), return_inverse=True)[1]

@@ -12,9 +12,9 @@ from skipchain.arrays import Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError, ReadError
-from skipchain.features.numbers import MISSING
 from skipchain.features.strings import StringTable, TextSlices
-from skipchain.io.files import atomic_write, check_text, display_path, read_text
+from skipchain.features.template import MISSING
+from skipchain.io.files import atomic_write, display_path, read_content
 
 UNKNOWN = MISSING[-1]  # the cell of a word that is not known
 BINARY_DIGITS = frozenset("01")
@@ -66,8 +66,7 @@ class Clusters:
         '01'
         """
         shown = display_path(path)
-        text = check_text(read_text(path), shown)
-        lines = text.removesuffix("\n").split("\n")
+        lines = read_content(path).removesuffix("\n").split("\n")
         paths: dict[str, str] = {}
         counts: dict[str, int] = {}
         for number, line in enumerate(lines, 1):
@@ -89,9 +88,7 @@ class Clusters:
         rows = zip(self.path.tolist(), words, self.counts.tolist(), strict=True)
         ordered = sorted(rows, key=lambda row: (paths[row[0]], -row[2], row[1]))
         with atomic_write(path, overwrite=overwrite) as file:
-            file.writelines(
-                f"{paths[cluster]}\t{word}\t{count}\n" for cluster, word, count in ordered
-            )
+            file.writelines(f"{paths[k]}\t{word}\t{count}\n" for k, word, count in ordered)
 
     def __len__(self) -> int:
         return len(self.words)

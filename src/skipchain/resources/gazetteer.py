@@ -108,9 +108,8 @@ def harvest(
         for kind, phrases in (members or {}).items()
         for phrase in dict.fromkeys(" ".join(phrase.split()) for phrase in phrases)
     ]
-    seed_patterns = [
-        (kind, Pattern.parse(text)) for kind, texts in (patterns or {}).items() for text in texts
-    ]
+    texts = ((kind, text) for kind, several in (patterns or {}).items() for text in several)
+    seed_patterns = [(kind, Pattern.parse(text)) for kind, text in texts]
     if not seeds and not seed_patterns:
         raise ParameterError("a harvest begins with members or patterns; there are none")
     check_integer("rounds", rounds)
@@ -120,10 +119,8 @@ def harvest(
     known: Known = {}
     for kind, phrase in seeds:
         if phrase in known:
-            raise ParameterError(
-                f"{phrase!r} is given as a member of {known[phrase].kind} and of {kind}; a phrase "
-                "has one class"
-            )
+            fault = f"{phrase!r} is given as a member of {known[phrase].kind} and of {kind}"
+            raise ParameterError(f"{fault}; a phrase has one class")
         known[phrase] = Member(phrase, kind, confidence=1.0, patterns=0, round=0)
     best: list[Context] = []
     with store.session() as session:
@@ -163,9 +160,8 @@ def read_seeds(paths: Iterable[str | Path]) -> dict[str, list[str]]:
             if not tab:
                 kind, phrase = Path(path).stem, line
             if not kind.strip() or not phrase.strip() or "\t" in phrase:
-                raise ReadError(
-                    f"expected a class, a tab and a phrase, got {line!r}", path=path, line=number
-                )
+                fault = f"expected a class, a tab and a phrase, got {line!r}"
+                raise ReadError(fault, path=path, line=number)
             seeds.setdefault(kind.strip(), []).append(phrase.strip())
     return seeds
 
@@ -209,13 +205,10 @@ def collect_contexts(session: Session, words: int, capital: bool) -> None:
 
 def best_contexts(session: Session, known: Known, limit: int) -> list[Context]:
     """The patterns around known members that go with few other phrases, of each class."""
-    session.database.register(
-        "known",
-        {
-            "phrase": sql_strings(list(known)),
-            "kind": sql_strings([member.kind for member in known.values()]),
-        },
-    )
+    kinds = [member.kind for member in known.values()]
+    table = {"phrase": sql_strings(list(known)), "kind": sql_strings(kinds)}
+    session.database.register("known", table)
+    worth = f"log2(k + 1) * k / (n + {SMOOTHING_COUNT})"
     rows = session.database.execute(
         "WITH spread AS (SELECT context, count(*) AS n FROM around GROUP BY context), "
         "counts AS (SELECT context, kind, count(*) AS k FROM around JOIN known USING (phrase) "
@@ -224,10 +217,8 @@ def best_contexts(session: Session, known: Known, limit: int) -> list[Context]:
         "sum(k) OVER (PARTITION BY context) AS known_all FROM counts) "
         "SELECT context, kind, k, n FROM ranked JOIN spread USING (context) "
         f"WHERE place = 1 AND k >= {MIN_SUPPORT} AND known_all < 2 * k "
-        "QUALIFY row_number() OVER (PARTITION BY kind ORDER BY log2(k + 1) * k / (n + "
-        f"{SMOOTHING_COUNT}) "
-        f"DESC, context) <= {limit} ORDER BY kind, log2(k + 1) * k / (n + {SMOOTHING_COUNT}) DESC, "
-        "context"
+        f"QUALIFY row_number() OVER (PARTITION BY kind ORDER BY {worth} DESC, context) <= {limit} "
+        f"ORDER BY kind, {worth} DESC, context"
     ).fetchall()
     session.database.unregister("known")
     return [Context(text, kind, k, n, k / (n + SMOOTHING_COUNT)) for text, kind, k, n in rows]
@@ -239,13 +230,11 @@ def phrases_in(session: Session, contexts: Sequence[Context]) -> list[tuple[str,
         return []
     by_text = {context.text: context for context in contexts}
     session.database.register("chosen", {"context": sql_strings(list(by_text))})
-    rows = session.database.execute(
-        "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
-    ).fetchall()
+    sql = "SELECT phrase, context FROM around JOIN chosen USING (context) ORDER BY ALL"
+    rows = session.database.execute(sql).fetchall()
     session.database.unregister("chosen")
-    return [
-        (phrase, by_text[context].kind, by_text[context].confidence) for phrase, context in rows
-    ]
+    matches = ((phrase, by_text[text]) for phrase, text in rows)
+    return [(phrase, context.kind, context.confidence) for phrase, context in matches]
 
 
 def update_members(
@@ -276,9 +265,8 @@ def update_members(
 def has_conflicting_word(member: Member, known: Known) -> bool:
     """Whether a word of a phrase is by itself known to be of another class: *Vienna Friday*."""
     words = member.phrase.split()
-    return len(words) > 1 and any(
-        word in known and known[word].kind != member.kind for word in words
-    )
+    kinds = {known[word].kind for word in words if word in known}
+    return len(words) > 1 and not kinds <= {member.kind}
 
 
 def noisy_or(confidences: Iterable[float]) -> float:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import ReadError
-from skipchain.features.numbers import MISSING, NotANumber, parse_numbers
 from skipchain.features.strings import StringTable
-from skipchain.io.files import check_text, display_path, read_text
+from skipchain.features.template import MISSING
+from skipchain.io.files import display_path, read_content
 from skipchain.resources.clusters import UNKNOWN, look_up
 
 BATCH = 20_000  # lines that are read at once
@@ -53,8 +53,10 @@ class Vectors:
         ...     Vectors.read(folder + "/a.txt")["dog"].tolist()
         [0.0, 0.0010000000474974513, 4.0]
         """
+        from skipchain.features.numbers import NotANumber, parse_numbers
+
         shown = display_path(path)
-        lines = check_text(read_text(path), shown).removesuffix("\n").split("\n")
+        lines = read_content(path).removesuffix("\n").split("\n")
         header = _header(lines)
         begin = 0 if header is None else 1
         count = len(lines) - begin
@@ -79,9 +81,8 @@ class Vectors:
             except NotANumber as error:
                 raise ReadError(str(error), path=shown, line=first + 1 + error.place) from None
             if not present.all():
-                place = int(np.argmin(present))
-                fault = f"{cells[place]!r} is no number"
-                raise ReadError(fault, path=shown, line=first + 1 + place)
+                k = int(np.argmin(present))
+                raise ReadError(f"{cells[k]!r} is no number", path=shown, line=first + 1 + k)
             with np.errstate(over="ignore"):
                 table[first - begin : first - begin + len(cells)] = numbers
         large = np.flatnonzero(~np.isfinite(table).all(axis=1))

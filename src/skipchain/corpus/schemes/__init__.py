@@ -13,20 +13,7 @@ from skipchain.corpus.schemes.transitions import transitions
 from skipchain.corpus.schemes.violations import Violation, repair, validate
 
 __all__ = [
-    "SCHEMES",
-    "UNKNOWN",
-    "SchemeInference",
-    "Spans",
-    "Violation",
-    "check_scheme",
-    "convert",
-    "count_merged",
-    "decode",
-    "encode",
-    "infer_scheme",
-    "labels_in_scheme",
-    "repair",
-    "transitions",
-    "types",
-    "validate",
-]
+    "SCHEMES", "UNKNOWN", "SchemeInference", "Spans", "Violation", "check_scheme", "convert",
+    "count_merged", "decode", "encode", "infer_scheme", "labels_in_scheme", "repair",
+    "transitions", "types", "validate",
+]  # fmt: skip

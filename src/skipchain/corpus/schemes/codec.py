@@ -68,11 +68,9 @@ def convert(
     old, new = TABLE[check_scheme(source)], TABLE[check_scheme(target)]
     marks, layout = read(column, offsets, old)
     if not old.only_if_needed and (marks != marks_of(layout, old)).any():
-        violations = violations_of(column, offsets, old, marks, layout)
-        raise SchemeError(
-            f"the labels are not valid {old.name}, so they are not converted: "
-            f"{describe_first(violations)}; repair them first"
-        )
+        first = describe_first(violations_of(column, offsets, old, marks, layout))
+        fault = f"the labels are not valid {old.name}, so they are not converted: {first}"
+        raise SchemeError(f"{fault}; repair them first")
     check_loss(layout, new.name, lossy)
     return write(layout, new)
 

@@ -12,8 +12,6 @@ from skipchain.errors import SchemeError
 
 # Every prefix of every scheme; L and U are other spellings of E and S.
 PREFIXES: dict[str, int] = {**TABLE["bioes"].prefixes, **TABLE["bilou"].prefixes}
-
-
 UNKNOWN = "_"  # the label of a token whose label is not known
 
 
@@ -55,10 +53,9 @@ def parse(
         prefix, name = split(label)
         if prefix not in prefixes:
             wanted = ", ".join(f"{letter}-TYPE" for letter in prefixes)
-            raise SchemeError(
-                f"label {label!r} does not belong to {scheme}: wanted O or {wanted}; is the "
-                "scheme right, and is this the column of labels?"
-            )
+            fault = f"label {label!r} does not belong to {scheme}: wanted O or {wanted}"
+            advice = "is the scheme right, and is this the column of labels?"
+            raise SchemeError(f"{fault}; {advice}")
         marks[row] = prefixes[prefix]
         kinds[row] = numbers.setdefault(name, len(numbers))
     return marks, kinds, tuple(numbers)

@@ -133,16 +133,13 @@ def check_spans(spans: Spans, offsets: Ints) -> None:
     crossing = spans.stops > ends
     if crossing.any():
         k = int(crossing.argmax())
-        raise SchemeError(
-            f"{describe(spans, k)} crosses the end of its sentence at token {ends[k]}; cut it there"
-        )
+        fault = f"crosses the end of its sentence at token {ends[k]}; cut it there"
+        raise SchemeError(f"{describe(spans, k)} {fault}")
     overlapping = spans.starts[1:] < spans.stops[:-1]
     if overlapping.any():
         k = int(overlapping.argmax())
-        raise SchemeError(
-            f"{describe(spans, k + 1)} overlaps {describe(spans, k)}; labels hold one span per "
-            "token, so drop one of them"
-        )
+        pair = f"{describe(spans, k + 1)} overlaps {describe(spans, k)}"
+        raise SchemeError(f"{pair}; labels hold one span per token, so drop one of them")
 
 
 def describe(spans: Spans, k: int) -> str:

@@ -47,11 +47,10 @@ class Spans:
         for field, dtype in (("starts", np.int64), ("stops", np.int64), ("types", np.int32)):
             array = np.asarray(getattr(self, field), dtype)
             object.__setattr__(self, field, frozen(array.view()))
-        if not len(self.starts) == len(self.stops) == len(self.types):
-            raise SchemeError(
-                f"spans need as many starts as stops and types, got {len(self.starts)}, "
-                f"{len(self.stops)} and {len(self.types)}"
-            )
+        sizes = len(self.starts), len(self.stops), len(self.types)
+        if len(set(sizes)) > 1:
+            got = "{}, {} and {}".format(*sizes)
+            raise SchemeError(f"spans need as many starts as stops and types, got {got}")
         if (np.diff(self.starts) < 0).any():
             raise SchemeError("spans must be sorted by start; Spans.of sorts them")
         if len(self) and not 0 <= self.types.min() <= self.types.max() < len(self.names):

@@ -32,9 +32,8 @@ def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
                     files[member.name] = data.read()
     # Besides tarfile's own, the libraries that unpack raise errors of several kinds.
     except (tarfile.TarError, EOFError, OSError, ValueError, KeyError) as error:
-        raise ReadError(
-            f"damaged or no tar archive ({error}); fetch the file again", path=path
-        ) from None
+        fault = f"damaged or no tar archive ({error}); fetch the file again"
+        raise ReadError(fault, path=path) from None
     return files
 
 

@@ -6,6 +6,8 @@ import re
 from bisect import bisect_right
 from pathlib import Path
 
+import numpy as np
+
 from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
@@ -51,8 +53,5 @@ def parse_fields(text: str, path: object = None) -> Corpus:
         words.extend(run[0] for run in runs)
         labels.extend(fields[max(0, bisect_right(starts, run.start()) - 1)][2] for run in runs)
         sizes.append(len(runs))
-    return Corpus(
-        {WORD: Column.encode(words), LABEL: Column.encode(labels)},
-        offsets_of(sizes),
-        offsets_of([1] * len(sizes)),
-    )
+    columns = {WORD: Column.encode(words), LABEL: Column.encode(labels)}
+    return Corpus(columns, offsets_of(sizes), np.arange(len(sizes) + 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
@@ -31,9 +33,5 @@ def read_labelled_lines(path: str | Path) -> Corpus:
             lines.append(line)
         sizes.append(len(rows))
         names.append(Path(name).stem)
-    return Corpus(
-        {WORD: Column.encode(lines), LABEL: Column.encode(labels)},
-        offsets_of(sizes),
-        offsets_of([1] * len(sizes)),
-        names=tuple(names),
-    )
+    columns = {WORD: Column.encode(lines), LABEL: Column.encode(labels)}
+    return Corpus(columns, offsets_of(sizes), np.arange(len(sizes) + 1), names=tuple(names))

@@ -32,6 +32,7 @@ JOINT = re.compile(r"(?<=\w)[-/](?=\w)")
 SEPARATOR = "|"  # the tokeniser lets it stand alone wherever it is
 HEADING = re.compile(r"[ \t|*>]*([A-Za-z][A-Za-z/ &]{0,20}?)[ \t]*:")
 NO_HEADING = "-"
+GAPS = (("both", "above"), ("below", "none"))  # by whether the lines above and below have tokens
 CONTINUATION_INDENT = 8  # columns of white space that make a line continue the one above
 FARTHEST, LONGEST, STEEPEST = 6, 12, 3  # larger places, lengths and indents are one value
 
@@ -83,18 +84,13 @@ def _tokenize_message(passage: Passage, path: object) -> TokenizedPassage:
     text = passage.text
     places = [place for match in CUT.finditer(text) for place in match.span()]
     cut = tokenize(JOINT.sub(SEPARATOR, text), places)  # of the same length, so that places agree
-    firsts = sorted({0, *after_blank_lines(text, cut.starts.tolist())})
-    sentences = np.array([*firsts, len(cut.starts)], np.int64)
+    begins = sorted({0, *after_blank_lines(text, cut.starts.tolist())})
+    sentences = np.array([*begins, len(cut.starts)], np.int64)
     tokens = Tokens(cut.starts, cut.ends, frozen(sentences))
     spans = check_spans(passage, path)
-    token_spans = [
-        (
-            int(np.searchsorted(tokens.ends, start, "right")),
-            int(np.searchsorted(tokens.starts, end, "left")),
-            kind,
-        )
-        for start, end, kind in spans
-    ]
+    firsts = np.searchsorted(cut.ends, [start for start, _, _ in spans], "right").tolist()
+    lasts = np.searchsorted(cut.starts, [end for _, end, _ in spans], "left").tolist()
+    token_spans = list(zip(firsts, lasts, (kind for *_, kind in spans), strict=True))
     fields = [f"the {kind} {text[start:end]!r}" for start, end, kind in spans]
     for (left, right), (field, other) in zip(pairwise(token_spans), pairwise(fields), strict=True):
         if right[0] < left[1]:
@@ -120,9 +116,7 @@ def _line_columns(text: str, starts: NDArray[np.int32]) -> dict[str, list[str]]:
         indent = len(wide) - len(wide.lstrip())
         steps = -(-(indent + 1) // CONTINUATION_INDENT) if wide[:1].isspace() else 0
         heading = _heading(line, heading if steps > 1 else NO_HEADING)
-        gap = {(True, True): "none", (False, True): "above", (True, False): "below"}.get(
-            (filled[number], filled[number + 2]), "both"
-        )
+        gap = GAPS[filled[number]][filled[number + 2]]
         columns["place"] += [str(min(place, FARTHEST)) for place in range(count)]
         columns["rest"] += [str(min(rest, FARTHEST)) for rest in reversed(range(count))]
         columns["length"] += [str(min(count, LONGEST))] * count

@@ -16,17 +16,13 @@ import numpy as np
 from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
+from skipchain.datasets.readers import webpage
 from skipchain.datasets.readers.archive import read_archive
-from skipchain.datasets.readers.webpage import (
-    Anchor,
-    WebPage,
-    address,
-    decode_page,
-    parse_webpage,
-    strip_header,
-)
+from skipchain.datasets.readers.webpage import Anchor, WebPage, parse_webpage
 from skipchain.errors import ReadError
-from skipchain.io.files import check_text, read_text
+from skipchain.io.files import read_content
+
+PageLinks = list[tuple[int, Anchor]]  # the number of the other page, and the anchor
 
 SCHOOLS = ("cornell", "texas", "washington", "wisconsin")
 OTHER = "other"
@@ -57,13 +53,10 @@ def read_webkb(folder: str | Path) -> Corpus:
     bodies = _bodies(folder / "webkb-four-universities.tar.xz", [row["path"] for row in rows])
     kept = [k for k, body in enumerate(bodies) if len(body) > MIN_PAGE_BYTES]
     rows = [rows[k] for k in kept]
-    pages = [parse_webpage(MARK.sub("", decode_page(bodies[k]))) for k in kept]
+    pages = [parse_webpage(MARK.sub("", webpage.decode_page(bodies[k]))) for k in kept]
     page_links = _page_links(pages, [row["url"] for row in rows])
-    chosen = [
-        k
-        for k, row in enumerate(rows)
-        if row["class"] != OTHER or len({end for end, _ in page_links[k]}) >= MIN_LINKS
-    ]
+    linked = [len({end for end, _ in links}) >= MIN_LINKS for links in page_links]
+    chosen = [k for k, row in enumerate(rows) if row["class"] != OTHER or linked[k]]
     if not chosen:
         raise ReadError("no page is chosen", path=folder / "pages.tsv.gz")
     columns = {
@@ -131,25 +124,24 @@ def _bodies(path: Path, names: Sequence[str]) -> list[bytes]:
     for name in names:
         if name not in files:
             raise ReadError(f"there is no {name} in the archive", path=path)
-    return [strip_header(files[name]) for name in names]
+    return [webpage.strip_header(files[name]) for name in names]
 
 
-def _page_links(pages: Sequence[WebPage], urls: Sequence[str]) -> list[list[tuple[int, Anchor]]]:
+def _page_links(pages: Sequence[WebPage], urls: Sequence[str]) -> list[PageLinks]:
     """The links of each page to other pages: the number of the other page, and the anchor."""
     number: dict[str, int] = {}
     for k, url in enumerate(urls):
-        number.setdefault(address(url), k)
+        number.setdefault(webpage.address(url), k)
     links = []
     for k, (page, url) in enumerate(zip(pages, urls, strict=True)):
-        ends = [(number.get(address(anchor.target, url), k), anchor) for anchor in page.anchors]
+        targets = (webpage.address(anchor.target, url) for anchor in page.anchors)
+        ends = zip((number.get(target, k) for target in targets), page.anchors, strict=True)
         links.append([(end, anchor) for end, anchor in ends if end != k])
     return links
 
 
 def _incoming_links(
-    chosen: Sequence[int],
-    page_links: Sequence[Sequence[tuple[int, Anchor]]],
-    schools: Sequence[str],
+    chosen: Sequence[int], page_links: Sequence[PageLinks], schools: Sequence[str]
 ) -> tuple[list[list[Anchor]], list[tuple[int, int]]]:
     """The anchors that lead to each chosen page from its school, and all such links."""
     number = {k: place for place, k in enumerate(chosen)}
@@ -166,7 +158,7 @@ def _incoming_links(
 
 def _rows(path: Path, required: Sequence[str]) -> Iterator[dict[str, str]]:
     """The rows of a table, whose first line names its columns, among them those required."""
-    lines = check_text(read_text(path), path).removesuffix("\n").split("\n")
+    lines = read_content(path).removesuffix("\n").split("\n")
     names = lines[0].split("\t")
     missing = [name for name in required if name not in names]
     if missing:
@@ -181,7 +173,7 @@ def _rows(path: Path, required: Sequence[str]) -> Iterator[dict[str, str]]:
 
 def _fields(path: Path, least: int) -> Iterator[tuple[int, list[str]]]:
     """The number of each line and its fields between white space, as many as in the first."""
-    lines = check_text(read_text(path), path).removesuffix("\n").split("\n")
+    lines = read_content(path).removesuffix("\n").split("\n")
     count = max(least, len(lines[0].split()))
     for number, line in enumerate(lines, 1):
         fields = line.split()

@@ -59,12 +59,8 @@ def parse_webpage(html: str) -> WebPage:
         reader.close()
     except AssertionError:  # html.parser gives up on a broken "<![": what was read stays
         pass
-    return WebPage(
-        _normalize_space(reader.title),
-        _normalize_space(reader.headings),
-        _normalize_space(reader.text),
-        _anchors(reader),
-    )
+    title, headings, text = map(_normalize_space, (reader.title, reader.headings, reader.text))
+    return WebPage(title, headings, text, _anchors(reader))
 
 
 def strip_header(data: bytes) -> bytes:
@@ -172,7 +168,6 @@ class _Reader(HTMLParser):
             self.anchor.append(data)
 
     def _separate_words(self, tag: str) -> None:
-        """Put a space where a tag separates words."""
         if tag not in INLINE:
             self.handle_data(" ")
             self.headings.append(" ")

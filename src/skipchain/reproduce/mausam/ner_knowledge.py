@@ -21,7 +21,7 @@ from skipchain.features.annotator import Annotator, annotate, fit_annotators
 from skipchain.io import read
 from skipchain.metrics import entity_scores
 from skipchain.metrics.bootstrap import f1_interval, significance_of_counts
-from skipchain.metrics.evaluate import unit_counts
+from skipchain.metrics.evaluation import unit_counts
 from skipchain.models.base.model import AnyModel
 from skipchain.models.document.model import GIBBS, FactoredModel
 from skipchain.models.stacking import StackedPredictions

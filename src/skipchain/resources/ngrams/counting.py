@@ -22,7 +22,6 @@ from skipchain.resources.ngrams.pattern import END, START
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-
 TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
 
@@ -105,9 +104,8 @@ class NgramCounter:
         )
         for chunk in chunks:
             chunk.unlink()
-        rows, kept = self._database.execute(
-            f"SELECT count(*), coalesce(sum(count), 0) FROM {sql_literal(str(target))}"
-        ).fetchall()[0]
+        sql = f"SELECT count(*), coalesce(sum(count), 0) FROM {sql_literal(str(target))}"
+        rows, kept = self._database.execute(sql).fetchall()[0]
         total = self.total[kind] if isinstance(kind, int) else int(kept)
         return ParquetFile(target.name, int(rows), total, target.stat().st_size)
 

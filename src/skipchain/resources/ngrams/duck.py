@@ -47,10 +47,9 @@ def import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        raise SkipchainError(
-            "n-gram stores need DuckDB, which is not installed; "
-            "install it with: pip install 'skipchain[ngrams]'"
-        ) from None
+        advice = "install it with: pip install 'skipchain[ngrams]'"
+        fault = "n-gram stores need DuckDB, which is not installed"
+        raise SkipchainError(f"{fault}; {advice}") from None
     return duckdb
 
 

@@ -52,20 +52,16 @@ class Manifest:
         if not folder.is_dir():
             raise ReadError("there is no such n-gram store", path=folder)
         if not path.exists():
-            raise ReadError(
-                f"the folder has no {FILE}: it is no n-gram store, or one half written; "
-                "count it again",
-                path=folder,
-            )
+            fault = f"the folder has no {FILE}: it is no n-gram store, or one half written"
+            raise ReadError(f"{fault}; count it again", path=folder)
         try:
             content = json.loads(read_text(path))
             manifest = parse_manifest(content, path)
         except (json.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             if isinstance(error, ReadError):
                 raise
-            raise ReadError(f"damaged manifest ({error}); count the store again", path=path) from (
-                None
-            )
+            fault = f"damaged manifest ({error}); count the store again"
+            raise ReadError(fault, path=path) from None
         for file in (*manifest.orders.values(), *((manifest.tags,) if manifest.tags else ())):
             check_file(folder / file.file, file)
         return manifest
@@ -76,11 +72,8 @@ def parse_manifest(content: Any, path: Path) -> Manifest:
     if content["format"] != FORMAT:
         raise ReadError(f"expected the format {FORMAT!r}, got {content['format']!r}", path=path)
     if content["version"] != VERSION:
-        raise ReadError(
-            f"version {content['version']} of the format; this skipchain reads {VERSION}; "
-            "count the store again",
-            path=path,
-        )
+        fault = f"version {content['version']} of the format; this skipchain reads {VERSION}"
+        raise ReadError(f"{fault}; count the store again", path=path)
     return Manifest(
         {int(order): ParquetFile(**file) for order, file in content["orders"].items()},
         int(content["min_count"]),
@@ -95,8 +88,5 @@ def check_file(path: Path, file: ParquetFile) -> None:
         raise ReadError("missing from the store; count it again", path=path)
     size = path.stat().st_size
     if size != file.bytes:
-        raise ReadError(
-            f"{size:,} bytes, but the manifest says {file.bytes:,}: the file is damaged; "
-            "count the store again",
-            path=path,
-        )
+        fault = f"{size:,} bytes, but the manifest says {file.bytes:,}: the file is damaged"
+        raise ReadError(f"{fault}; count the store again", path=path)

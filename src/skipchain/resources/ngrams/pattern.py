@@ -88,10 +88,8 @@ class Pattern:
         if not any(item.slot for item in items):
             items = [replace(i, slot=bool(i.classes) and not i.negated) for i in items]
         if not any(item.slot for item in items):
-            raise PatternError(
-                f"the pattern {text!r} has no slot; write * where the fillers stand, such as "
-                "'died in (a|an) * accident'"
-            )
+            advice = "write * where the fillers stand, such as 'died in (a|an) * accident'"
+            raise PatternError(f"the pattern {text!r} has no slot; {advice}")
         return cls(text, tuple(items))
 
     def __len__(self) -> int:
@@ -143,13 +141,10 @@ def parse_item(part: str, whole: str) -> Item:
         classes = [match[1] for match in matches.values() if match]
         words = [option for option in options if not matches.get(option)]
         if any(len(option) > 1 and option[0] == "<" for option in words if option not in marks):
-            raise PatternError(
-                f"{part!r} of the pattern {whole!r}: in a bracket each class stands by itself, "
-                "such as (<NN>|<JJ>|it)"
-            )
+            fault = "in a bracket each class stands by itself, such as (<NN>|<JJ>|it)"
+            raise PatternError(f"{part!r} of the pattern {whole!r}: {fault}")
         return Item(tuple(words), tuple(classes), slot, negated)
     if slot:
-        raise PatternError(
-            f"{part!r} of the pattern {whole!r}: behind * stands a class such as *<Cap>, or nothing"
-        )
+        fault = "behind * stands a class such as *<Cap>, or nothing"
+        raise PatternError(f"{part!r} of the pattern {whole!r}: {fault}")
     return Item((rest,), negated=negated)

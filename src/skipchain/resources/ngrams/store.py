@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
+from skipchain.io.files import already_there
 from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
 from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb, sql_literal
 from skipchain.resources.ngrams.importing import LONGEST, add_counts
 from skipchain.resources.ngrams.manifest import FILE, Manifest
-from skipchain.resources.ngrams.pattern import Pattern, PatternError
+from skipchain.resources.ngrams.pattern import SHAPES, Pattern, PatternError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -103,11 +104,9 @@ class NgramStore:
                 corpora = source_corpora(source, format, columns)
                 tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
                 if not any(tagged):
-                    raise ReadError(
-                        "no column of parts of speech (pos, xpos or upos) in it; name the columns "
-                        "with --columns",
-                        path=named(source),
-                    )
+                    fault = "no column of parts of speech (pos, xpos or upos) in it"
+                    advice = "name the columns with --columns"
+                    raise ReadError(f"{fault}; {advice}", path=named(source))
             finish(min_count, origin)
         return cls.open(path, memory=memory)
 
@@ -186,10 +185,9 @@ class Session:
         """Refuse a pattern that the store cannot answer."""
         orders = self.store.orders
         if len(pattern) not in orders:
-            raise PatternError(
-                f"the pattern {pattern.text!r} has {plural(len(pattern), 'word')}, but "
-                f"{self.store.path} has n-grams of {', '.join(map(str, orders))}"
-            )
+            size = f"the pattern {pattern.text!r} has {plural(len(pattern), 'word')}"
+            there = f"{self.store.path} has n-grams of {', '.join(map(str, orders))}"
+            raise PatternError(f"{size}, but {there}")
         if not pattern.tags:
             return
         if self.store.manifest.tags is None:
@@ -198,16 +196,14 @@ class Session:
                 "knows none; count it with --tags CORPUS, or is the class <Cap>, <UPPER>, <lower>, "
                 "<num> or <punct> meant?"
             )
-        known = [
-            row[0] for row in self.database.execute("SELECT DISTINCT tag FROM tags").fetchall()
-        ]
+        rows = self.database.execute("SELECT DISTINCT tag FROM tags").fetchall()
+        known = [tag for (tag,) in rows]
         for name in pattern.tags:
             prefix = name.removesuffix("*")
             if not any(tag == name or (prefix != name and tag.startswith(prefix)) for tag in known):
-                raise PatternError(
-                    f"there is no class <{name}> in {self.store.path}; there are Cap, UPPER, "
-                    f"lower, num, punct, {', '.join(sorted(known))}"
-                )
+                there = ", ".join([*SHAPES, *sorted(known)])
+                fault = f"there is no class <{name}> in {self.store.path}"
+                raise PatternError(f"{fault}; there are {there}")
 
 
 def common_words(store: NgramStore) -> frozenset[str]:
@@ -234,8 +230,6 @@ def capitals(session: Session) -> str:
         "ON b.w1 = lower(a.w1) AND a.w1 <> b.w1 WHERE b.count >= a.count"
     )
 
-
-# Building ----------------------------------------------------------------------------------------
 
 Finish = Callable[[int, list[str]], None]
 
@@ -279,21 +273,17 @@ def new_store(
 def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
     """Refuse a folder that is no store, and a store not to overwrite, before any work is done."""
     if any(sign in str(target) for sign in "*?["):
-        raise SkipchainError(
-            f"cannot write {path}: DuckDB takes *, ? and [ in a path for patterns; name another"
-        )
+        fault = "DuckDB takes *, ? and [ in a path for patterns; name another"
+        raise SkipchainError(f"cannot write {path}: {fault}")
     if not target.exists():
         if not target.parent.is_dir():
-            raise SkipchainError(
-                f"cannot write {path}: there is no folder {target.parent}; make it first"
-            )
+            fault = f"there is no folder {target.parent}; make it first"
+            raise SkipchainError(f"cannot write {path}: {fault}")
         return
     if not (target / FILE).exists():
         raise SkipchainError(f"cannot write {path}: it exists and is no n-gram store")
     if not overwrite:
-        raise SkipchainError(
-            f"{path} exists already; use --overwrite (overwrite=True) to replace it"
-        )
+        raise already_there(path)
 
 
 def source_corpora(
@@ -318,6 +308,5 @@ def naming_database_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
-        raise ReadError(
-            f"cannot be read ({str(error).splitlines()[0]}); count the store again", path=path
-        ) from None
+        fault = f"cannot be read ({str(error).splitlines()[0]}); count the store again"
+        raise ReadError(fault, path=path) from None

@@ -13,13 +13,8 @@ from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import decode, encode, repair
 from skipchain.errors import CorpusError
-from skipchain.metrics.bootstrap import (
-    Significance,
-    f1_interval,
-    resampling_units,
-    significance_of_counts,
-    span_counts,
-)
+from skipchain.metrics import bootstrap
+from skipchain.metrics.bootstrap import Significance, resampling_units, span_counts
 from skipchain.metrics.consistency import ConsistencyScore, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
 from skipchain.metrics.score import Score, rounded
@@ -107,15 +102,18 @@ def evaluate(
     check_alike(gold, predicted)
     gold_labels, predicted_labels = comparable_labels(gold, predicted)
     tokens = token_scores(gold_labels, predicted_labels, gold.sentences)
-    units = resampling_units(gold)
+    units, interval = resampling_units(gold), None
     if gold.scheme is None or predicted.scheme is None:
-        counts = token_counts(gold_labels, predicted_labels, units) if intervals else None
-        return Evaluation(None, tokens, None, interval_of(counts, seed))
+        if intervals:
+            counts = token_counts(gold_labels, predicted_labels, units)
+            interval = bootstrap.f1_interval(counts, seed=seed)
+        return Evaluation(None, tokens, None, interval)
     true = decode(gold.labels, gold.sentences, gold.scheme, strict=strict)
     spans = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
-    counts = span_counts(true, spans, units) if intervals else None
+    if intervals:
+        interval = bootstrap.f1_interval(span_counts(true, spans, units), seed=seed)
     entities, consistency = entity_scores(true, spans), label_consistency(gold, spans)
-    return Evaluation(entities, tokens, consistency, interval_of(counts, seed))
+    return Evaluation(entities, tokens, consistency, interval)
 
 
 def significance(
@@ -134,7 +132,7 @@ def significance(
     (100.0, True)
     """
     pair = (unit_counts(gold, predicted) for predicted in (first, second))
-    return significance_of_counts(*pair, samples=samples, seed=seed)
+    return bootstrap.significance_of_counts(*pair, samples=samples, seed=seed)
 
 
 def unit_counts(gold: Corpus, predicted: Corpus) -> Ints:
@@ -151,25 +149,19 @@ def check_alike(gold: Corpus, predicted: Corpus) -> None:
         if not corpus.labelled:
             raise CorpusError(f"the {name} corpus has no labels, so there is nothing to compare")
     if len(gold) != len(predicted):
-        raise CorpusError(
-            f"the gold corpus has {len(gold)} sentences, the predicted one {len(predicted)}; "
-            "tag the gold file itself"
-        )
+        fault = f"the gold corpus has {len(gold)} sentences, the predicted one {len(predicted)}"
+        raise CorpusError(f"{fault}; tag the gold file itself")
     lengths, others = np.diff(gold.sentences), np.diff(predicted.sentences)
     if (lengths != others).any():
         k = int((lengths != others).argmax())
-        raise CorpusError(
-            f"sentence {k} has {lengths[k]} words in the gold corpus, but {others[k]} in the "
-            "predicted one; were the words split differently?"
-        )
+        sizes = f"{lengths[k]} words in the gold corpus, but {others[k]} in the predicted one"
+        raise CorpusError(f"sentence {k} has {sizes}; were the words split differently?")
     check_words(gold, predicted)
     require_known(gold.labels, "gold")
     require_known(predicted.labels, "predicted")
     if (gold.scheme is None) != (predicted.scheme is None):
-        raise CorpusError(
-            f"the gold labels are in scheme {gold.scheme}, the predicted in {predicted.scheme}; "
-            "name the scheme of both or of neither"
-        )
+        fault = f"the gold labels are in scheme {gold.scheme}, the predicted in {predicted.scheme}"
+        raise CorpusError(f"{fault}; name the scheme of both or of neither")
 
 
 def check_words(gold: Corpus, predicted: Corpus) -> None:
@@ -203,8 +195,3 @@ def token_counts(gold: Column, predicted: Column, offsets: Ints) -> Ints:
     correct = np.diff(offsets_of(right)[offsets])
     lengths = np.diff(offsets)
     return np.stack([lengths, lengths, correct], axis=1)
-
-
-def interval_of(counts: Ints | None, seed: int) -> tuple[float, float] | None:
-    """The bootstrap interval of the F1, where counts were gathered for it."""
-    return None if counts is None else f1_interval(counts, seed=seed)
