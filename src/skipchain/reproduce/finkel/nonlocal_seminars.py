@@ -67,7 +67,7 @@ class SeminarFold:
 def measure(run: Run) -> Table:
     """Train a model a fold, and score it on its fifth of the messages, with and without factors."""
     corpus = messages(run)
-    folds = fit_folds(corpus, FEATURES, run, GIBBS)
+    folds = fit_folds(corpus, FEATURES, run, learned=True)
     plain = fit_folds(corpus, PLAIN_FEATURES, run)
     clock = Timer()
     scores: dict[str, Floats] = {}
@@ -128,13 +128,8 @@ def messages(run: Run) -> Corpus:
     return corpus.take_documents(np.arange(0, corpus.n_documents, step)) if run.quick else corpus
 
 
-def fit_folds(
-    corpus: Corpus, features: str, run: Run, decoder: str | None = None
-) -> list[SeminarFold]:
-    """A model for each fold, trained on the messages of the others.
-
-    Penalties of factors are learnt only for a ``decoder`` that uses them.
-    """
+def fit_folds(corpus: Corpus, features: str, run: Run, learned: bool = False) -> list[SeminarFold]:
+    """A model for each fold, trained on the messages of the others, with ``learned`` penalties."""
     settings = {**SETTINGS, "seed": SEED, "threads": run.threads}
     if run.quick:
         settings["epochs"] = FEW_EPOCHS
@@ -147,7 +142,7 @@ def fit_folds(
         estimator = Factored(
             CRF(features, **settings),
             factors=(Consistency.blank(), *FIXED_PENALTIES),
-            penalties="given" if decoder is None else "learned",
+            penalties="learned" if learned else "given",
             folds=2 if run.quick else INNER_FOLDS,
             samples=SWEEPS,
             threads=run.threads,

@@ -26,7 +26,20 @@ from skipchain.nametagger.gender import (
 from skipchain.resources.ngrams import NgramStore
 from skipchain.resources.ngrams.store import common_words
 
-GENDERS = ("masculine", "feminine", "neutral", "plural")
+GENDERS, ANIMACY = ("masculine", "feminine", "neutral", "plural"), ("animate", "inanimate")
+STEMS = ("male", "female", "neutral", "plural")
+FIRST_NAMES = (
+    "gender-animacy/namegender.combine.txt.gz",
+    "gazetteers/nltk-names/male.txt",
+    "gazetteers/nltk-names/female.txt",
+)
+LISTS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "lists of animacy (Ji and Lin)": ("gender-animacy/{}.unigrams.txt.gz", ANIMACY, ANIMACY),
+    "lists of gender (dcoref)": ("gender-animacy/{}.unigrams.txt.gz", STEMS, GENDERS),
+    "lists of gender (cort)": ("gender-animacy/cort-{}.list.gz", STEMS, GENDERS),
+    "first names": ("{}", FIRST_NAMES, ("masculine",) * 3),
+}
+"""Files of the data folder: their pattern, what fills it, and the property that each stands for."""
 SENTENCES = 15  # of a document, where a corpus has none
 NEWS = 20_000  # sentences of gmb whose contexts are learnt
 
@@ -58,33 +71,12 @@ def count_text(train: Corpus, quick: bool) -> TextStatistics:
 
 def read_lists() -> list[PropertyCounts]:
     """The published lists, in the order in which they are added."""
-    folder = "gender-animacy"
-    files = {
-        "lists of gender (dcoref)": ("male", "female", "neutral", "plural"),
-        "lists of gender (cort)": ("cort-male", "cort-female", "cort-neutral", "cort-plural"),
-    }
-    lists = [
-        read_gender_counts(_file(f"{folder}/bergsma-lin-gender_filtered.txt.gz")),
-        read_phrases(
-            [
-                (_file(f"{folder}/animate.unigrams.txt.gz"), "animate"),
-                (_file(f"{folder}/inanimate.unigrams.txt.gz"), "inanimate"),
-            ],
-            "lists of animacy (Ji and Lin)",
-        ),
-    ]
-    for name, stems in files.items():
-        ending = "list.gz" if stems[0].startswith("cort") else "unigrams.txt.gz"
-        paths = [_file(f"{folder}/{stem}.{ending}") for stem in stems]
-        lists.append(read_phrases(list(zip(paths, GENDERS, strict=True)), name))
-    first_names = [
-        f"{folder}/namegender.combine.txt.gz",
-        "gazetteers/nltk-names/male.txt",
-        "gazetteers/nltk-names/female.txt",
-    ]
-    pairs = [(_file(path), "masculine") for path in first_names]
-    lists.append(read_phrases(pairs, "first names"))
-    return [replace(lists[0], name="counts of gender (Bergsma and Lin)"), *lists[1:]]
+    counts = read_gender_counts(_file("gender-animacy/bergsma-lin-gender_filtered.txt.gz"))
+    lists = [replace(counts, name="counts of gender (Bergsma and Lin)")]
+    for name, (pattern, stems, properties) in LISTS.items():
+        paths = [_file(pattern.format(stem)) for stem in stems]
+        lists.append(read_phrases(list(zip(paths, properties, strict=True)), name))
+    return lists
 
 
 def _in_documents(corpus: Corpus) -> Corpus:
@@ -95,7 +87,6 @@ def _in_documents(corpus: Corpus) -> Corpus:
 
 
 def _file(path: str) -> Path:
-    """A file of the data folder."""
     file = data_folder() / path
     if not file.exists():
         raise CorpusError(f"there is no {path} in {data_folder()}, which {VARIABLE} names")

@@ -102,9 +102,7 @@ def _phrases(text: str) -> list[str]:
 
 
 def _folder(name: str) -> Path:
-    folder = data_folder() / name
-    if not folder.is_dir():
-        raise CorpusError(
-            f"there is no {name} in {data_folder()}, where the phrase lists should be"
-        )
-    return folder
+    root = data_folder()
+    if not (root / name).is_dir():
+        raise CorpusError(f"there is no {name} in {root}, where the phrase lists should be")
+    return root / name

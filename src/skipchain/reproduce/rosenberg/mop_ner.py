@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ BASELINES = {
 TESTED = (AVERAGED_SEPARATE, AVERAGED_JOINT, GATED_SEPARATE, GATED_JOINT, SKIP, PIECEWISE)
 """Systems whose difference from the linear-chain CRF is tested for significance."""
 
-Labelled = Mapping[str, Mapping[str, Corpus]]
+Corpora = Mapping[str, Corpus]
+Labelled = Mapping[str, Corpora]
 Scores = Mapping[str, Mapping[str, Evaluation]]
 
 
@@ -128,10 +130,9 @@ def _systems(run: Run, train: Corpus, clock: Timer) -> dict[str, DecodedModel]:
 
     memm = fit(VITERBI, MEMM(FEATURES, **settings))
     linear = fit(LINEAR, CRF(FEATURES, **settings))
-    piecewise = fit(
-        PIECEWISE, SkipChainCRF(FEATURES, edges=EDGES, objective="piecewise", **settings)
-    )
-    skip = fit(SKIP, SkipChainCRF(FEATURES, edges=EDGES, objective="joint", **settings))
+    skip_chain = partial(SkipChainCRF, FEATURES, edges=EDGES, **settings)
+    piecewise = fit(PIECEWISE, skip_chain(objective="piecewise"))
+    skip = fit(SKIP, skip_chain(objective="joint"))
     settings |= {"edges": EDGES, "orderings": "forward, backward"}
     folds = 2 if run.quick else 3
     separate = fit(GATED_SEPARATE, MoPMEMM(FEATURES, mixing="learned", folds=folds, **settings))
@@ -165,9 +166,7 @@ def _without_skip_edges(model: GraphModel) -> GraphModel:
     return replace(model, rules=chains, edge_models=edge_models)
 
 
-def _f1_rows(
-    tests: Mapping[str, Corpus], labelled: Labelled, scores: Scores, clock: Timer
-) -> list[Row]:
+def _f1_rows(tests: Corpora, labelled: Labelled, scores: Scores, clock: Timer) -> list[Row]:
     rows = []
     for part in SETS:
         f1 = {name: by_part[part].f1 for name, by_part in scores.items()}

@@ -93,8 +93,8 @@ _SAMPLED = {
     "batch": 35, "rate": 0.1, "decay": 1 / SIGMA**2, "momentum_from": 3, "burn_in": 100,
     "samples": 200,
 }  # fmt: skip
-_WITHOUT_BASE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
-_WITH_BASE = {"epochs": 50, "steps": 1, **_SAMPLED}
+_ALONE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
+_BASED = {"epochs": 50, "steps": 1, **_SAMPLED}
 _ONE, _THREE = "10:0..9", "10:0..4; 10:0..9; 10:0..19"
 
 SYSTEMS = {
@@ -104,18 +104,16 @@ SYSTEMS = {
     "CRF": CoraSystem(CRF, {**_CHAIN_SETTINGS, "dependent": True}),
     "ICRF": CoraSystem(CRF, _CHAIN_SETTINGS),
     "IOHMM": CoraSystem(IOHMM, {"states": 6, "restarts": 1, "em": 20, "max_iterations": 100}),
-    "RBM(1)": CoraSystem(RBMCRF, {"groups": "15:0..1", **_WITHOUT_BASE}),
-    "RBM(2)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2", **_WITHOUT_BASE}),
-    "RBM(3)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_WITHOUT_BASE}),
-    "RBM-LR(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
-    RBM_LR: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
-    CROSSED: CoraSystem(RBMCRF, {"groups": _THREE, **_WITH_BASE}, base_model=LR, cross_fitted=True),
-    "RBM-CRF(1)": CoraSystem(
-        RBMCRF, {"groups": _ONE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"
-    ),
-    RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"),
+    "RBM(1)": CoraSystem(RBMCRF, {"groups": "15:0..1", **_ALONE}),
+    "RBM(2)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2", **_ALONE}),
+    "RBM(3)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_ALONE}),
+    "RBM-LR(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_BASED}, base_model=LR),
+    RBM_LR: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_BASED}, base_model=LR),
+    CROSSED: CoraSystem(RBMCRF, {"groups": _THREE, **_BASED}, base_model=LR, cross_fitted=True),
+    "RBM-CRF(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.6, **_BASED}, base_model="CRF"),
+    RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_BASED}, base_model="CRF"),
     OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02}, references.OURS),
-    OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_WITH_BASE}, base_model=OURS),
+    OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_BASED}, base_model=OURS),
 }
 QUICK = {LR: {}, "ICRF": {}, "RBM-LR(1)": {"epochs": 20}, OURS: {"epochs": 15}}
 """The systems of a quick run, with the settings that differ from those of a full run."""
@@ -153,9 +151,7 @@ def measure(run: Run) -> Table:
 def _table(
     results: SystemResults, fitted: Mapping[str, BaseEstimator], seeds: tuple[int, ...]
 ) -> Table:
-    published = {
-        metric: {**figures, OURS: PENG_MCCALLUM[metric]} for metric, figures in FIGURES.items()
-    }
+    published = {metric: {**row, OURS: PENG_MCCALLUM[metric]} for metric, row in FIGURES.items()}
 
     def verdict(system: str, metric: str) -> str:
         known, values = published[metric].get(system), results.values(system, metric)
@@ -181,7 +177,7 @@ def _table(
         pictures=(
             label_bars(shown, "F1 by field, as in Figure A.1", log=True),
             picture(results),
-            *(hidden_unit_pictures(RBM_LR, fitted[RBM_LR]) if RBM_LR in fitted else ()),
+            *hidden_unit_pictures(fitted, (RBM_LR,)),
         ),
         sections=matrices(results),
     )

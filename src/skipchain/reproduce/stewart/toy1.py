@@ -113,8 +113,4 @@ def _pictures(fitted: Mapping[str, BaseEstimator], problem: Problem) -> tuple[Pi
         if all("".join(y).count(shape) > 1 for shape in SHAPES)
     )
     shown = next(both, problem.test_x[0])
-    return tuple(
-        picture
-        for name in HIDDEN_UNITS
-        for picture in toys.hidden_unit_pictures(name, fitted[name], shown)
-    )
+    return tuple(toys.hidden_unit_pictures(fitted, HIDDEN_UNITS, shown))

@@ -80,11 +80,7 @@ def measure(run: Run) -> Table:
             label_bars(shown, "F1 of each label, mean over the data sets"),
             states.picture(),
             _curves(problems[0], run),
-            *(
-                picture
-                for name in RBMS
-                for picture in toys.hidden_unit_pictures(name, fitted[0][name])
-            ),
+            *toys.hidden_unit_pictures(fitted[0], RBMS),
         ),
     )
 

@@ -34,14 +34,12 @@ NOTE = (
 
 def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Row]:
     """The rows of both tables, the second one for the same and for new distributions of inputs."""
-    size = 50 if run.quick else 1000
+    size, epochs = (50, 20) if run.quick else (1000, 200)
     systems = {
         "LR": OBSERVED["LR"],
         "CRF": OBSERVED["CRF"],
         "IOHMM": ToySystem(IOHMM, {**settings(SIGMA, run, 1, FEW_STEPS), "states": STATES}),
-        "RBM(2)": ToySystem(
-            RBMCRF, {"groups": groups, "epochs": 20 if run.quick else 200, "steps": 1}
-        ),
+        "RBM(2)": ToySystem(RBMCRF, {"groups": groups, "epochs": epochs, "steps": 1}),
     }
     trainer = ToyTrainer(name, systems, run)
     training, same, new = SystemResults(), SystemResults(), SystemResults()

@@ -11,7 +11,7 @@ from skipchain.datasets.synthetic import Problem
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.selection import choose_states
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.plots import errors_by_states
+from skipchain.reproduce.plots import ErrorsByStates, errors_by_states
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart.toys import l2_of
 
@@ -26,7 +26,7 @@ HELD_OUT, TRAINING, TEST = "cross-validation", "training", "test"
 class StateStudy:
     """Errors in percent by part of the data, system and number of states, and the choice."""
 
-    errors: Mapping[str, Mapping[str, Mapping[int, float]]]
+    errors: ErrorsByStates
     chosen: Mapping[str, tuple[int, float]]
     """The number of states and sigma of each model, by cross-validation."""
 

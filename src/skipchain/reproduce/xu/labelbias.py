@@ -62,11 +62,9 @@ def measure(run: Run) -> Table:
             picture = _picture(fitted["MEMM"].model_, fitted["CRF"].model_)
     rows = []
     for (system, metric), values in scores.items():
-        verdict = _verdict(system, float(np.mean(values))) if metric == WORDS_RIGHT else ""
+        text = _verdict(system, float(np.mean(values))) if metric == WORDS_RIGHT else ""
         seconds = clock.seconds(system)
-        rows.append(
-            Row.of_runs(NAME, system, metric, None, values, seconds=seconds, verdict=verdict)
-        )
+        rows.append(Row.of_runs(NAME, system, metric, None, values, seconds=seconds, verdict=text))
     return Table(
         NAME,
         "Label bias",
