@@ -132,7 +132,7 @@ def curves(losses: Mapping[str, Sequence[float]], caption: str) -> Picture:
 
 
 def errors_by_states(errors: ErrorsByStates, caption: str) -> Picture:
-    """Errors in percent against the number of states: a panel a part of the data, a line a system."""
+    """Errors in percent by the number of states: a panel a part of the data, a line a system."""
     names = list(dict.fromkeys(system for systems in errors.values() for system in systems))
 
     def draw(figure: Any) -> None:

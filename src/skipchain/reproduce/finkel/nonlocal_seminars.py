@@ -33,16 +33,11 @@ LOCAL, PLAIN = "Viterbi", "Viterbi, words and shapes only"
 PAPER, LEARNED, TWICE = "Gibbs, fixed", "Gibbs, learned", "two passes"
 FEATURES, PLAIN_FEATURES = "seminars-lines", "seminars"
 PENALTY, SWEEPS = 4.0, 100
-FIXED_PENALTIES = (
-    Agreement("stime", "time", PENALTY),
-    Agreement("etime", "time", PENALTY),
-    LastWord("speaker", PENALTY),
-)
+_START, _END = (Agreement(field, "time", PENALTY) for field in ("stime", "etime"))
+FIXED_PENALTIES = (_START, _END, LastWord("speaker", PENALTY))
 INNER_FOLDS = 3  # of the training messages of a fold, on which penalties are learnt
 # Chosen by three folds of the training messages of the first fold.
-SETTINGS: Mapping[str, Any] = {
-    "encoding": "iob2", "epochs": 15, "rate": 0.1, "dropout": 0.35, "l2": 1.0,
-}  # fmt: skip
+SETTINGS = {"encoding": "iob2", "epochs": 15, "rate": 0.1, "dropout": 0.35, "l2": 1.0}
 PUBLISHED: Mapping[str, tuple[float, ...]] = {
     LOCAL: (96.67, 97.36, 83.39, 89.98, 91.85),
     PAPER: (97.11, 97.89, 84.16, 90.00, 92.29),
@@ -130,7 +125,7 @@ def messages(run: Run) -> Corpus:
 
 def fit_folds(corpus: Corpus, features: str, run: Run, learned: bool = False) -> list[SeminarFold]:
     """A model for each fold, trained on the messages of the others, with ``learned`` penalties."""
-    settings = {**SETTINGS, "seed": SEED, "threads": run.threads}
+    settings: dict[str, Any] = {**SETTINGS, "seed": SEED, "threads": run.threads}
     if run.quick:
         settings["epochs"] = FEW_EPOCHS
     fold = document_folds(corpus, FOLDS, seed=SEED)

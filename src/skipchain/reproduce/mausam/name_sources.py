@@ -16,13 +16,7 @@ import numpy as np
 from skipchain.corpus import Corpus
 from skipchain.datasets.registry import VARIABLE, data_folder, data_set
 from skipchain.errors import CorpusError
-from skipchain.nametagger.gender import (
-    PATTERNS,
-    PropertyCounts,
-    count_properties,
-    read_gender_counts,
-    read_phrases,
-)
+from skipchain.nametagger import gender
 from skipchain.resources.ngrams import NgramStore
 from skipchain.resources.ngrams.store import common_words
 
@@ -48,7 +42,7 @@ NEWS = 20_000  # sentences of gmb whose contexts are learnt
 class TextStatistics:
     """Statistics of raw text: properties by pattern, words that are no names, the text itself."""
 
-    patterns: Mapping[str, PropertyCounts]
+    patterns: Mapping[str, gender.PropertyCounts]
     common: frozenset[str]
     raw: tuple[Corpus, ...]
     tokens: int
@@ -63,19 +57,19 @@ def count_text(train: Corpus, quick: bool) -> TextStatistics:
     texts = [train.without_labels(), *more]
     with TemporaryDirectory() as folder:
         store = NgramStore.count(texts, Path(folder) / "store", orders=5)
-        patterns = dict(zip(PATTERNS, count_properties(store), strict=True))
+        patterns = dict(zip(gender.PATTERNS, gender.count_properties(store), strict=True))
         common = common_words(store)
     raw = texts[0], _in_documents(texts[1][:NEWS])
     return TextStatistics(patterns, common, raw, sum(corpus.n_tokens for corpus in texts))
 
 
-def read_lists() -> list[PropertyCounts]:
+def read_lists() -> list[gender.PropertyCounts]:
     """The published lists, in the order in which they are added."""
-    counts = read_gender_counts(_file("gender-animacy/bergsma-lin-gender_filtered.txt.gz"))
+    counts = gender.read_gender_counts(_file("gender-animacy/bergsma-lin-gender_filtered.txt.gz"))
     lists = [replace(counts, name="counts of gender (Bergsma and Lin)")]
     for name, (pattern, stems, properties) in LISTS.items():
         paths = [_file(pattern.format(stem)) for stem in stems]
-        lists.append(read_phrases(list(zip(paths, properties, strict=True)), name))
+        lists.append(gender.read_phrases(list(zip(paths, properties, strict=True)), name))
     return lists
 
 

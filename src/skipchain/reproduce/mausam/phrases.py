@@ -23,11 +23,8 @@ NO_NAMES = ("dictionaries.conf", "english.stop", "cap.", "lower.")
 
 def illinois_lists() -> dict[str, list[str]]:
     """The lists of Ratinov and Roth's system, as far as they are there."""
-    return {
-        list_name(path): lines(path)
-        for path in sorted(_folder("gazetteers/illinois").iterdir())
-        if path.is_file()
-    }
+    paths = sorted(_folder("gazetteers/illinois").iterdir())
+    return {list_name(path): lines(path) for path in paths if path.is_file()}
 
 
 def all_lists() -> dict[str, list[str]]:

@@ -16,13 +16,8 @@ from skipchain import CRF, IOHMM, MEMM, RBMCRF, MaxEnt
 from skipchain.datasets.registry import data_set
 from skipchain.features.views import UserView
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.reproduce.labelling import (
-    AVERAGE_F1,
-    INSTANCE_ACCURACY,
-    TOKEN_ACCURACY,
-    SystemResults,
-    score_labels,
-)
+from skipchain.reproduce import labelling
+from skipchain.reproduce.labelling import SystemResults, score_labels
 from skipchain.reproduce.plots import label_bars
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.stewart import references
@@ -39,7 +34,8 @@ LR, RBM_LR, RBM_CRF = "LR", "RBM-LR(2)", "RBM-CRF(2)"
 CROSSED = "RBM-LR(2), cross-fitted"
 OURS, OURS_RBM = "CRF, our features", "RBM-CRF(1), our features"
 SHOWN = (LR, RBM_LR, "CRF", RBM_CRF, "IOHMM", "RBM(3)", OURS)  # as in Figure A.1
-OVERALL = (AVERAGE_F1, TOKEN_ACCURACY, INSTANCE_ACCURACY)
+AVERAGE_F1 = labelling.AVERAGE_F1
+OVERALL = (AVERAGE_F1, labelling.TOKEN_ACCURACY, labelling.INSTANCE_ACCURACY)
 NOTES = (
     "Cora's 500 references (Peng and McCallum), 350 drawn at random to train on and 150 to test; "
     "the split of the thesis is not known. measured is the mean over five splits, low and high are "
@@ -61,6 +57,8 @@ NOTES = (
     "IOHMM: one start, 20 iterations of EM and then up to 100 of L-BFGS, instead of 100 of EM.",
 )
 
+Fitted = Mapping[str, BaseEstimator]
+
 
 @dataclass(frozen=True, slots=True)
 class CoraSystem:
@@ -76,9 +74,7 @@ class CoraSystem:
     base_model: str | None = None
     cross_fitted: bool = False
 
-    def make(
-        self, fitted: Mapping[str, BaseEstimator], functions: Mapping[str, UserView], run: Run
-    ) -> BaseEstimator:
+    def make(self, fitted: Fitted, functions: Mapping[str, UserView], run: Run) -> BaseEstimator:
         """The estimator, not fitted yet."""
         settings = {"encoding": None, "threads": run.threads, **self.settings}
         if self.cross_fitted and self.base_model is not None:
@@ -148,9 +144,7 @@ def measure(run: Run) -> Table:
     return _table(results, fitted, seeds)
 
 
-def _table(
-    results: SystemResults, fitted: Mapping[str, BaseEstimator], seeds: tuple[int, ...]
-) -> Table:
+def _table(results: SystemResults, fitted: Fitted, seeds: tuple[int, ...]) -> Table:
     published = {metric: {**row, OURS: PENG_MCCALLUM[metric]} for metric, row in FIGURES.items()}
 
     def verdict(system: str, metric: str) -> str:

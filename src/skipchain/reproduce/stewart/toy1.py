@@ -40,10 +40,8 @@ def measure(run: Run) -> Table:
         fitted = trainer.train(seed, problem, results)
         if seed == seeds[0]:
             pictures = _pictures(fitted, problem)
-    rows = [
-        *results.time_rows(NAME, "6.3", SECONDS),
-        *results.rows(NAME, "6.4", PUBLISHED, partial(_verdict, results)),
-    ]
+    rows = results.time_rows(NAME, "6.3", SECONDS)
+    rows += results.rows(NAME, "6.4", PUBLISHED, partial(_verdict, results))
     shown = {name: results.f1(name) for name in ("LR", "CRF", "IOHMM", "HRF", *HIDDEN_UNITS)}
     return Table(
         NAME,

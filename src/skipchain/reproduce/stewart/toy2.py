@@ -41,17 +41,12 @@ def measure(run: Run) -> Table:
     states = study(problems[0], run, NAME)
     trainer = toys.ToyTrainer(NAME, _systems(states, run), run)
     results, training = SystemResults(), SystemResults()
-    fitted = [
-        trainer.train(seed, problem, results, training)
-        for seed, problem in zip(seeds, problems, strict=True)
-    ]
-    larger = toy2_size.measure(NAME, RBMS["RBM(2)"], run, seeds[:LARGER_DATA_SETS])
-    rows = [
-        *results.time_rows(NAME, "6.7", SECONDS),
-        *results.rows(NAME, "6.8", PUBLISHED, partial(_verdict, results, training)),
-        *training.rows(NAME, "6.8, training data", {INSTANCE_ACCURACY: {}}),
-        *larger,
-    ]
+    both = zip(seeds, problems, strict=True)
+    fitted = [trainer.train(seed, problem, results, training) for seed, problem in both]
+    rows = results.time_rows(NAME, "6.7", SECONDS)
+    rows += results.rows(NAME, "6.8", PUBLISHED, partial(_verdict, results, training))
+    rows += training.rows(NAME, "6.8, training data", {INSTANCE_ACCURACY: {}})
+    rows += toy2_size.measure(NAME, RBMS["RBM(2)"], run, seeds[:LARGER_DATA_SETS])
     shown = {name: results.f1(name) for name in ("LR", "CRF", "IOHMM", "RBM(2)", chosen("HRF"))}
     return Table(
         NAME,

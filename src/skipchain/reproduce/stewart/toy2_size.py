@@ -52,11 +52,9 @@ def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Ro
                 other = toy2(other_seed, train=0, test=size // DRAWS).with_bias()
                 labels = estimator.predict(systems[system].encode_inputs(other.test_x))
                 new.add(system, score_labels(other.test_y, labels, seconds))
-    return [
-        *training.rows(name, "6.9", TRAINING),
-        *same.rows(name, "6.10, inputs as before", TEST, partial(_verdict, same)),
-        *new.rows(name, "6.10, inputs drawn anew", TEST, partial(_verdict, new)),
-    ]
+    rows = training.rows(name, "6.9", TRAINING)
+    rows += same.rows(name, "6.10, inputs as before", TEST, partial(_verdict, same))
+    return rows + new.rows(name, "6.10, inputs drawn anew", TEST, partial(_verdict, new))
 
 
 def _verdict(results: SystemResults, system: str, metric: str) -> str:

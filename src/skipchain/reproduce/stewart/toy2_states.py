@@ -48,21 +48,16 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
 
     The test data are for the picture only: the choice is made without them.
     """
-    numbers = FEW_STATES if run.quick else STATES
+    numbers, folds = (FEW_STATES, 2) if run.quick else (STATES, FOLDS)
+    search: dict[str, Any] = {"states": numbers, "folds": folds, "threads": run.threads}
     errors: dict[str, dict[str, dict[int, float]]] = {HELD_OUT: {}, TRAINING: {}, TEST: {}}
     chosen: dict[str, tuple[int, float]] = {}
     for kind, estimator in KINDS.items():
         least = float("inf")
         for sigma in SIGMAS:
             run.say(f"{name}: cross-validation, {line(kind, sigma)}")
-            choices = choose_states(
-                estimator(**settings(sigma, run, most=FEW_STEPS)),
-                problem.train_x,
-                problem.train_y,
-                states=numbers,
-                folds=2 if run.quick else FOLDS,
-                threads=run.threads,
-            )
+            model = estimator(**settings(sigma, run, most=FEW_STEPS))
+            choices = choose_states(model, problem.train_x, problem.train_y, **search)
             wrong = {choice.states: 100.0 - choice.score for choice in choices}
             errors[HELD_OUT][line(kind, sigma)] = dict(sorted(wrong.items()))
             best = choices[0].states

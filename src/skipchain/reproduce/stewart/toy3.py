@@ -41,11 +41,9 @@ def measure(run: Run) -> Table:
     for seed in seeds:
         problem = toy3(seed, **sizes)
         trainer.train(seed, problem, results, others=partial(errors_by_input, problem))
-    rows = [
-        *results.time_rows(NAME, "6.11", SECONDS),
-        *results.rows(NAME, "6.12", PUBLISHED, partial(_verdict, results)),
-        *results.rows(NAME, "6.13", ERRORS, partial(_verdict, results)),
-    ]
+    rows = results.time_rows(NAME, "6.11", SECONDS)
+    rows += results.rows(NAME, "6.12", PUBLISHED, partial(_verdict, results))
+    rows += results.rows(NAME, "6.13", ERRORS, partial(_verdict, results))
     return Table(
         NAME,
         "Toy problem 3: memory",

@@ -99,9 +99,8 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     true = np.array([[SYMBOLS.index(s) for s in word] for word in WORDS])[branch]  # [C, 3]
     wrong = random.random(true.shape) < 3 * NOISE
     seen = np.where(wrong, (true + random.integers(1, 4, true.shape)) % len(SYMBOLS), true)
-    return Corpus.of(
-        [[SYMBOLS[k] for k in word] for word in seen.tolist()], [STATES[k] for k in branch.tolist()]
-    )
+    words = [[SYMBOLS[k] for k in word] for word in seen.tolist()]
+    return Corpus.of(words, [STATES[k] for k in branch.tolist()])
 
 
 def model(system: str, threads: int | None) -> ChainEstimator:
