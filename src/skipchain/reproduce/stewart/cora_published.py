@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Ints
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published
 
 FIELDS = {
     "pu": "publisher", "no": "note", "ti": "title", "jo": "journal", "bo": "booktitle",

@@ -12,8 +12,7 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import confusions, label_bars
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toys
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import Row, Table, judge
 

@@ -16,8 +16,7 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, LossRecorder, SystemResults
 from skipchain.reproduce.plots import curves, label_bars
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toy2_size, toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toy2_size, toys
 from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, StateStudy, settings, study
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table, judge

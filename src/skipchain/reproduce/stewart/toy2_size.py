@@ -15,7 +15,7 @@ from skipchain import IOHMM, RBMCRF
 from skipchain.datasets.synthetic import toy2
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, score_labels
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published
 from skipchain.reproduce.stewart.toy2_states import FEW_STEPS, settings
 from skipchain.reproduce.stewart.toys import OBSERVED, ToySystem, ToyTrainer
 from skipchain.reproduce.table import Row, judge

@@ -13,8 +13,7 @@ from skipchain.datasets.synthetic.problem import Labels
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toys
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, Row, Table, judge
 
