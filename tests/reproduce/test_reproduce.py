@@ -406,6 +406,18 @@ def test_bars_leave_out_what_was_not_published():
     assert png(side_by_side(rows, "bars")).startswith(b"\x89PNG")
 
 
+def test_the_legend_covers_no_bars():
+    agg = pytest.importorskip("matplotlib.backends.backend_agg")
+    figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+    rows = [Row("t", "a", "F1", 1.0, 1.0), Row("t", "b", "recall", 1.0, 1.0)]
+    side_by_side(rows, "bars").draw(figure)
+    agg.FigureCanvasAgg(figure).draw()
+    (legend,) = figure.legends
+    box = legend.get_window_extent()
+    assert not any(box.overlaps(panel.get_window_extent()) for panel in figure.axes)
+    assert all(panel.get_legend() is None for panel in figure.axes)
+
+
 def test_a_bar_in_a_name_does_not_break_the_table():
     table = Table("t", "T", "s", (Row("t", "a|b", "m", None, 1.0),))
     assert r"| a\|b | m |  | 1.000 |  |  | 0.0 |  |" in table.markdown()

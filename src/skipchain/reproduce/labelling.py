@@ -84,9 +84,7 @@ def score_labels(
         for y, z in zip(gold, predicted, strict=True)
         if len(y)
     ]
-    true, ours = (
-        Column.encode([name for y in labels for name in y]) for labels in (gold, predicted)
-    )
+    true, ours = (Column.encode([tag for y in labels for tag in y]) for labels in (gold, predicted))
     scores = token_scores(true, ours, offsets_of(map(len, gold)))
     return LabellingScores(scores, float(np.mean(shares)), seconds, others or {})
 

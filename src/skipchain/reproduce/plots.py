@@ -12,6 +12,9 @@ from skipchain.metrics.token import TokenScores
 from skipchain.report.pictures import Picture
 from skipchain.reproduce.table import Row, of_metric
 
+ErrorsByStates = Mapping[str, Mapping[str, Mapping[int, float]]]
+"""Part of the data (training, test) and system to errors by number of states."""
+
 
 def side_by_side(rows: Sequence[Row], caption: str) -> Picture:
     """Published and measured bars of each system, one panel a metric, with the measured range."""
@@ -64,9 +67,7 @@ def _error_bars(rows: Sequence[Row]) -> tuple[Floats, Floats]:
     return measured, np.clip([measured - low, high - measured], 0.0, None)
 
 
-def label_bars(
-    f1: Mapping[str, Mapping[str, float]], caption: str, *, name: str = "labels", log: bool = False
-) -> Picture:
+def label_bars(f1: Mapping[str, Mapping[str, float]], caption: str, log: bool = False) -> Picture:
     """The F1 of each label, in percent, a bar a system; ``log`` draws −log10(1 − F1), at most 4."""
     labels = list(dict.fromkeys(label for by_label in f1.values() for label in by_label))
 
@@ -82,12 +83,10 @@ def label_bars(
         panel.set_ylabel("−log10(1 − F1)" if log else "F1 (%)")
         panel.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), fontsize="small")
 
-    return Picture(name, caption, draw, (max(8.0, 0.12 * len(labels) * len(f1) + 3.0), 4.5))
+    return Picture("labels", caption, draw, (max(8.0, 0.12 * len(labels) * len(f1) + 3.0), 4.5))
 
 
-def confusions(
-    scores: Mapping[str, TokenScores], caption: str, *, name: str = "confusions"
-) -> Picture:
+def confusions(scores: Mapping[str, TokenScores], caption: str) -> Picture:
     """A panel a system: what tokens of each gold label (a row) were labelled as, in percent."""
 
     def draw(figure: Any) -> None:
@@ -102,7 +101,7 @@ def confusions(
         panels[0].set_ylabel("gold")
 
     size = 1.5 + 0.35 * max(len(tokens.labels) for tokens in scores.values())
-    return Picture(name, caption, draw, (max(4.0, size * len(scores)), max(3.0, size)))
+    return Picture("confusions", caption, draw, (max(4.0, size * len(scores)), max(3.0, size)))
 
 
 def heat_map(
@@ -117,7 +116,7 @@ def heat_map(
             panel.text(x, y, text, ha="center", va="center", fontsize="small", color=colour)
 
 
-def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "curves") -> Picture:
+def curves(losses: Mapping[str, Sequence[float]], caption: str) -> Picture:
     """Losses (negative log-likelihoods) over the iterations, a line a system."""
 
     def draw(figure: Any) -> None:
@@ -129,16 +128,11 @@ def curves(losses: Mapping[str, Sequence[float]], caption: str, *, name: str = "
         panel.grid(color="0.9")
         panel.legend()
 
-    return Picture(name, caption, draw)
+    return Picture("curves", caption, draw)
 
 
-def errors_by_states(
-    errors: Mapping[str, Mapping[str, Mapping[int, float]]], caption: str, *, name: str = "states"
-) -> Picture:
-    """Errors in percent against the number of states: a panel a part of the data, a line a system.
-
-    ``errors`` leads from part (training, test) and system to errors by number of states.
-    """
+def errors_by_states(errors: ErrorsByStates, caption: str) -> Picture:
+    """Errors in percent by the number of states: a panel a part of the data, a line a system."""
     names = list(dict.fromkeys(system for systems in errors.values() for system in systems))
 
     def draw(figure: Any) -> None:
@@ -156,4 +150,4 @@ def errors_by_states(
         panels[0].set_ylabel("wrong labels (%)")
         panels[0].legend(fontsize="small")
 
-    return Picture(name, caption, draw, (4.5 * len(errors), 4.5))
+    return Picture("states", caption, draw, (4.5 * len(errors), 4.5))

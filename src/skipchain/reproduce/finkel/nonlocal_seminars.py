@@ -33,16 +33,11 @@ LOCAL, PLAIN = "Viterbi", "Viterbi, words and shapes only"
 PAPER, LEARNED, TWICE = "Gibbs, fixed", "Gibbs, learned", "two passes"
 FEATURES, PLAIN_FEATURES = "seminars-lines", "seminars"
 PENALTY, SWEEPS = 4.0, 100
-FIXED_PENALTIES = (
-    Agreement("stime", "time", PENALTY),
-    Agreement("etime", "time", PENALTY),
-    LastWord("speaker", PENALTY),
-)
+_START, _END = (Agreement(field, "time", PENALTY) for field in ("stime", "etime"))
+FIXED_PENALTIES = (_START, _END, LastWord("speaker", PENALTY))
 INNER_FOLDS = 3  # of the training messages of a fold, on which penalties are learnt
 # Chosen by three folds of the training messages of the first fold.
-SETTINGS: Mapping[str, Any] = {
-    "encoding": "iob2", "epochs": 15, "rate": 0.1, "dropout": 0.35, "l2": 1.0,
-}  # fmt: skip
+SETTINGS = {"encoding": "iob2", "epochs": 15, "rate": 0.1, "dropout": 0.35, "l2": 1.0}
 PUBLISHED: Mapping[str, tuple[float, ...]] = {
     LOCAL: (96.67, 97.36, 83.39, 89.98, 91.85),
     PAPER: (97.11, 97.89, 84.16, 90.00, 92.29),
@@ -67,7 +62,7 @@ class SeminarFold:
 def measure(run: Run) -> Table:
     """Train a model a fold, and score it on its fifth of the messages, with and without factors."""
     corpus = messages(run)
-    folds = fit_folds(corpus, FEATURES, run, GIBBS)
+    folds = fit_folds(corpus, FEATURES, run, learned=True)
     plain = fit_folds(corpus, PLAIN_FEATURES, run)
     clock = Timer()
     scores: dict[str, Floats] = {}
@@ -128,14 +123,9 @@ def messages(run: Run) -> Corpus:
     return corpus.take_documents(np.arange(0, corpus.n_documents, step)) if run.quick else corpus
 
 
-def fit_folds(
-    corpus: Corpus, features: str, run: Run, decoder: str | None = None
-) -> list[SeminarFold]:
-    """A model for each fold, trained on the messages of the others.
-
-    Penalties of factors are learnt only for a ``decoder`` that uses them.
-    """
-    settings = {**SETTINGS, "seed": SEED, "threads": run.threads}
+def fit_folds(corpus: Corpus, features: str, run: Run, learned: bool = False) -> list[SeminarFold]:
+    """A model for each fold, trained on the messages of the others, with ``learned`` penalties."""
+    settings: dict[str, Any] = {**SETTINGS, "seed": SEED, "threads": run.threads}
     if run.quick:
         settings["epochs"] = FEW_EPOCHS
     fold = document_folds(corpus, FOLDS, seed=SEED)
@@ -147,7 +137,7 @@ def fit_folds(
         estimator = Factored(
             CRF(features, **settings),
             factors=(Consistency.blank(), *FIXED_PENALTIES),
-            penalties="given" if decoder is None else "learned",
+            penalties="learned" if learned else "given",
             folds=2 if run.quick else INNER_FOLDS,
             samples=SWEEPS,
             threads=run.threads,

@@ -16,17 +16,24 @@ import numpy as np
 from skipchain.corpus import Corpus
 from skipchain.datasets.registry import VARIABLE, data_folder, data_set
 from skipchain.errors import CorpusError
-from skipchain.nametagger.gender import (
-    PATTERNS,
-    PropertyCounts,
-    count_properties,
-    read_gender_counts,
-    read_phrases,
-)
+from skipchain.nametagger import gender
 from skipchain.resources.ngrams import NgramStore
 from skipchain.resources.ngrams.store import common_words
 
-GENDERS = ("masculine", "feminine", "neutral", "plural")
+GENDERS, ANIMACY = ("masculine", "feminine", "neutral", "plural"), ("animate", "inanimate")
+STEMS = ("male", "female", "neutral", "plural")
+FIRST_NAMES = (
+    "gender-animacy/namegender.combine.txt.gz",
+    "gazetteers/nltk-names/male.txt",
+    "gazetteers/nltk-names/female.txt",
+)
+LISTS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "lists of animacy (Ji and Lin)": ("gender-animacy/{}.unigrams.txt.gz", ANIMACY, ANIMACY),
+    "lists of gender (dcoref)": ("gender-animacy/{}.unigrams.txt.gz", STEMS, GENDERS),
+    "lists of gender (cort)": ("gender-animacy/cort-{}.list.gz", STEMS, GENDERS),
+    "first names": ("{}", FIRST_NAMES, ("masculine",) * 3),
+}
+"""Files of the data folder: their pattern, what fills it, and the property that each stands for."""
 SENTENCES = 15  # of a document, where a corpus has none
 NEWS = 20_000  # sentences of gmb whose contexts are learnt
 
@@ -35,7 +42,7 @@ NEWS = 20_000  # sentences of gmb whose contexts are learnt
 class TextStatistics:
     """Statistics of raw text: properties by pattern, words that are no names, the text itself."""
 
-    patterns: Mapping[str, PropertyCounts]
+    patterns: Mapping[str, gender.PropertyCounts]
     common: frozenset[str]
     raw: tuple[Corpus, ...]
     tokens: int
@@ -50,41 +57,20 @@ def count_text(train: Corpus, quick: bool) -> TextStatistics:
     texts = [train.without_labels(), *more]
     with TemporaryDirectory() as folder:
         store = NgramStore.count(texts, Path(folder) / "store", orders=5)
-        patterns = dict(zip(PATTERNS, count_properties(store), strict=True))
+        patterns = dict(zip(gender.PATTERNS, gender.count_properties(store), strict=True))
         common = common_words(store)
     raw = texts[0], _in_documents(texts[1][:NEWS])
     return TextStatistics(patterns, common, raw, sum(corpus.n_tokens for corpus in texts))
 
 
-def read_lists() -> list[PropertyCounts]:
+def read_lists() -> list[gender.PropertyCounts]:
     """The published lists, in the order in which they are added."""
-    folder = "gender-animacy"
-    files = {
-        "lists of gender (dcoref)": ("male", "female", "neutral", "plural"),
-        "lists of gender (cort)": ("cort-male", "cort-female", "cort-neutral", "cort-plural"),
-    }
-    lists = [
-        read_gender_counts(_file(f"{folder}/bergsma-lin-gender_filtered.txt.gz")),
-        read_phrases(
-            [
-                (_file(f"{folder}/animate.unigrams.txt.gz"), "animate"),
-                (_file(f"{folder}/inanimate.unigrams.txt.gz"), "inanimate"),
-            ],
-            "lists of animacy (Ji and Lin)",
-        ),
-    ]
-    for name, stems in files.items():
-        ending = "list.gz" if stems[0].startswith("cort") else "unigrams.txt.gz"
-        paths = [_file(f"{folder}/{stem}.{ending}") for stem in stems]
-        lists.append(read_phrases(list(zip(paths, GENDERS, strict=True)), name))
-    first_names = [
-        f"{folder}/namegender.combine.txt.gz",
-        "gazetteers/nltk-names/male.txt",
-        "gazetteers/nltk-names/female.txt",
-    ]
-    pairs = [(_file(path), "masculine") for path in first_names]
-    lists.append(read_phrases(pairs, "first names"))
-    return [replace(lists[0], name="counts of gender (Bergsma and Lin)"), *lists[1:]]
+    counts = gender.read_gender_counts(_file("gender-animacy/bergsma-lin-gender_filtered.txt.gz"))
+    lists = [replace(counts, name="counts of gender (Bergsma and Lin)")]
+    for name, (pattern, stems, properties) in LISTS.items():
+        paths = [_file(pattern.format(stem)) for stem in stems]
+        lists.append(gender.read_phrases(list(zip(paths, properties, strict=True)), name))
+    return lists
 
 
 def _in_documents(corpus: Corpus) -> Corpus:
@@ -95,7 +81,6 @@ def _in_documents(corpus: Corpus) -> Corpus:
 
 
 def _file(path: str) -> Path:
-    """A file of the data folder."""
     file = data_folder() / path
     if not file.exists():
         raise CorpusError(f"there is no {path} in {data_folder()}, which {VARIABLE} names")

@@ -24,14 +24,15 @@ SUPERVISED, UNSUPERVISED = "CRF, labelled data", "no labelled data"
 NGRAMS_ONLY = "no labelled data, no lists"
 DEV, PARTS = "testa", ("testa", "testb", "ieer")
 FIGURES = ("precision", "recall", "F1")
-PUBLISHED: Mapping[str, tuple[float, float, float]] = {
+Figures = tuple[float | None, float | None, float | None]
+PUBLISHED: Mapping[str, Figures] = {
     SUPERVISED: (88.24, 81.08, 84.51),
     UNSUPERVISED: (87.05, 82.34, 84.63),
     "conjunction-possessive": (68.57, 64.86, 66.67),
     "verb-nominative": (69.23, 72.97, 71.05),
     "relative-pronoun": (85.48, 81.96, 83.68),
 }
-NOT_PUBLISHED = (None, None, None)
+NOT_PUBLISHED: Figures = (None, None, None)
 ORDER = (
     "conjunction-possessive", "verb-nominative", "relative-pronoun", "nominative-predicate",
     "verb-possessive", "verb-reflexive",
@@ -122,9 +123,7 @@ def _ablation(
             tuned = tagger.tuned(train, THRESHOLDS[:: 4 if run.quick else 1], weights)
         score = _score(dev, "PER", tuned.spans(dev))
         published = PUBLISHED.get(name.removeprefix("+ "), NOT_PUBLISHED)
-        seconds = clock.seconds(name)
-        for figure, known, value in zip(FIGURES, published, _figures(score), strict=True):
-            rows.append(Row(NAME, name, f"{figure} {DEV}", known, value, seconds=seconds))
+        rows.extend(_rows(name, DEV, published, score, clock.seconds(name)))
         return tuned
 
     weights = WEIGHTS[1::2] if run.quick else WEIGHTS
@@ -164,7 +163,6 @@ def _variants(best: NameTagger, train: Corpus, dev: Corpus, run: Run) -> list[Ro
 
 
 def _with_sources(tagger: NameTagger, sources: tuple[PropertyCounts, ...]) -> NameTagger:
-    """The tagger with other sources."""
     return replace(tagger, evidence=replace(tagger.evidence, sources=sources))
 
 
@@ -174,8 +172,13 @@ def _score(corpus: Corpus, person: str, predicted: list[tuple[int, int]]) -> Sco
     return Score(len(gold), len(set(predicted)), len(gold & set(predicted)))
 
 
-def _figures(score: Score) -> tuple[float, float, float]:
-    return score.precision, score.recall, score.f1
+def _rows(name: str, part: str, published: Figures, score: Score, seconds: float) -> list[Row]:
+    """Precision, recall and F1 of a tagger on one part of the data."""
+    figures = zip(FIGURES, published, (score.precision, score.recall, score.f1), strict=True)
+    return [
+        Row(NAME, name, f"{figure} {part}", known, value, seconds=seconds)
+        for figure, known, value in figures
+    ]
 
 
 def _final_rows(scores: Mapping[tuple[str, str], Score], clock: Timer) -> list[Row]:
@@ -183,14 +186,12 @@ def _final_rows(scores: Mapping[tuple[str, str], Score], clock: Timer) -> list[R
     for (name, part), score in scores.items():
         published = PUBLISHED.get(name, NOT_PUBLISHED) if part == "testb" else NOT_PUBLISHED
         seconds = clock.seconds(SUPERVISED if name == SUPERVISED else f"{name} {part}")
-        for figure, known, value in zip(FIGURES, published, _figures(score), strict=True):
-            row = Row(NAME, name, f"{figure} {part}", known, value, seconds=seconds)
-            if figure == "F1" and name != SUPERVISED:
-                behind = scores[SUPERVISED, part].f1 - value
-                text = f"{-behind:+.2f}"
-                verdict = judge(behind <= NEAR, text) if name == UNSUPERVISED else text
-                row = replace(row, verdict=verdict)
-            rows.append(row)
+        *others, f1 = _rows(name, part, published, score, seconds)
+        if name != SUPERVISED:
+            behind = scores[SUPERVISED, part].f1 - score.f1
+            text = f"{-behind:+.2f}"
+            f1 = replace(f1, verdict=judge(behind <= NEAR, text) if name == UNSUPERVISED else text)
+        rows += [*others, f1]
     return rows
 
 

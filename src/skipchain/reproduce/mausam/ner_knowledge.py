@@ -68,7 +68,7 @@ TARGETS: Mapping[str, tuple[float | None, float | None]] = {
 }
 GAIN = 2.5  # points that non-local features should add to local ones on testb
 
-LOCAL_SET = presets.NER + "chunk?[-1..1]\npos?[-2..2]\nchunk? & pos?\n"
+BASE_SET = presets.NER + "chunk?[-1..1]\npos?[-2..2]\nchunk? & pos?\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,18 @@ class FeatureSetting:
 
 
 SETTINGS = {
-    LOCAL: FeatureSetting(LOCAL_SET, seeds=5),
-    CONTEXT: FeatureSetting(LOCAL_SET + presets.DOCUMENT),
-    STACKED: FeatureSetting(LOCAL_SET + presets.STACKING, stacked=True),
-    NONLOCAL: FeatureSetting(
-        LOCAL_SET + presets.DOCUMENT + presets.STACKING, stacked=True, seeds=2
-    ),
-    LISTS: FeatureSetting(LOCAL_SET + presets.LEXICON),
-    KNOWLEDGE: FeatureSetting(LOCAL_SET + presets.LEXICON + presets.CLUSTERS),
+    LOCAL: FeatureSetting(BASE_SET, seeds=5),
+    CONTEXT: FeatureSetting(BASE_SET + presets.DOCUMENT),
+    STACKED: FeatureSetting(BASE_SET + presets.STACKING, stacked=True),
+    NONLOCAL: FeatureSetting(BASE_SET + presets.DOCUMENT + presets.STACKING, stacked=True, seeds=2),
+    LISTS: FeatureSetting(BASE_SET + presets.LEXICON),
+    KNOWLEDGE: FeatureSetting(BASE_SET + presets.LEXICON + presets.CLUSTERS),
     FULL: FeatureSetting(presets.PRESETS["ner-full"], seeds=5),
     FULL_STACKED: FeatureSetting(presets.PRESETS["ner-full"], stacked=True, seeds=5),
 }
 
 Parts = dict[str, Corpus]
+Labeller = Callable[[Corpus], Corpus]
 
 
 def measure(run: Run) -> Table:
@@ -168,9 +167,7 @@ class _Measurement:
 
     # Rows --------------------------------------------------------------------------------------
 
-    def _score(
-        self, name: str, label: Callable[[Corpus], Corpus], parts: Parts, only: str | None = None
-    ) -> None:
+    def _score(self, name: str, label: Labeller, parts: Parts, only: str | None = None) -> None:
         """Label testa and testb once (or ``only`` one of them), and keep the labels and the F1."""
         for part in (DEV, TEST) if only is None else (only,):
             labelled = label(parts[part])
@@ -212,14 +209,14 @@ class _Measurement:
 
     def _measure_greedy(self) -> None:
         """A MEMM from left to right, without and with its previous predictions for a word."""
-        for name, text in ((GREEDY, LOCAL_SET), (HISTORY, LOCAL_SET + "history(lower)\n")):
+        for name, text in ((GREEDY, BASE_SET), (HISTORY, BASE_SET + "history(lower)\n")):
             self.run.say(f"{NAME}: {name}")
             with self.clock(name):
                 model = MEMM(text, **self.settings).fit(self.parts["train"]).model_
                 self._score(name, self._labeller(DecodedModel(model, "greedy")), self.parts)
             self._add_rows(name)
 
-    def _labeller(self, system: DecodedModel) -> Callable[[Corpus], Corpus]:
+    def _labeller(self, system: DecodedModel) -> Labeller:
         return lambda corpus: system.label(corpus, self.run.threads)
 
     def _measure_crf(self, name: str, setting: FeatureSetting) -> None:
@@ -271,12 +268,10 @@ class _Measurement:
             self._score(WITH_DEV, self._with_penalties(base, factored), self.parts, TEST)
         self._add_rows(WITH_DEV)
 
-    def _with_penalties(
-        self, base: AnyModel, factored: FactoredModel
-    ) -> Callable[[Corpus], Corpus]:
+    def _with_penalties(self, base: AnyModel, learnt: FactoredModel) -> Labeller:
         """The penalties that were learnt, with another CRF of the same features."""
-        limits, annealing = factored.candidate_limits, factored.annealing
-        model = FactoredModel.from_chain(base, factored.factors, limits, annealing)
+        limits, annealing = learnt.candidate_limits, learnt.annealing
+        model = FactoredModel.from_chain(base, learnt.factors, limits, annealing)
         return self._labeller(DecodedModel(model, GIBBS))
 
     def _counts(self, name: str, part: str) -> Ints:

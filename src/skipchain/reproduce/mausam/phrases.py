@@ -23,11 +23,8 @@ NO_NAMES = ("dictionaries.conf", "english.stop", "cap.", "lower.")
 
 def illinois_lists() -> dict[str, list[str]]:
     """The lists of Ratinov and Roth's system, as far as they are there."""
-    return {
-        list_name(path): lines(path)
-        for path in sorted(_folder("gazetteers/illinois").iterdir())
-        if path.is_file()
-    }
+    paths = sorted(_folder("gazetteers/illinois").iterdir())
+    return {list_name(path): lines(path) for path in paths if path.is_file()}
 
 
 def all_lists() -> dict[str, list[str]]:
@@ -102,9 +99,7 @@ def _phrases(text: str) -> list[str]:
 
 
 def _folder(name: str) -> Path:
-    folder = data_folder() / name
-    if not folder.is_dir():
-        raise CorpusError(
-            f"there is no {name} in {data_folder()}, where the phrase lists should be"
-        )
-    return folder
+    root = data_folder()
+    if not (root / name).is_dir():
+        raise CorpusError(f"there is no {name} in {root}, where the phrase lists should be")
+    return root / name

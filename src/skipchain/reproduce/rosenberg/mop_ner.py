@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ BASELINES = {
 TESTED = (AVERAGED_SEPARATE, AVERAGED_JOINT, GATED_SEPARATE, GATED_JOINT, SKIP, PIECEWISE)
 """Systems whose difference from the linear-chain CRF is tested for significance."""
 
-Labelled = Mapping[str, Mapping[str, Corpus]]
+Corpora = Mapping[str, Corpus]
+Labelled = Mapping[str, Corpora]
 Scores = Mapping[str, Mapping[str, Evaluation]]
 
 
@@ -83,15 +85,13 @@ def measure(run: Run) -> Table:
     rows = _f1_rows(tests, labelled, scores, clock)
     tennis, note, picture = _tennis(systems, tests["testa"], run)
     consistent = (VITERBI, LINEAR, SKIP, PIECEWISE, AVERAGED_MEMM, AVERAGED_JOINT, GATED_JOINT)
-    consistency = [
-        consistency_row(NAME, name, "consistency, testb", scores[name]["testb"])
-        for name in consistent
-    ]
+    metric = "consistency, testb"
+    same = [consistency_row(NAME, name, metric, scores[name]["testb"]) for name in consistent]
     return Table(
         NAME,
         "Mixture-of-parents MEMM: names",
         "Rosenberg, Klein and Taskar (2007), Figure 2 and section 5.1.1",
-        (*rows, *_error_rows(scores), *consistency, *tennis),
+        (*rows, *_error_rows(scores), *same, *tennis),
         notes=(
             f"Features {FEATURES!r}, encoding {ENCODING}, l2 = {L2}, L-BFGS for every system; "
             f"edges {EDGES!r}; {train.n_documents} training documents. The paper's features "
@@ -115,9 +115,8 @@ def measure(run: Run) -> Table:
 
 
 def _systems(run: Run, train: Corpus, clock: Timer) -> dict[str, DecodedModel]:
-    settings: dict[str, Any] = {
-        "encoding": ENCODING, "solver": "lbfgs", "l2": L2, "threads": run.threads,
-    }  # fmt: skip
+    settings: dict[str, Any] = {"encoding": ENCODING, "solver": "lbfgs", "l2": L2}
+    settings["threads"] = run.threads
     if run.quick:
         settings["max_iterations"] = 25
 
@@ -128,10 +127,9 @@ def _systems(run: Run, train: Corpus, clock: Timer) -> dict[str, DecodedModel]:
 
     memm = fit(VITERBI, MEMM(FEATURES, **settings))
     linear = fit(LINEAR, CRF(FEATURES, **settings))
-    piecewise = fit(
-        PIECEWISE, SkipChainCRF(FEATURES, edges=EDGES, objective="piecewise", **settings)
-    )
-    skip = fit(SKIP, SkipChainCRF(FEATURES, edges=EDGES, objective="joint", **settings))
+    skip_chain = partial(SkipChainCRF, FEATURES, edges=EDGES, **settings)
+    piecewise = fit(PIECEWISE, skip_chain(objective="piecewise"))
+    skip = fit(SKIP, skip_chain(objective="joint"))
     settings |= {"edges": EDGES, "orderings": "forward, backward"}
     folds = 2 if run.quick else 3
     separate = fit(GATED_SEPARATE, MoPMEMM(FEATURES, mixing="learned", folds=folds, **settings))
@@ -165,9 +163,7 @@ def _without_skip_edges(model: GraphModel) -> GraphModel:
     return replace(model, rules=chains, edge_models=edge_models)
 
 
-def _f1_rows(
-    tests: Mapping[str, Corpus], labelled: Labelled, scores: Scores, clock: Timer
-) -> list[Row]:
+def _f1_rows(tests: Corpora, labelled: Labelled, scores: Scores, clock: Timer) -> list[Row]:
     rows = []
     for part in SETS:
         f1 = {name: by_part[part].f1 for name, by_part in scores.items()}
@@ -210,9 +206,8 @@ def _tennis(
         with Workers(run.threads) as workers:
             marginals = model.marginals(model.scores(document, workers), workers)[places]
         types = np.array([label.partition("-")[2] for label in model.labels])
-        probabilities[name] = {
-            kind: marginals[:, types == kind].sum(axis=1).tolist() for kind in (PERSON, PLACE)
-        }
+        sums = {kind: marginals[:, types == kind].sum(axis=1) for kind in (PERSON, PLACE)}
+        probabilities[name] = {kind: p.tolist() for kind, p in sums.items()}
         correct = int((types[marginals.argmax(axis=1)] == PERSON).sum())
         rows.append(Row(NAME, name, metric, published.get(name), correct))
         texts.append(f"{name}: {', '.join(f'{p:.2f}' for p in probabilities[name][PERSON])}")

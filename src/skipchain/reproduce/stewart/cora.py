@@ -16,13 +16,8 @@ from skipchain import CRF, IOHMM, MEMM, RBMCRF, MaxEnt
 from skipchain.datasets.registry import data_set
 from skipchain.features.views import UserView
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.reproduce.labelling import (
-    AVERAGE_F1,
-    INSTANCE_ACCURACY,
-    TOKEN_ACCURACY,
-    SystemResults,
-    score_labels,
-)
+from skipchain.reproduce import labelling
+from skipchain.reproduce.labelling import SystemResults, score_labels
 from skipchain.reproduce.plots import label_bars
 from skipchain.reproduce.run import Run, Timer
 from skipchain.reproduce.stewart import references
@@ -39,7 +34,8 @@ LR, RBM_LR, RBM_CRF = "LR", "RBM-LR(2)", "RBM-CRF(2)"
 CROSSED = "RBM-LR(2), cross-fitted"
 OURS, OURS_RBM = "CRF, our features", "RBM-CRF(1), our features"
 SHOWN = (LR, RBM_LR, "CRF", RBM_CRF, "IOHMM", "RBM(3)", OURS)  # as in Figure A.1
-OVERALL = (AVERAGE_F1, TOKEN_ACCURACY, INSTANCE_ACCURACY)
+AVERAGE_F1 = labelling.AVERAGE_F1
+OVERALL = (AVERAGE_F1, labelling.TOKEN_ACCURACY, labelling.INSTANCE_ACCURACY)
 NOTES = (
     "Cora's 500 references (Peng and McCallum), 350 drawn at random to train on and 150 to test; "
     "the split of the thesis is not known. measured is the mean over five splits, low and high are "
@@ -61,6 +57,8 @@ NOTES = (
     "IOHMM: one start, 20 iterations of EM and then up to 100 of L-BFGS, instead of 100 of EM.",
 )
 
+Fitted = Mapping[str, BaseEstimator]
+
 
 @dataclass(frozen=True, slots=True)
 class CoraSystem:
@@ -76,9 +74,7 @@ class CoraSystem:
     base_model: str | None = None
     cross_fitted: bool = False
 
-    def make(
-        self, fitted: Mapping[str, BaseEstimator], functions: Mapping[str, UserView], run: Run
-    ) -> BaseEstimator:
+    def make(self, fitted: Fitted, functions: Mapping[str, UserView], run: Run) -> BaseEstimator:
         """The estimator, not fitted yet."""
         settings = {"encoding": None, "threads": run.threads, **self.settings}
         if self.cross_fitted and self.base_model is not None:
@@ -93,8 +89,8 @@ _SAMPLED = {
     "batch": 35, "rate": 0.1, "decay": 1 / SIGMA**2, "momentum_from": 3, "burn_in": 100,
     "samples": 200,
 }  # fmt: skip
-_WITHOUT_BASE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
-_WITH_BASE = {"epochs": 50, "steps": 1, **_SAMPLED}
+_ALONE = {"epochs": 100, "steps": "1, 50:3", **_SAMPLED}
+_BASED = {"epochs": 50, "steps": 1, **_SAMPLED}
 _ONE, _THREE = "10:0..9", "10:0..4; 10:0..9; 10:0..19"
 
 SYSTEMS = {
@@ -104,18 +100,16 @@ SYSTEMS = {
     "CRF": CoraSystem(CRF, {**_CHAIN_SETTINGS, "dependent": True}),
     "ICRF": CoraSystem(CRF, _CHAIN_SETTINGS),
     "IOHMM": CoraSystem(IOHMM, {"states": 6, "restarts": 1, "em": 20, "max_iterations": 100}),
-    "RBM(1)": CoraSystem(RBMCRF, {"groups": "15:0..1", **_WITHOUT_BASE}),
-    "RBM(2)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2", **_WITHOUT_BASE}),
-    "RBM(3)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_WITHOUT_BASE}),
-    "RBM-LR(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
-    RBM_LR: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_WITH_BASE}, base_model=LR),
-    CROSSED: CoraSystem(RBMCRF, {"groups": _THREE, **_WITH_BASE}, base_model=LR, cross_fitted=True),
-    "RBM-CRF(1)": CoraSystem(
-        RBMCRF, {"groups": _ONE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"
-    ),
-    RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_WITH_BASE}, base_model="CRF"),
+    "RBM(1)": CoraSystem(RBMCRF, {"groups": "15:0..1", **_ALONE}),
+    "RBM(2)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2", **_ALONE}),
+    "RBM(3)": CoraSystem(RBMCRF, {"groups": "15:0..1; 20:0..2; 5:0..9; 5:0..19", **_ALONE}),
+    "RBM-LR(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.75, **_BASED}, base_model=LR),
+    RBM_LR: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.75, **_BASED}, base_model=LR),
+    CROSSED: CoraSystem(RBMCRF, {"groups": _THREE, **_BASED}, base_model=LR, cross_fitted=True),
+    "RBM-CRF(1)": CoraSystem(RBMCRF, {"groups": _ONE, "gamma": 0.6, **_BASED}, base_model="CRF"),
+    RBM_CRF: CoraSystem(RBMCRF, {"groups": _THREE, "gamma": 0.6, **_BASED}, base_model="CRF"),
     OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02}, references.OURS),
-    OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_WITH_BASE}, base_model=OURS),
+    OURS_RBM: CoraSystem(RBMCRF, {"groups": _ONE, **_BASED}, base_model=OURS),
 }
 QUICK = {LR: {}, "ICRF": {}, "RBM-LR(1)": {"epochs": 20}, OURS: {"epochs": 15}}
 """The systems of a quick run, with the settings that differ from those of a full run."""
@@ -150,12 +144,8 @@ def measure(run: Run) -> Table:
     return _table(results, fitted, seeds)
 
 
-def _table(
-    results: SystemResults, fitted: Mapping[str, BaseEstimator], seeds: tuple[int, ...]
-) -> Table:
-    published = {
-        metric: {**figures, OURS: PENG_MCCALLUM[metric]} for metric, figures in FIGURES.items()
-    }
+def _table(results: SystemResults, fitted: Fitted, seeds: tuple[int, ...]) -> Table:
+    published = {metric: {**row, OURS: PENG_MCCALLUM[metric]} for metric, row in FIGURES.items()}
 
     def verdict(system: str, metric: str) -> str:
         known, values = published[metric].get(system), results.values(system, metric)
@@ -181,7 +171,7 @@ def _table(
         pictures=(
             label_bars(shown, "F1 by field, as in Figure A.1", log=True),
             picture(results),
-            *(hidden_unit_pictures(RBM_LR, fitted[RBM_LR]) if RBM_LR in fitted else ()),
+            *hidden_unit_pictures(fitted, (RBM_LR,)),
         ),
         sections=matrices(results),
     )

@@ -38,10 +38,8 @@ def matrices(results: SystemResults) -> tuple[str, ...]:
     sections = []
     for system, number in _tables(results).items():
         published, ours = percent(confusion(system)), percent(total(results, system))
-        body = [
-            [f"**{name}**", *map(_cell, published[k].tolist(), ours[k].tolist())]
-            for k, name in enumerate(FIELDS)
-        ]
+        rows = zip(FIELDS, published.tolist(), ours.tolist(), strict=True)
+        body = [[f"**{name}**", *map(_cell, known, found)] for name, known, found in rows]
         sections.append(
             f"Table {number}, {system}: what tokens of each field (a row) are taken for, in "
             f"percent, published / measured.\n\n{markdown.table(['', *FIELDS], body)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.arrays import Ints
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published
 
 FIELDS = {
     "pu": "publisher", "no": "note", "ti": "title", "jo": "journal", "bo": "booktitle",
@@ -15,12 +15,10 @@ FIELDS = {
 """The fields by their abbreviations, in the order of the confusion matrices."""
 SECONDS = published("6.15")["seconds"]
 """Table 6.15: seconds of training, without those of a base model."""
-FIGURES = {
-    metric: {system: known[system] for system in SECONDS}
-    for metric, known in published("A.2").items()
-}
+_A2 = published("A.2")
+FIGURES = {metric: {name: row[name] for name in SECONDS} for metric, row in _A2.items()}
 """Table A.2 without its column CRF*, in percent; Table 6.17 has some of its systems."""
-PENG_MCCALLUM = {metric: known["CRF*"] for metric, known in published("A.2").items()}
+PENG_MCCALLUM = {metric: row["CRF*"] for metric, row in _A2.items()}
 """The column CRF* of Table A.2: Peng and McCallum (2004), whose system induces features."""
 CONFUSION_TABLES = {"LR": "A.3", "RBM-LR(2)": "A.4", "CRF": "A.5", "RBM-CRF(2)": "A.6"}
 

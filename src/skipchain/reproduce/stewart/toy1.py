@@ -12,8 +12,7 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import confusions, label_bars
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toys
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import Row, Table, judge
 
@@ -40,10 +39,8 @@ def measure(run: Run) -> Table:
         fitted = trainer.train(seed, problem, results)
         if seed == seeds[0]:
             pictures = _pictures(fitted, problem)
-    rows = [
-        *results.time_rows(NAME, "6.3", SECONDS),
-        *results.rows(NAME, "6.4", PUBLISHED, partial(_verdict, results)),
-    ]
+    rows = results.time_rows(NAME, "6.3", SECONDS)
+    rows += results.rows(NAME, "6.4", PUBLISHED, partial(_verdict, results))
     shown = {name: results.f1(name) for name in ("LR", "CRF", "IOHMM", "HRF", *HIDDEN_UNITS)}
     return Table(
         NAME,
@@ -113,8 +110,4 @@ def _pictures(fitted: Mapping[str, BaseEstimator], problem: Problem) -> tuple[Pi
         if all("".join(y).count(shape) > 1 for shape in SHAPES)
     )
     shown = next(both, problem.test_x[0])
-    return tuple(
-        picture
-        for name in HIDDEN_UNITS
-        for picture in toys.hidden_unit_pictures(name, fitted[name], shown)
-    )
+    return tuple(toys.hidden_unit_pictures(fitted, HIDDEN_UNITS, shown))

@@ -16,8 +16,7 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, LossRecorder, SystemResults
 from skipchain.reproduce.plots import curves, label_bars
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toy2_size, toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toy2_size, toys
 from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, StateStudy, settings, study
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table, judge
@@ -41,17 +40,12 @@ def measure(run: Run) -> Table:
     states = study(problems[0], run, NAME)
     trainer = toys.ToyTrainer(NAME, _systems(states, run), run)
     results, training = SystemResults(), SystemResults()
-    fitted = [
-        trainer.train(seed, problem, results, training)
-        for seed, problem in zip(seeds, problems, strict=True)
-    ]
-    larger = toy2_size.measure(NAME, RBMS["RBM(2)"], run, seeds[:LARGER_DATA_SETS])
-    rows = [
-        *results.time_rows(NAME, "6.7", SECONDS),
-        *results.rows(NAME, "6.8", PUBLISHED, partial(_verdict, results, training)),
-        *training.rows(NAME, "6.8, training data", {INSTANCE_ACCURACY: {}}),
-        *larger,
-    ]
+    both = zip(seeds, problems, strict=True)
+    fitted = [trainer.train(seed, problem, results, training) for seed, problem in both]
+    rows = results.time_rows(NAME, "6.7", SECONDS)
+    rows += results.rows(NAME, "6.8", PUBLISHED, partial(_verdict, results, training))
+    rows += training.rows(NAME, "6.8, training data", {INSTANCE_ACCURACY: {}})
+    rows += toy2_size.measure(NAME, RBMS["RBM(2)"], run, seeds[:LARGER_DATA_SETS])
     shown = {name: results.f1(name) for name in ("LR", "CRF", "IOHMM", "RBM(2)", chosen("HRF"))}
     return Table(
         NAME,
@@ -80,11 +74,7 @@ def measure(run: Run) -> Table:
             label_bars(shown, "F1 of each label, mean over the data sets"),
             states.picture(),
             _curves(problems[0], run),
-            *(
-                picture
-                for name in RBMS
-                for picture in toys.hidden_unit_pictures(name, fitted[0][name])
-            ),
+            *toys.hidden_unit_pictures(fitted[0], RBMS),
         ),
     )
 

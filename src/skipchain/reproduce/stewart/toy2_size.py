@@ -15,7 +15,7 @@ from skipchain import IOHMM, RBMCRF
 from skipchain.datasets.synthetic import toy2
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults, score_labels
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published
 from skipchain.reproduce.stewart.toy2_states import FEW_STEPS, settings
 from skipchain.reproduce.stewart.toys import OBSERVED, ToySystem, ToyTrainer
 from skipchain.reproduce.table import Row, judge
@@ -34,14 +34,12 @@ NOTE = (
 
 def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Row]:
     """The rows of both tables, the second one for the same and for new distributions of inputs."""
-    size = 50 if run.quick else 1000
+    size, epochs = (50, 20) if run.quick else (1000, 200)
     systems = {
         "LR": OBSERVED["LR"],
         "CRF": OBSERVED["CRF"],
         "IOHMM": ToySystem(IOHMM, {**settings(SIGMA, run, 1, FEW_STEPS), "states": STATES}),
-        "RBM(2)": ToySystem(
-            RBMCRF, {"groups": groups, "epochs": 20 if run.quick else 200, "steps": 1}
-        ),
+        "RBM(2)": ToySystem(RBMCRF, {"groups": groups, "epochs": epochs, "steps": 1}),
     }
     trainer = ToyTrainer(name, systems, run)
     training, same, new = SystemResults(), SystemResults(), SystemResults()
@@ -54,11 +52,9 @@ def measure(name: str, groups: str, run: Run, seeds: tuple[int, ...]) -> list[Ro
                 other = toy2(other_seed, train=0, test=size // DRAWS).with_bias()
                 labels = estimator.predict(systems[system].encode_inputs(other.test_x))
                 new.add(system, score_labels(other.test_y, labels, seconds))
-    return [
-        *training.rows(name, "6.9", TRAINING),
-        *same.rows(name, "6.10, inputs as before", TEST, partial(_verdict, same)),
-        *new.rows(name, "6.10, inputs drawn anew", TEST, partial(_verdict, new)),
-    ]
+    rows = training.rows(name, "6.9", TRAINING)
+    rows += same.rows(name, "6.10, inputs as before", TEST, partial(_verdict, same))
+    return rows + new.rows(name, "6.10, inputs drawn anew", TEST, partial(_verdict, new))
 
 
 def _verdict(results: SystemResults, system: str, metric: str) -> str:

@@ -11,7 +11,7 @@ from skipchain.datasets.synthetic import Problem
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.models.latent.selection import choose_states
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.plots import errors_by_states
+from skipchain.reproduce.plots import ErrorsByStates, errors_by_states
 from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart.toys import l2_of
 
@@ -26,7 +26,7 @@ HELD_OUT, TRAINING, TEST = "cross-validation", "training", "test"
 class StateStudy:
     """Errors in percent by part of the data, system and number of states, and the choice."""
 
-    errors: Mapping[str, Mapping[str, Mapping[int, float]]]
+    errors: ErrorsByStates
     chosen: Mapping[str, tuple[int, float]]
     """The number of states and sigma of each model, by cross-validation."""
 
@@ -48,21 +48,16 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
 
     The test data are for the picture only: the choice is made without them.
     """
-    numbers = FEW_STATES if run.quick else STATES
+    numbers, folds = (FEW_STATES, 2) if run.quick else (STATES, FOLDS)
+    search: dict[str, Any] = {"states": numbers, "folds": folds, "threads": run.threads}
     errors: dict[str, dict[str, dict[int, float]]] = {HELD_OUT: {}, TRAINING: {}, TEST: {}}
     chosen: dict[str, tuple[int, float]] = {}
     for kind, estimator in KINDS.items():
         least = float("inf")
         for sigma in SIGMAS:
             run.say(f"{name}: cross-validation, {line(kind, sigma)}")
-            choices = choose_states(
-                estimator(**settings(sigma, run, most=FEW_STEPS)),
-                problem.train_x,
-                problem.train_y,
-                states=numbers,
-                folds=2 if run.quick else FOLDS,
-                threads=run.threads,
-            )
+            model = estimator(**settings(sigma, run, most=FEW_STEPS))
+            choices = choose_states(model, problem.train_x, problem.train_y, **search)
             wrong = {choice.states: 100.0 - choice.score for choice in choices}
             errors[HELD_OUT][line(kind, sigma)] = dict(sorted(wrong.items()))
             best = choices[0].states

@@ -13,8 +13,7 @@ from skipchain.datasets.synthetic.problem import Labels
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import side_by_side
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import toys
-from skipchain.reproduce.stewart.published import published
+from skipchain.reproduce.stewart import published, toys
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import BETTER, FAILS, Row, Table, judge
 
@@ -41,11 +40,9 @@ def measure(run: Run) -> Table:
     for seed in seeds:
         problem = toy3(seed, **sizes)
         trainer.train(seed, problem, results, others=partial(errors_by_input, problem))
-    rows = [
-        *results.time_rows(NAME, "6.11", SECONDS),
-        *results.rows(NAME, "6.12", PUBLISHED, partial(_verdict, results)),
-        *results.rows(NAME, "6.13", ERRORS, partial(_verdict, results)),
-    ]
+    rows = results.time_rows(NAME, "6.11", SECONDS)
+    rows += results.rows(NAME, "6.12", PUBLISHED, partial(_verdict, results))
+    rows += results.rows(NAME, "6.13", ERRORS, partial(_verdict, results))
     return Table(
         NAME,
         "Toy problem 3: memory",
@@ -85,13 +82,10 @@ def errors_by_input(problem: Problem, predicted: Labels) -> dict[str, float]:
     {'errors on R': 0.0, 'errors on I': 0.0}
     """
     inputs = np.vstack(problem.test_x).argmax(axis=1)  # [N]
-    wrong = np.concatenate(
-        [np.not_equal(y, z) for y, z in zip(problem.test_y, predicted, strict=True)]
-    )
-    return {
-        f"errors on {name}": float(100.0 * wrong[inputs == INPUTS.index(name)].mean())
-        for name in "RI"
-    }
+    pairs = zip(problem.test_y, predicted, strict=True)
+    wrong = np.concatenate([np.not_equal(y, z) for y, z in pairs])
+    shares = {name: wrong[inputs == INPUTS.index(name)].mean() for name in "RI"}
+    return {f"errors on {name}": float(100.0 * share) for name, share in shares.items()}
 
 
 def _restarts(quick: bool) -> int:
@@ -100,7 +94,7 @@ def _restarts(quick: bool) -> int:
 
 def _systems(quick: bool) -> dict[str, ToySystem]:
     states = {"states": STATES, "restarts": _restarts(quick), "l2": toys.l2_of(toys.SIGMA)}
-    sampled = {
+    rbm = {
         "rate": 0.1 if quick else 0.01, "epochs": 40 if quick else 1000, "steps": "1, 500:3",
         "burn_in": 50 if quick else 500, "samples": 100 if quick else 1000,
     }  # fmt: skip
@@ -111,12 +105,8 @@ def _systems(quick: bool) -> dict[str, ToySystem]:
         MARGINAL: ToySystem(crf.estimator, {**crf.settings, "objective": "marginal"}, words=True),
         "IOHMM": ToySystem(IOHMM, states),
         "HRF": ToySystem(HRF, states, start="IOHMM"),
-        "RBM(1)": ToySystem(
-            RBMCRF, {**sampled, "groups": CONDITIONED, "restarts": 1 if quick else 5}
-        ),
-        "RBM(2)": ToySystem(
-            RBMCRF, {**sampled, "groups": f"{CONDITIONED}; {PAIRS}", "spread": 0.1}
-        ),
+        "RBM(1)": ToySystem(RBMCRF, {**rbm, "groups": CONDITIONED, "restarts": 1 if quick else 5}),
+        "RBM(2)": ToySystem(RBMCRF, {**rbm, "groups": f"{CONDITIONED}; {PAIRS}", "spread": 0.1}),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -131,14 +131,17 @@ class ToyTrainer:
         return fitted
 
 
-def hidden_unit_pictures(name: str, fitted: BaseEstimator, sequence: Any = None) -> list[Picture]:
-    """The weights of a system's hidden units, and their probabilities along a sequence."""
-    model = cast(RBMModel, fitted.fitted)
-    pictures = [*weight_pictures(model)]
-    if sequence is not None:
-        pictures.append(trace_picture(model, sequence))
-    stem = re.sub(r"\W+", "", name).lower()
-    return [
-        replace(picture, name=f"{stem}-{picture.name}", caption=f"{name}: {picture.caption}")
-        for picture in pictures
-    ]
+def hidden_unit_pictures(
+    fitted: Mapping[str, BaseEstimator], names: Iterable[str], sequence: Any = None
+) -> Iterator[Picture]:
+    """The weights of hidden units, and their probabilities along a sequence.
+
+    Of the systems with these names, as far as they are fitted.
+    """
+    for name in filter(fitted.__contains__, names):
+        model = cast(RBMModel, fitted[name].fitted)
+        trace = [] if sequence is None else [trace_picture(model, sequence)]
+        stem = re.sub(r"\W+", "", name).lower()
+        for picture in (*weight_pictures(model), *trace):
+            caption = f"{name}: {picture.caption}"
+            yield replace(picture, name=f"{stem}-{picture.name}", caption=caption)

@@ -62,11 +62,9 @@ def measure(run: Run) -> Table:
             picture = _picture(fitted["MEMM"].model_, fitted["CRF"].model_)
     rows = []
     for (system, metric), values in scores.items():
-        verdict = _verdict(system, float(np.mean(values))) if metric == WORDS_RIGHT else ""
+        text = _verdict(system, float(np.mean(values))) if metric == WORDS_RIGHT else ""
         seconds = clock.seconds(system)
-        rows.append(
-            Row.of_runs(NAME, system, metric, None, values, seconds=seconds, verdict=verdict)
-        )
+        rows.append(Row.of_runs(NAME, system, metric, None, values, seconds=seconds, verdict=text))
     return Table(
         NAME,
         "Label bias",
@@ -101,9 +99,8 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     true = np.array([[SYMBOLS.index(s) for s in word] for word in WORDS])[branch]  # [C, 3]
     wrong = random.random(true.shape) < 3 * NOISE
     seen = np.where(wrong, (true + random.integers(1, 4, true.shape)) % len(SYMBOLS), true)
-    return Corpus.of(
-        [[SYMBOLS[k] for k in word] for word in seen.tolist()], [STATES[k] for k in branch.tolist()]
-    )
+    words = [[SYMBOLS[k] for k in word] for word in seen.tolist()]
+    return Corpus.of(words, [STATES[k] for k in branch.tolist()])
 
 
 def model(system: str, threads: int | None) -> ChainEstimator:
