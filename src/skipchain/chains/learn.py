@@ -22,7 +22,7 @@ from skipchain.errors import FeatureError, ParameterError
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
-from skipchain.learn.solvers import LBFGS, OBSERVED, SGD, AdaGrad, Automatic, Newton, Solver
+from skipchain.learn.solvers import LBFGS, SGD, AdaGrad, Automatic, Newton, Solver
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.parallel import Workers
 
@@ -161,7 +161,7 @@ def _by_batch(
     scorer = LinearScorer(
         data,
         problem.n_labels,
-        observed=solver.pairs == OBSERVED,
+        observed=solver.observed,
         boundaries=problem.boundaries,
         workers=workers,
         order=problem.order,
@@ -202,7 +202,7 @@ def _by_batch(
     if not np.isfinite(result.loss) or (stuck and initial is None):
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
-    weights = _without_small(scorer.weights(result.vector), solver.prune)
+    weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
     return FittedWeights(weights, result, scorer.size)
 
 
@@ -211,7 +211,7 @@ def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWei
     learner = StochasticLikelihood(
         problem.data,
         problem.n_labels,
-        observed=solver.pairs == OBSERVED,
+        observed=solver.observed,
         dropout=solver.dropout,
         bundle_dropout=solver.bundle_dropout,
         adaptive=isinstance(solver, AdaGrad),
@@ -234,7 +234,7 @@ def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWei
     epochs = solver.epochs or default_epochs(len(problem.data.offsets) - 1)
     result = run_epochs(epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping)
     result = stopping.best_of(result)
-    weights = _without_small(learner.weights(result.vector), solver.prune)
+    weights = _without_small(learner.weights(result.vector), solver.smallest_weight)
     return FittedWeights(weights, result, learner.size)
 
 

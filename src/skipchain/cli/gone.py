@@ -107,8 +107,9 @@ def new_spelling(found: Sequence[tuple[GoneOption, str]], others: Mapping[str, s
     """The options that say the same as those that are gone, beside those that are ``given``."""
     specifications = {place: others.get(place, default) for place, default in DEFAULTS.items()}
     values: dict[GoneOption, str] = {}
-    for option, value in found:  # one that was repeated is a list
-        values[option] = f"{values[option]};{value}" if option in values else value
+    for option, value in found:  # lexicons that were repeated are a list; else the last counts
+        listed = option in values and option.name == "lexicons"
+        values[option] = f"{values[option]};{value}" if listed else value
     solver = values.get(SOLVER, others.get("--solver"))
     if solver is not None:
         specifications["--solver"] = solver

@@ -31,6 +31,8 @@ class Solver:
     name: ClassVar[str]
     warmup: ClassVar[Mapping[str, Any]] = {}
     """The settings with which it ends as soon as it can."""
+    default_pairs: ClassVar[str] = OBSERVED
+    default_prune: ClassVar[float] = 0.0
 
     @classmethod
     def settings(cls) -> dict[str, Any]:
@@ -47,14 +49,31 @@ class Solver:
             value = getattr(self, name)
             if name in LEAST and (value is not None or default is not None):
                 check_integer(name, value, least=LEAST[name])
-            elif name in NUMBERS:
+            elif name in NUMBERS and (value is not None or default is not None):
                 check_number(name, value, below=BELOW.get(name, math.inf))
-            elif name == "pairs":
+            elif name == "pairs" and value is not None:
                 check_choice(name, value, PAIRS)
+            elif isinstance(default, bool) and not isinstance(value, bool):
+                raise ParameterError(f"{name} must be true or false, got {value!r}")
 
     def for_warmup(self) -> Self:
         """The same solver, but it ends as soon as it can."""
         return replace(self, **self.warmup)
+
+    def without_patience(self) -> Self:
+        """The same solver, but it watches no held-out data."""
+        return replace(self, **({"patience": None} if "patience" in self.settings() else {}))
+
+    @property
+    def observed(self) -> bool:
+        """Whether only (feature, label) pairs that occur have weights."""
+        return (getattr(self, "pairs", None) or self.default_pairs) == OBSERVED
+
+    @property
+    def smallest_weight(self) -> float:
+        """The size below which a feature's weight is dropped at the end."""
+        prune: float | None = getattr(self, "prune", None)
+        return self.default_prune if prune is None else prune
 
     @property
     def stopping(self) -> dict[str, Any]:
@@ -77,7 +96,7 @@ class Automatic(Solver):
     Parameters
     ----------
     pairs, prune, patience
-        As for `SGD`; None leaves each to the solver that is taken.
+        As for `SGD`.
     """
 
     name = "automatic"
@@ -97,6 +116,10 @@ class Automatic(Solver):
         short = replace(self, patience=None)
         object.__setattr__(short, "short", True)
         return short
+
+    def without_patience(self) -> Self:
+        """The same solver, but it watches no held-out data."""
+        return self.for_warmup() if self.short else replace(self, patience=None)
 
     def as_solver(self, kind: type[Solver]) -> Solver:
         """The settings given, as those of a solver that has them."""
@@ -122,23 +145,27 @@ class SGD(Solver):
     bundle_dropout
         The share of words left out of a step with all features that follow from them.
     pairs
-        ``all``: weights for all (feature, label) pairs; ``observed``: for those that occur.
+        ``all``: weights for all (feature, label) pairs; ``observed``: for those that occur. None:
+        all for SGD, observed for the other solvers.
     prune
-        The size below which a feature's weight is dropped at the end.
+        The size below which a feature's weight is dropped at the end. None: 0.01 for SGD and
+        AdaGrad, 0 for the other solvers.
     patience
         With a development set: training ends after this many epochs without a better score on it,
         once it is above 0, and the best weights are kept. None: the score is only reported.
     """
 
     name = "sgd"
+    default_pairs = ALL
+    default_prune = 0.01
     warmup: ClassVar[Mapping[str, Any]] = {"epochs": 1, "patience": None}
 
     epochs: int | None = None
     rate: float = 0.05
     dropout: float = 0.5
     bundle_dropout: float = 0.1
-    pairs: str = ALL
-    prune: float = 0.01
+    pairs: str | None = None
+    prune: float | None = None
     patience: int | None = None
 
     def check(self) -> None:
@@ -159,9 +186,9 @@ class AdaGrad(SGD):
     """
 
     name = "adagrad"
+    default_pairs = OBSERVED
 
     rate: float = 0.1
-    pairs: str = OBSERVED
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,8 +204,11 @@ class LBFGS(Solver):
         iterations.
     max_iterations
         The most iterations.
-    pairs, prune, patience
-        As for `SGD`, with iterations in the place of epochs.
+    pairs, prune
+        As for `SGD`.
+    patience
+        With a development set: learning ends after this many iterations without a better score on
+        it, once it is above 0, and the best weights are kept. None: the score is only reported.
     """
 
     name = "lbfgs"
@@ -188,8 +218,8 @@ class LBFGS(Solver):
     tolerance: float = 1e-4
     period: int = 10
     max_iterations: int = 1000
-    pairs: str = OBSERVED
-    prune: float = 0.0
+    pairs: str | None = None
+    prune: float | None = None
     patience: int | None = None
 
 
@@ -209,8 +239,8 @@ class Newton(Solver):
     warmup = LBFGS.warmup
 
     max_iterations: int = 1000
-    pairs: str = OBSERVED
-    prune: float = 0.0
+    pairs: str | None = None
+    prune: float | None = None
     patience: int | None = None
 
 
@@ -349,13 +379,16 @@ def as_solver(given: str | Solver | None, kinds: Sequence[type[Solver]]) -> Solv
     """
     if given is None:
         return Automatic() if len(kinds) > 1 else kinds[0]()
-    every: tuple[type[Solver], ...] = (*kinds, Automatic)
+    every: tuple[type[Solver], ...] = (*kinds, *([Automatic] if len(kinds) > 1 else []))
     named = {kind.name: kind for kind in every}
     if isinstance(given, every):
         return given
     if not isinstance(given, str) or given not in named:
-        names = ", ".join(kind.name for kind in kinds)
-        raise ParameterError(f"solver must be one of {names}, got {given!r}")
+        names = ", ".join(named)
+        wanted = f"one of {names}" if len(named) > 1 else names
+        hint = nearest(given, named) if isinstance(given, str) else ""
+        hint = f"; {hint}" if hint.startswith("did") else ""
+        raise ParameterError(f"solver must be {wanted}, got {given!r}{hint}")
     return named[given]()
 
 
@@ -374,8 +407,11 @@ def with_settings(
     Automatic(patience=2)
     """
     solver = as_solver(given, kinds)
+    if isinstance(solver, Automatic):  # what is as it would be anyway asks for no solver
+        defaults = {k: v for kind in kinds for k, v in kind.settings().items() if k == "l1"}
+        settings = {k: v for k, v in settings.items() if v is not None and v != defaults.get(k)}
     if all(name in solver.settings() for name in settings):
-        return replace(solver, **settings)
+        return replace(solver, **settings) if settings else solver
     if isinstance(solver, Automatic):
         given_settings = {k: v for k, v in solver.get_params().items() if v is not None}
         wanted = {**given_settings, **settings}

@@ -40,8 +40,9 @@ def annotator_contents(sources: Sequence[Annotator]) -> tuple[list[dict[str, Any
             arrays |= {f"source.{number}.model.{name}": array for name, array in inside.items()}
         elif model is not None:
             raise ModelFileError(
-                "the first model has not learnt: the corpus had its columns already; fit with the "
-                "templates that `learnt` returned beside that corpus, or to a corpus without them"
+                "the base model of stacking is not fitted: the corpus had its columns already; fit "
+                "with the templates that `fit_annotators` returned with that corpus, or to a "
+                "corpus without them"
             )
         arrays |= {f"source.{number}.{name}": array for name, array in source.arrays().items()}
         described.append(own)

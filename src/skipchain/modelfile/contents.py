@@ -7,6 +7,7 @@ from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.corpus.schemes import check_scheme
+from skipchain.errors import ModelFileError
 from skipchain.modelfile.features import features_contents, read_features
 from skipchain.modelfile.forms import KEYS, form_of
 from skipchain.modelfile.stored import StoredModel
@@ -27,6 +28,8 @@ def contents(model: AnyModel) -> tuple[dict[str, Any], Arrays]:
         "summary": dict(model.summary),
     }
     own_header, own_arrays = form_of(model.form, model.kind).header_and_arrays(model)
+    for name in (*(header.keys() & own_header), *(arrays.keys() & own_arrays)):
+        raise ModelFileError(f"the form {model.form!r} writes {name!r}, which all models have")
     return header | own_header, arrays | own_arrays
 
 

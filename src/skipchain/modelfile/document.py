@@ -28,7 +28,7 @@ from skipchain.models.document.model import FactoredModel
 TABLES = ("same", "inside")
 _PYTHON_FACTOR_MESSAGE = (
     "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
-    "put it beside the loaded one again: FactoredModel.around(model.base, factors)"
+    "add it to the loaded one again: FactoredModel.from_chain(model.base, factors)"
 )
 
 

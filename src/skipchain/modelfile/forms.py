@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from skipchain.arrays import Arrays
-from skipchain.errors import ModelFileError
+from skipchain.errors import ModelFileError, ParameterError
 from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import AnyModel
 from skipchain.models.registry import load_object, model_kind
@@ -55,6 +55,9 @@ class ModelForm:
     def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
         """What the file of a model holds beside labels and features."""
         header, arrays = self.writer(model)
+        if arrays.keys() != self.arrays.keys():
+            names = ", ".join(sorted(arrays.keys() ^ self.arrays.keys()))
+            raise ModelFileError(f"arrays and their schema differ: {names}")
         _check_schema(self.arrays, arrays)
         return header, arrays
 
@@ -69,10 +72,21 @@ def form_of(name: str, kind: str) -> Form:
     if name in BUILT_IN:
         found: Form = import_module(f"skipchain.modelfile.{name}")
         return found
-    place = model_kind(kind).form
+    try:
+        place = model_kind(kind).form
+    except ParameterError:
+        raise ModelFileError(
+            f"the model is of the kind {kind!r}, which is not part of skipchain; install the "
+            "package that brings it"
+        ) from None
     if place is None:
         raise ModelFileError(f"model files have no form {name!r}, and the model {kind} brings none")
-    form: Form = load_object(place)
+    try:
+        form: Form = load_object(place)
+    except (ImportError, AttributeError) as error:
+        raise ModelFileError(
+            f"the model {kind} of another package cannot be used: {error}"
+        ) from error
     return form
 
 

@@ -6,13 +6,14 @@ the group ``skipchain.models`` that names a `ModelKind`, a program by `register`
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from skipchain.checks import nearest
-from skipchain.errors import ParameterError
+from skipchain.errors import ParameterError, SkipchainWarning
 
 if TYPE_CHECKING:
     from skipchain.models.base.estimator import BaseEstimator
@@ -73,8 +74,18 @@ def model_kinds() -> dict[str, ModelKind]:
     """All kinds of models: the built-in ones, those registered, and those of other packages."""
     others = {}
     for entry in entry_points(group=ENTRY_POINTS):
-        found = entry.load()
-        others[found.kind] = found
+        try:
+            found = entry.load()
+            if not isinstance(found, ModelKind):
+                raise TypeError(f"{entry.value} is no ModelKind")
+        except Exception as error:  # a package of somebody else's must not stop ours
+            warnings.warn(
+                f"the model {entry.name!r} of another package cannot be used: {error}",
+                SkipchainWarning,
+                stacklevel=2,
+            )
+        else:
+            others[found.kind] = found
     return {**others, **_registered, **_KINDS}
 
 
@@ -101,10 +112,12 @@ def make_estimator(kind: str, features: Any, **settings: Any) -> BaseEstimator:
     >>> make_estimator("crf", "word", epochs=3)
     CRF(features='word', solver=SGD(epochs=3))
     """
+    from skipchain.models.base.parameters import RENAMED
+
     estimator = estimator_class(kind)
     known = [*estimator.parameters(), *estimator.settings()]
     for name in settings:
-        if name not in known and name not in ("optimiser", "unit_dropout"):
+        if name not in known and not (estimator.solvers and name in RENAMED):
             raise ParameterError(f"model {kind} has no setting {name!r}; {nearest(name, known)}")
     own = {} if features is None else {"features": features}
     return estimator(**own, **settings)

@@ -18,7 +18,7 @@ from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
 from skipchain.models.base.parameters import group_settings
-from skipchain.models.registry import estimator_class, model_kinds
+from skipchain.models.registry import estimator_class, model_kind
 
 # Names of the literature. CRF and MEMM without `dependent` are its independent forms already.
 MODEL_ALIASES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -68,9 +68,7 @@ class Specification:
         """
         parsed = cls.parse(text)
         kind, settings = MODEL_ALIASES.get(parsed.kind, (parsed.kind, {}))
-        if kind not in model_kinds():
-            hint = nearest(kind, (*model_kinds(), *MODEL_ALIASES))
-            raise ParameterError(f"there is no model {kind!r}; {hint}")
+        model_kind(kind)
         check_settings(parsed.settings, settings_of(kind), kind, text)
         return cls(kind, {**settings, **parsed.settings})
 

@@ -67,15 +67,15 @@ class StackedPredictions:
                 f"{self.folds} folds for stacking need as many documents, and the corpus has "
                 f"{corpus.n_documents}; mark where documents begin, or use fewer folds, at least 2"
             )
-        base = self._fit_base(corpus, progress, "the base model")
         folds = deal(corpus, self.folds, self.seed, by_documents=True)
+        base = self._fit_base(corpus, progress, "the base model")
 
         def fit(fold: Fold) -> AnyModel:
             return self._fit_base(fold.training()[0], progress, fold.stage("stacking"))
 
         # a display shows one training after the other
         with Workers(1 if progress is not None else self.base.threads) as workers:
-            marginals, labels = cross_predict(folds, fit, base.labels, workers)
+            marginals, labels = cross_predict(folds, fit, base.labels, side_by_side=workers)
         return replace(self, base=base), _columns(base, corpus, marginals, labels)
 
     def _fit_base(self, corpus: Corpus, progress: Progress | None, stage: str) -> AnyModel:

@@ -120,14 +120,11 @@ def train(
         options.require_labels(held_out, ", ".join(dev or []))
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
+    begin_with = None if start is None else load_model(start)
+    estimator.check(dev=held_out, start=begin_with)
     with compile_notice(quiet=quiet), warned, watched as display:
         estimator, corpus = estimator.fit_annotators(corpus, display)
-        estimator.fit(
-            corpus,
-            dev=held_out,
-            start=None if start is None else load_model(start),
-            progress=display,
-        )
+        estimator.fit(corpus, dev=held_out, start=begin_with, progress=display)
     save(estimator.model_, output, overwrite=overwrite)
     _report(estimator, output, time.perf_counter() - began, json=json, quiet=quiet)
 

@@ -88,7 +88,7 @@ def deal(
     so many. Documents without tokens are in the first fold.
     """
     if by_documents is None:
-        by_documents = isinstance(given, Corpus) and _has_documents(given, folds)
+        by_documents = isinstance(given, Corpus) and _n_distinct(given) >= 2 * folds
     if by_documents:
         assert isinstance(given, Corpus)
         fold = _deal_documents(given, folds, seed, most=most)
@@ -116,11 +116,10 @@ def deal_documents(corpus: Corpus, folds: int, seed: int, purpose: str) -> list[
         ) from None
 
 
-def _has_documents(corpus: Corpus, folds: int) -> bool:
-    """Whether there are enough documents that differ to be dealt."""
+def _n_distinct(corpus: Corpus) -> int:
+    """How many documents differ in their words."""
     bounds = corpus.sentences[corpus.documents].tolist()
-    words = {corpus.words.codes[a:b].tobytes() for a, b in pairwise(bounds)}
-    return len(words) >= 2 * folds
+    return len({corpus.words.codes[a:b].tobytes() for a, b in pairwise(bounds)})
 
 
 def cross_fit(
@@ -133,7 +132,11 @@ def cross_fit(
 def _deal_documents(corpus: Corpus, folds: int, seed: int, *, most: bool) -> Ints:
     """The fold of each document. [D]"""
     if not most:
-        return document_folds(corpus, folds, seed=seed)
+        try:
+            return document_folds(corpus, folds, seed=seed)
+        except ParameterError:  # by chance copies may leave a fold empty
+            if folds < 2 or _n_distinct(corpus) < folds:
+                raise
     bounds = corpus.sentences[corpus.documents]
     filled = np.flatnonzero(np.diff(bounds))
     words = [corpus.words.codes[bounds[d] : bounds[d + 1]].tobytes() for d in filled.tolist()]
@@ -168,13 +171,16 @@ def cross_predict(
     folds: Sequence[Fold],
     fit: Callable[[Fold], AnyModel],
     names: Sequence[str],
+    *,
+    side_by_side: Workers | None = None,
     workers: Workers | None = None,
 ) -> tuple[Floats, Ints]:
     """What is said of every token by a model that was not shown its fold.
 
-    Marginals [N, L] and decoded labels [N], both by the numbers of ``names``.
+    Marginals [N, L] and decoded labels [N], both by the numbers of ``names``. Models learn
+    ``side_by_side``; ``workers`` predict.
     """
-    models = cross_fit(folds, fit, workers)
+    models = cross_fit(folds, fit, side_by_side)
     n_tokens = int(chain_offsets(folds[0].given)[-1])
     marginals = np.zeros((n_tokens, len(names)))
     labels = np.zeros(n_tokens, np.int64)
@@ -183,7 +189,7 @@ def cross_predict(
         if isinstance(given, Corpus):
             given = given.without_labels()
         tokens = fold.tokens
-        marginals[tokens], labels[tokens] = predictions(model, given, names)
+        marginals[tokens], labels[tokens] = predictions(model, given, names, workers)
     return marginals, labels
 
 

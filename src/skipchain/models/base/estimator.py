@@ -20,10 +20,11 @@ from skipchain.corpus.schemes import check_scheme, convert, decode
 from skipchain.errors import CorpusError, NotFittedError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
-from skipchain.learn.solvers import Solver, as_solver
+from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.metrics.token import require_known
 from skipchain.models.base.held_out import HeldOut
-from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels
+from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.model import BEAM, AnyModel
 from skipchain.models.base.parameters import (
     apply_settings,
@@ -77,15 +78,23 @@ class BaseEstimator(ABC):
         """Keep a constructor's arguments (its ``locals()``) under their own names."""
         own = {k: v for k, v in arguments.items() if k not in ("self", "__class__", "settings")}
         settings = modern_names(arguments.get("settings", {}))
-        solver = own.get("solver")
-        if isinstance(solver, Solver):
-            for name in settings:
-                if name in solver_settings(self.solvers):
-                    raise ParameterError(
-                        f"{name} is a setting of the solver, and solver={solver!r} is given; "
-                        f"write solver={type(solver).__name__}({name}=…)"
-                    )
+        self._check_solver_settings(own.get("solver"), settings)
         vars(self).update({**own, **self._applied(own, settings)})
+
+    def _check_solver_settings(self, solver: Any, settings: Mapping[str, Any]) -> None:
+        """Refuse settings of a solver beside a solver object, and another solver beside it."""
+        if solver is not None and "solver" in settings:
+            raise ParameterError("optimiser is the old name of solver; give one of them")
+        if not isinstance(solver, Solver):
+            return
+        for name in settings:
+            if name in solver.settings():
+                raise ParameterError(
+                    f"{name} is a setting of the solver, and solver={solver!r} is given; "
+                    f"write solver={type(solver).__name__}({name}=…)"
+                )
+            if name in solver_settings(self.solvers):
+                with_settings(solver, {name: settings[name]}, self.solvers)  # says which has it
 
     def _applied(self, values: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that change where settings are given by name."""
@@ -114,25 +123,30 @@ class BaseEstimator(ABC):
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by name, also ``solver__epochs`` or ``epochs``; others are refused."""
-        known = self.parameters()
+        known, now = self.parameters(), self.get_params()
+        plain: dict[str, Any] = {}
         settings: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
         for name, value in modern_names(parameters).items():
-            outer, _, inner = name.partition("__")
+            outer, _, rest = name.partition("__")
             if name in known:
-                setattr(self, name, value)
-            elif inner and outer == "solver" and self.solvers:
-                settings[inner] = value
-            elif inner and outer in known and hasattr(getattr(self, outer), "set_params"):
-                getattr(self, outer).set_params(**{inner: value})
-            elif not inner and name in self.settings():
+                plain[name] = value
+            elif rest and outer == "solver" and rest in solver_settings(self.solvers):
+                if "solver" in parameters or value != now.get(name):
+                    settings[rest] = value
+            elif rest and outer in known and isinstance(now[outer], BaseEstimator):
+                inner.setdefault(outer, {})[rest] = value
+            elif not rest and name in self.settings():
                 settings[name] = value
             else:
                 every = [*known, *self.settings()]
                 raise ParameterError(
                     f"{type(self).__name__} has no parameter {name!r}; {nearest(name, every)}"
                 )
-        if settings:
-            vars(self).update(self._applied(self.get_params(deep=False), settings))
+        values = {**{name: now[name] for name in known}, **plain}
+        changed = self._applied(values, settings) if settings else {}
+        copies = {name: values[name].replaced().set_params(**own) for name, own in inner.items()}
+        vars(self).update({**plain, **changed, **copies})
         return self
 
     def replaced(self, **parameters: Any) -> Self:
@@ -156,7 +170,13 @@ class BaseEstimator(ABC):
     def stopping(self) -> tuple[float, int]:
         """When the loss falls slowly enough for training to end, and the most iterations."""
         solver = self._solver if self.solvers else None
+        if isinstance(solver, Automatic):
+            solver = solver.as_solver(LBFGS)
         return getattr(solver, "tolerance", 0.0), getattr(solver, "max_iterations", 0)
+
+    def without_patience(self) -> Self:
+        """The same estimator, not fitted, which watches no held-out data."""
+        return self.replaced(solver=self._solver.without_patience()) if self.solvers else self
 
     @property
     def _solver(self) -> Solver:
@@ -219,8 +239,7 @@ class BaseEstimator(ABC):
         ``start`` is a fitted model to begin from. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
         """
-        self._check()
-        self._check_fit(dev, start)
+        self.check(dev=dev, dev_y=dev_y, start=start)
         given = self._input(as_input(X), y)
         templates = self._templates(given)
         if templates is not None and templates.annotators:
@@ -240,6 +259,16 @@ class BaseEstimator(ABC):
         if progress is None:
             self._raise_interrupt()
         return self
+
+    def check(self, *, dev: Any = None, dev_y: Any = None, start: Any = None) -> None:
+        """Refuse parameters, held-out data and a start that `fit` would refuse; nothing is learnt.
+
+        `fit` does so itself; this is for what takes long before it.
+        """
+        self._check()
+        self._check_fit(dev, start)
+        if dev is not None:
+            require_known(label_column(as_input(dev), dev_y), "held-out")
 
     @abstractmethod
     def _train(self, task: TrainingTask) -> Fitted:

@@ -41,7 +41,7 @@ def solver_settings(kinds: tuple[type[Solver], ...]) -> dict[str, None]:
 
 def modern_names(given: Mapping[str, Any]) -> dict[str, Any]:
     """Old names replaced, with a warning."""
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in given.items():
         if name in RENAMED:
             warnings.warn(
@@ -49,6 +49,8 @@ def modern_names(given: Mapping[str, Any]) -> dict[str, Any]:
                 FutureWarning,
                 stacklevel=4,
             )
+        if RENAMED.get(name) in (*given, *found):
+            raise ParameterError(f"{name} is the old name of {RENAMED[name]}; give one of them")
         found[RENAMED.get(name, name)] = value
     return found
 
@@ -79,7 +81,9 @@ def apply_settings(
         names = group_settings(kind, aliases)
         mine = {names[name]: left.pop(name) for name in list(left) if name in names}
         if mine:
-            changed[parameter] = replace(values[parameter] or kind(), **mine)
+            group = values[parameter] or kind()
+            check_type(parameter, group, kind)
+            changed[parameter] = replace(group, **mine)
     known = solver_settings(solvers)
     for name in left:
         if name not in known:
@@ -95,10 +99,20 @@ def apply_settings(
 def nested(value: Any, solvers: tuple[type[Solver], ...], *, is_solver: bool) -> dict[str, Any]:
     """The parameters of a parameter: those of an estimator, or of a solver, given or by default."""
     if is_solver and solvers:
-        solver = as_solver(value, solvers)
+        try:
+            solver = as_solver(value, solvers)
+        except ParameterError:  # which fitting refuses
+            return {}
         shown = solver if isinstance(solver, solvers) else solvers[0]()
-        return {**shown.get_params(), **{k: v for k, v in solver.get_params().items() if v}}
+        given = {k: v for k, v in solver.get_params().items() if v is not None}
+        return {**shown.get_params(), **given}
     if hasattr(value, "get_params") and not isinstance(value, type):
         params: dict[str, Any] = value.get_params(deep=True)
         return params
     return {}
+
+
+def check_type(name: str, value: Any, kind: type) -> None:
+    """Refuse a parameter that is not an object of a class."""
+    if not isinstance(value, kind):
+        raise ParameterError(f"{name} must be {kind.__name__}(…), got {value!r}")

@@ -190,8 +190,7 @@ class ChainEstimator(BaseEstimator):
         if not isinstance(solver, SGD):
             raise ParameterError("partial_fit takes stochastic steps; use solver='sgd'")
         # by default no weight is dropped between two passes
-        prune = 0.0 if solver.prune == SGD.settings()["prune"] else solver.prune
-        solver = replace(solver, epochs=1, prune=prune, patience=None)
+        solver = replace(solver, epochs=1, prune=solver.prune or 0.0, patience=None)
         return self._pass(self.replaced(solver=solver), X, y, classes)
 
     def _pass(self, once: Self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:

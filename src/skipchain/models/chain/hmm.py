@@ -71,6 +71,7 @@ class HMM(ChainEstimator):
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
         self._keep(locals())
 

@@ -73,6 +73,7 @@ class Perceptron(ChainEstimator):
         scheme: str | None = None,
         functions: Mapping[str, UserView] | None = None,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
         self._keep(locals())
 
@@ -83,6 +84,10 @@ class Perceptron(ChainEstimator):
         show); features that come up later are left out.
         """
         return self._pass(self.replaced(epochs=1, patience=None), X, y, classes)
+
+    def without_patience(self) -> Self:
+        """The same estimator, not fitted, which watches no held-out data."""
+        return self.replaced(patience=None)
 
     def for_warmup(self) -> Self:
         """The same estimator, but it ends as soon as it can."""

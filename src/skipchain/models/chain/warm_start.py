@@ -16,7 +16,9 @@ def as_chain(start: object) -> ChainModel:
     model = start.fitted if isinstance(start, BaseEstimator) else start
     if isinstance(model, ChainModel):
         return model
-    raise SkipchainError(f"start must be a fitted estimator or a model, got {type(start).__name__}")
+    raise SkipchainError(
+        f"start must be a chain model or its estimator, got {type(start).__name__}"
+    )
 
 
 def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1) -> Weights:

@@ -104,6 +104,7 @@ class Factored(BaseEstimator):
         chains: int = 1,
         seed: int = 0,
         threads: int | None = None,
+        **settings: Any,
     ) -> None:
         self._keep(locals())
 
@@ -134,9 +135,12 @@ class Factored(BaseEstimator):
         start = task.start.fitted if isinstance(task.start, Factored) else task.start
         start = start.base if isinstance(start, FactoredModel) else start
         own, corpus = self.fit_annotators(task.given, task.progress)
-        base = own._base().fit(
-            corpus, dev=task.dev, dev_y=task.dev_labels, start=start, progress=task.progress
-        )
+        base, dev = own._base(), (task.dev, task.dev_labels)
+        try:
+            base.fit(corpus, dev=dev[0], dev_y=dev[1], start=start, progress=task.progress)
+        except KeyboardInterrupt:
+            if not hasattr(base, "model_"):
+                raise
         model, result = self._attach_factors(base), base.result_
         if self.penalties == COUNTED:
             # as Finkel, Grenager and Manning have them: by how rare pairs are
@@ -154,7 +158,7 @@ class Factored(BaseEstimator):
         summary = base.fitted.summary
         described = {"base": repr(base), "factors": repr(model.factors)}
         facts = {
-            **{k: v for k, v in summary.items() if k != "dev"},
+            **{k: v for k, v in summary.items() if k not in ("dev", "stopped")},
             "longest_document": longest_document(corpus),
             "settings": plain_settings({**self.get_params(deep=False), **described}),
         }
@@ -182,7 +186,7 @@ class Factored(BaseEstimator):
 
         def instance(fold: Fold) -> TrainingInstance:
             stage = StageProgress.of(progress, fold.stage("the factors"))
-            base = self._base().fit(fold.training()[0], progress=stage)
+            base = self._base().without_patience().fit(fold.training()[0], progress=stage)
             if base.result_.reason == INTERRUPTED:
                 raise KeyboardInterrupt
             # the documents held out may be the only ones with a type
@@ -194,8 +198,10 @@ class Factored(BaseEstimator):
         objective = PseudoLikelihood(instances, workers, l2=L2)
         if not objective.size:
             return model.factors
-        vector = minimize(objective, objective.start, tolerance=1e-6).vector
-        tables = iter(objective.tables(vector))
+        result = minimize(objective, objective.start, tolerance=1e-6)
+        if result.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        tables = iter(objective.tables(result.vector))
         counts = instances[0].candidate_graph.potentials_per_factor
         return tuple(
             factor.with_tables([next(tables) for _ in range(count)], types)
@@ -299,7 +305,7 @@ def _training_instance(model: FactoredModel, held: Corpus, workers: Workers) -> 
 
 
 def gold_candidates(candidates: Candidates, gold: Labels) -> Ints:
-    """The candidate of each stretch that has the right labels, −1 where none has. [V]"""
+    """The candidate of each segment that has the gold labels, −1 where none has. [V]"""
     counts = np.diff(candidates.first)
     lengths = np.repeat(candidates.stops - candidates.starts, counts)
     starts = np.repeat(candidates.starts, counts)

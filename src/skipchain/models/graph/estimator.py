@@ -29,7 +29,7 @@ from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.lbfgs import minimize
-from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, OBSERVED, Automatic, Solver
+from skipchain.learn.solvers import CHAIN_SOLVERS, LBFGS, Automatic, Solver
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.documents import longest_document
 from skipchain.models.base.estimator import BaseEstimator
@@ -87,6 +87,11 @@ class GraphEstimator(BaseEstimator):
     def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:
         """Warn of a corpus that has no documents for the edges to link."""
         check_linked_documents(corpus, self._rules(), longest)
+
+    @property
+    def stopping(self) -> tuple[float, int]:
+        """When the loss falls slowly enough for training to end, and the most iterations."""
+        return self._joint_solver.tolerance, self._joint_solver.max_iterations
 
     # Fitting -----------------------------------------------------------------------------------
 
@@ -174,15 +179,19 @@ class GraphEstimator(BaseEstimator):
         solver = self._solver
         if isinstance(solver, Automatic) and self.objective != self.separate_objective:
             solver = solver.as_solver(LBFGS)
-        return type(solver)(**{**solver.get_params(), "patience": None})
+        return solver.without_patience()
 
     @property
     def _joint_solver(self) -> LBFGS:
         """What learns all edge types together."""
         solver = self._solver
+        if isinstance(solver, Automatic):
+            solver = solver.as_solver(LBFGS)
         if isinstance(solver, LBFGS):
             return solver
-        return LBFGS(patience=self._patience, **_pairs_of(solver))
+        shared = ("pairs", "patience", "max_iterations")
+        given = {name: getattr(solver, name, None) for name in shared}
+        return LBFGS(**{name: value for name, value in given.items() if value is not None})
 
     def _fit_edge_type(
         self,
@@ -210,7 +219,7 @@ class GraphEstimator(BaseEstimator):
         """What losses of all edge types together take by name; see `GraphObjective`."""
         solver = self._joint_solver
         single = solver.tolerance >= SINGLE_TOLERANCE
-        return {"l2": self.l2, "observed": solver.pairs == OBSERVED, "single_precision": single}
+        return {"l2": self.l2, "observed": solver.observed, "single_precision": single}
 
     def _fit_jointly(
         self,
@@ -262,13 +271,6 @@ def add_results(earlier: OptimisationResult, last: OptimisationResult) -> Optimi
 def empty_weights(task: GraphTask, n_features: int) -> Weights:
     """The weights of an edge type before it has learnt anything."""
     return Weights.zeros(n_features, 0, len(task.untrained.labels))
-
-
-def _pairs_of(solver: Solver) -> dict[str, Any]:
-    """Whether all (feature, label) pairs have weights, where that was asked for."""
-    chosen = getattr(solver, "pairs", None)
-    asked = chosen is not None and chosen != type(solver).settings()["pairs"]
-    return {"pairs": chosen} if asked else {}
 
 
 def _training_size(objective: GraphObjective, stage: str) -> TrainingSize:

@@ -217,6 +217,8 @@ class MoPMEMM(GraphEstimator):
         )
         how = LBFGS(max_iterations=100, tolerance=1e-5, period=5).stopping
         result = minimize(objective, np.zeros(objective.size), memory=MEMORY, **how)
+        if result.reason == INTERRUPTED:
+            raise KeyboardInterrupt
         return Gate(objective.weights(result.vector))
 
     def _train_jointly(

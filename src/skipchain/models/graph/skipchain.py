@@ -19,6 +19,7 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.solvers import Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.parameters import check_type
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
@@ -130,7 +131,9 @@ class SkipChainCRF(GraphEstimator):
 
     @property
     def _propagation(self) -> PropagationSettings:
-        return self.propagation or PropagationSettings()
+        propagation = self.propagation or PropagationSettings()
+        check_type("propagation", propagation, PropagationSettings)
+        return propagation
 
     # Learning ----------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def base_model_marginals(
 
     dealt = deal(given, folds, seed, labels=y)
     model = estimator.replaced().fit(given, y).fitted
-    return model, cross_predict(dealt, fit, model.labels)[0]
+    return model, cross_predict(dealt, fit, model.labels, workers=workers)[0]
 
 
 def encode_for_model(base: AnyModel, known: KnownLabels, scheme: str | None) -> KnownLabels:

@@ -20,9 +20,10 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.solvers import ALL, LBFGS, ContrastiveDivergence, Solver, parse_steps
-from skipchain.learn.step import OptimisationResult, Step
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.models.base.estimator import BaseEstimator, plain_settings
 from skipchain.models.base.model import AnyModel, Model
+from skipchain.models.base.parameters import check_type
 from skipchain.models.base.progress import Progress, TrainingSize
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.latent.estimator import LatentEstimator
@@ -212,7 +213,9 @@ class RBMCRF(BaseEstimator):
 
     @property
     def _sampling(self) -> GibbsSettings:
-        return replace(self.sampling or GibbsSettings(), seed=self.seed)
+        sampling = self.sampling or GibbsSettings()
+        check_type("sampling", sampling, GibbsSettings)
+        return replace(sampling, seed=sampling.seed or self.seed)
 
     @property
     def _solver(self) -> ContrastiveDivergence:
@@ -271,7 +274,10 @@ class RBMCRF(BaseEstimator):
             return np.zeros_like(task.untrained.weights)
         l2 = solver.decay * (len(data.offsets) - 1) / 2.0  # the same decay, of all sequences
         problem = ChainProblem(data, size, l2=l2).of_positions()
-        return learn_chain(problem, LBFGS(pairs=ALL), workers).weights.state
+        learnt = learn_chain(problem, LBFGS(pairs=ALL), workers)
+        if learnt.result.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        return learnt.weights.state
 
     def _loss(self, model: RBMModel, task: RBMTask, workers: Workers) -> float:
         """−log of the sampled marginals of the training labels: what restarts are compared by."""
