@@ -215,7 +215,9 @@ def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWei
         dropout=solver.dropout,
         bundle_dropout=solver.bundle_dropout,
         adaptive=isinstance(solver, AdaGrad),
-        **{"local": problem.local, "l2": problem.l2, **problem.for_learners},
+        local=problem.local,
+        l2=problem.l2,
+        **problem.for_learners,
     )
     if monitor.begin is not None:
         monitor.begin(learner.size, learner.nbytes)

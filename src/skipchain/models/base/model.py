@@ -51,7 +51,7 @@ class Explained(Protocol):
         """The explanation as JSON can hold it."""
 
 
-LabelPair = Sequence[str] | None
+Pair = Sequence[str] | None
 """Two labels to be compared; None: the predicted one and the runner-up."""
 Data = TypeVar("Data", bound=Encoded)
 Scores = TypeVar("Scores", bound=Scored)
@@ -142,12 +142,7 @@ class Model(ABC, Generic[Data, Scores]):
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
-        self,
-        given: Input,
-        token: int | str,
-        *,
-        labels: LabelPair = None,
-        threads: int | None = None,
+        self, given: Input, token: int | str, *, labels: Pair = None, threads: int | None = None
     ) -> Explained:
         """What decides between two labels at one token of the input; see `Tagger.explain`."""
         raise SkipchainError(

@@ -26,7 +26,7 @@ from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input, encode
-from skipchain.models.base.model import BEAM, Explained, LabelPair, Model
+from skipchain.models.base.model import BEAM, Explained, Model, Pair
 from skipchain.models.base.summary import label_features, label_row, label_table
 from skipchain.parallel import Workers
 
@@ -226,12 +226,7 @@ class ChainModel(Model[Dataset, ChainScores]):
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
-        self,
-        given: Input,
-        token: int | str,
-        *,
-        labels: LabelPair = None,
-        threads: int | None = None,
+        self, given: Input, token: int | str, *, labels: Pair = None, threads: int | None = None
     ) -> Explained:
         """The features that decide between two labels at one token."""
         from skipchain.models.chain.explain import explain

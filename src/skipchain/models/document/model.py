@@ -18,7 +18,7 @@ from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input
-from skipchain.models.base.model import BEAM, AnyModel, Explained, LabelPair, Model
+from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
 from skipchain.models.document.annealing import Annealing
@@ -296,12 +296,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
-        self,
-        given: Input,
-        token: int | str,
-        *,
-        labels: LabelPair = None,
-        threads: int | None = None,
+        self, given: Input, token: int | str, *, labels: Pair = None, threads: int | None = None
     ) -> Explained:
         """The factors that speak for and against the labels with and without them."""
         from skipchain.models.document.explain import explain_factors

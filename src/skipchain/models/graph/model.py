@@ -18,7 +18,7 @@ from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input
-from skipchain.models.base.model import Explained, LabelPair, MarginalModel
+from skipchain.models.base.model import Explained, MarginalModel, Pair
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
@@ -165,12 +165,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
-        self,
-        given: Input,
-        token: int | str,
-        *,
-        labels: LabelPair = None,
-        threads: int | None = None,
+        self, given: Input, token: int | str, *, labels: Pair = None, threads: int | None = None
     ) -> Explained:
         """The tokens that a label comes from, and what their edges say."""
         from skipchain.models.graph.explain import explain_parents
