@@ -241,7 +241,7 @@ def test_a_first_model_needs_spans_and_to_have_learnt(tmp_path):
     for name in features.annotators[0].provides:
         given = given.with_column(name, given.words)
     crf = CRF(features, epochs=1).fit(given)
-    with pytest.raises(ModelFileError, match="the first model has not learnt"):
+    with pytest.raises(ModelFileError, match="the base model of stacking is not fitted"):
         save(crf, tmp_path / "m.skip")
 
 

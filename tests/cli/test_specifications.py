@@ -94,7 +94,7 @@ def test_settings_reach_factors_and_recipes(train):
 @pytest.mark.parametrize(
     ("given", "messages"),
     [
-        (("--model", "mem"), ["no model 'mem'", "did you mean memm or imemm"]),
+        (("--model", "mem"), ["no model 'mem'", "did you mean memm or hmm"]),
         (("--model", "svm"), ["there are crf"]),
         (("--model", "memm:ordr=2"), ["memm has no setting 'ordr'; did you mean order"]),
         (("--model", "crf:l2"), ["'l2' is no setting; write name=value"]),

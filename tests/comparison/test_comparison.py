@@ -96,7 +96,7 @@ def test_a_list_may_hold_settings():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("svm", "no model 'svm'; there are crf, .*icrf"),
+        ("svm", "no model 'svm'; there are crf, memm"),
         ("", "no model ''"),
         ("crf:speed=3", "crf has no setting 'speed'; did you mean seed"),
         ("crf:functions=x", "no setting 'functions'"),
@@ -516,7 +516,7 @@ def test_the_command_refuses_decoders_that_no_model_has(run, here):
 
 
 def test_the_command_names_mistakes(run, here, files, tmp_path):
-    assert_one_line(run("--models", "svm"), "'svm'", "crf", "tokenhmm")
+    assert_one_line(run("--models", "svm"), "'svm'", "crf", "mop-memm")
     assert_one_line(run("--model", "crf:speed=1"), "'speed'", "did you mean seed?")
     assert_one_line(run("--models", "crf,crf", "-q"), "named twice")
     assert_one_line(run("--models", ",", "-q"), "no model to compare")

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ import pytest
 import skipchain
 from skipchain.corpus import Corpus
 from skipchain.datasets.harbour import harbour
-from skipchain.errors import ModelFileError, ParameterError
+from skipchain.errors import ModelFileError, ParameterError, SkipchainWarning
 from skipchain.modelfile import load_model, save
 from skipchain.modelfile.container import read_arrays, write_arrays
 from skipchain.models import registry
@@ -125,6 +126,32 @@ def test_mistakes_are_named():
         register(ModelKind("crf", "x:Y", "another"))
     with pytest.raises(ParameterError, match="did you mean word-counts"):
         make_estimator("wordcounts", None)
+
+
+def test_a_broken_package_does_not_stop_the_others(monkeypatch):
+    class Broken:
+        name, value = "broken", "broken:KIND"
+
+        def load(self):
+            raise ImportError("No module named 'torch'")
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Broken()])
+    assert make_estimator("crf", "word").kind == "crf"
+    with pytest.warns(SkipchainWarning, match="'broken' of another package cannot be used"):
+        assert "crf" in model_kinds()
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_form_keeps_to_its_own_names(monkeypatch, tmp_path):
+    corpus = Corpus.of([["Ada", "slept"]] * 3, [["B-PER", "O"]] * 3, scheme="iob2")
+    fitted = wordcounts.WordCounts().fit(corpus)
+    for writer, message in (
+        (lambda model: ({"labels": []}, {"counts": model.counts}), "'labels', which all models"),
+        (lambda model: ({}, {}), "arrays and their schema differ: counts"),
+    ):
+        monkeypatch.setattr(wordcounts, "FORM", replace(wordcounts.FORM, writer=writer))
+        with pytest.raises(ModelFileError, match=message):
+            save(fitted, tmp_path / "m.skip")
 
 
 def test_a_file_of_an_unknown_form_is_refused(registered, monkeypatch, tmp_path):

@@ -7,8 +7,20 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
-from skipchain import CRF, HRF, IOHMM, MEMM, RBMCRF, Corpus, Factored, MoPMEMM, SkipChainCRF
-from skipchain.errors import ParameterError
+from skipchain import (
+    CRF,
+    HMM,
+    HRF,
+    IOHMM,
+    MEMM,
+    RBMCRF,
+    Corpus,
+    Factored,
+    MoPMEMM,
+    Perceptron,
+    SkipChainCRF,
+)
+from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.solvers import (
     CHAIN_SOLVERS,
     EM,
@@ -77,7 +89,10 @@ def test_other_objects_take_settings_by_name_too():
         ({"solver": "lbfgs", "epochs": 3}, "epochs is for solver sgd and adagrad, not for lbfgs"),
         ({"epochs": 3, "l1": 0.1}, "no solver has all of epochs, l1"),
         ({"epoch": 3}, "CRF has no parameter 'epoch'; did you mean epochs"),
-        ({"solver": "adam"}, "solver must be one of sgd, lbfgs, adagrad, newton, got 'adam'"),
+        (
+            {"solver": "adam"},
+            "solver must be one of sgd, lbfgs, adagrad, newton, automatic, got 'adam'",
+        ),
         ({"solver": EM()}, "solver must be one of sgd, lbfgs"),
         ({"solver": 3}, "solver must be one of"),
         ({"solver": SGD(dropout=1.0)}, "dropout must be a number of at least 0 and below 1"),
@@ -144,3 +159,75 @@ def test_a_solver_by_default_is_chosen_by_the_data():
     assert as_solver(None, CHAIN_SOLVERS) == Automatic()
     matrices = CRF().fit([np.eye(2)] * 3, [["A", "B"]] * 3)
     assert not matrices.result_.reason.endswith("epochs")
+
+
+def test_a_setting_that_is_as_it_would_be_anyway_asks_for_no_solver():
+    assert CRF(l1=0.0, rate=None, tolerance=None).solver == Automatic()
+    assert CRF(epochs=None).solver == Automatic()
+
+
+def test_an_old_name_beside_the_new_one_is_refused():
+    with pytest.raises(ParameterError, match="give one of them"):
+        CRF(solver=SGD(epochs=3), optimiser="lbfgs")
+
+
+@pytest.mark.parametrize("kind", [IOHMM, RBMCRF])
+def test_automatic_is_for_chains(kind):
+    with pytest.raises(ParameterError, match="solver must be"):
+        kind("word", solver="automatic").fit(corpus(2))
+
+
+@pytest.mark.parametrize("make", [CRF, MEMM, lambda: CRF(objective="marginal"), MoPMEMM, IOHMM])
+def test_parameters_set_as_they_are_change_nothing(make):
+    model = make()
+    before = repr(model)
+    assert repr(model.set_params(**model.get_params())) == before
+    assert CRF(prune=0.0).get_params()["solver__prune"] == 0.0
+
+
+def test_parameters_are_set_together_or_not_at_all():
+    base = CRF(l2=1.0)
+    model = Factored(base)
+    with pytest.raises(ParameterError):
+        model.set_params(base__l2=9.0, nope=1)
+    assert model.base.l2 == 1.0
+    crf = CRF()
+    with pytest.raises(ParameterError):
+        crf.set_params(solver="lbfgs", epochs=3)
+    assert crf.solver is None
+
+
+def test_joint_training_keeps_what_its_solver_shares_with_lbfgs():
+    settings = {"objective": "marginal", "pairs": "all"}
+    assert MoPMEMM(solver="sgd", **settings)._joint_solver == LBFGS(pairs="all")
+    newton = MoPMEMM(solver=Newton(max_iterations=3), objective="marginal")
+    assert newton._joint_solver.max_iterations == 3
+
+
+@pytest.mark.parametrize("kind", [MoPMEMM, SkipChainCRF])
+def test_a_warm_up_of_linked_labels_is_short(kind):
+    words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["In", "York", "it", "rained"]]
+    labels = [["O", "B-PER", "O"], ["B-PER", "O"], ["O", "B-LOC", "O", "O"]]
+    data = Corpus.of(words * 5, labels * 5, scheme="iob2", documents=[3] * 5)
+    assert kind("word").for_warmup().fit(data).result_.iterations <= 8
+
+
+@pytest.mark.filterwarnings("ignore:optimiser")
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [(HMM, {"epochs": 3}), (Perceptron, {"epoch": 3}), (HMM, {"optimiser": 1})],
+)
+def test_models_without_a_solver_name_their_parameters(kind, settings):
+    with pytest.raises(ParameterError, match="has no parameter"):
+        kind(**settings)
+
+
+@pytest.mark.parametrize("kind", [CRF, MoPMEMM, SkipChainCRF, RBMCRF, IOHMM])
+def test_held_out_data_without_labels_are_refused_before_anything_is_learnt(kind):
+    class Display:
+        def begin(self, problem):
+            raise AssertionError("training has begun")
+
+    data = corpus(2)
+    with pytest.raises(CorpusError):
+        kind("word").fit(data, dev=data.without_labels(), progress=Display())

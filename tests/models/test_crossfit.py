@@ -60,6 +60,13 @@ def test_there_are_fewer_folds_where_documents_are_few():
         deal([["a"], ["b"]], 5, 0)
 
 
+def test_copies_do_not_make_folds_impossible():
+    corpus = documents(*[f"{k} x" for k in range(10)] * 20)
+    for seed in range(20):
+        folds = deal(corpus, 5, seed, by_documents=True)
+        assert [len(fold.held_out) > 0 for fold in folds] == [True] * 5
+
+
 def test_sequences_are_dealt_where_there_are_no_documents():
     given, labels = [[{"w": str(k)}] for k in range(7)], [[str(k)] for k in range(7)]
     folds = deal(given, 3, 1, labels=labels)

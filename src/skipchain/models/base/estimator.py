@@ -123,7 +123,9 @@ class BaseEstimator(ABC):
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by name, also ``solver__epochs`` or ``epochs``; others are refused."""
-        known, now = self.parameters(), self.get_params()
+        known, now = self.parameters(), self.get_params(deep=False)
+        solver = parameters.get("solver", now.get("solver"))
+        reported = nested(solver, self.solvers, is_solver=True)
         plain: dict[str, Any] = {}
         settings: dict[str, Any] = {}
         inner: dict[str, dict[str, Any]] = {}
@@ -132,7 +134,7 @@ class BaseEstimator(ABC):
             if name in known:
                 plain[name] = value
             elif rest and outer == "solver" and rest in solver_settings(self.solvers):
-                if "solver" in parameters or value != now.get(name):
+                if reported.get(rest, self) != value:  # else it is as it is already
                     settings[rest] = value
             elif rest and outer in known and isinstance(now[outer], BaseEstimator):
                 inner.setdefault(outer, {})[rest] = value

@@ -75,7 +75,7 @@ def apply_settings(
     """
     changed: dict[str, Any] = {}
     left = dict(settings)
-    if "solver" in left:
+    if "solver" in left and solvers:
         changed["solver"] = left.pop("solver")
     for parameter, (kind, aliases) in groups.items():
         names = group_settings(kind, aliases)

@@ -355,20 +355,3 @@ class ChainEstimator(BaseEstimator):
                 "encoding=None from the first call on"
             )
         return convert_labels(known, scheme, model.encoding)
-
-
-class LocalEstimator(ChainEstimator):
-    """Fits models that are normalised at each position, and may recall labels given earlier."""
-
-    supports_label_history = True
-    local = True
-
-    def __init__(
-        self,
-        features: str | Path | Templates = "ner",
-        *,
-        folds: int | None = None,
-        **parameters: Any,
-    ) -> None:
-        super().__init__(features, **parameters)
-        self.folds = folds

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
 from skipchain.errors import ParameterError
-from skipchain.models.chain.estimator import LocalEstimator
+from skipchain.features.templates import Templates
+from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.parallel import Workers
 
 
-class MaxEnt(LocalEstimator):
+class MaxEnt(ChainEstimator):
     """A classifier of each position on its own: p(y_t = j | x) ∝ exp Σ_f w[f, j].
 
     Multinomial logistic regression; the neighbours' labels play no part in learning. (Decoding
@@ -32,6 +36,18 @@ class MaxEnt(LocalEstimator):
     """
 
     kind = "maxent"
+    supports_label_history = True
+    local = True  # for one position the same, and quicker
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        folds: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(features, **parameters)
+        self.folds = folds
 
     def _check(self) -> None:
         super()._check()

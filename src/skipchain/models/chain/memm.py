@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from skipchain.models.chain.estimator import MAX_ORDER, LocalEstimator
+from pathlib import Path
+from typing import Any
+
+from skipchain.features.templates import Templates
+from skipchain.models.chain.estimator import MAX_ORDER, ChainEstimator
 
 
-class MEMM(LocalEstimator):
+class MEMM(ChainEstimator):
     """A chain of classifiers: p(y | x) = Π_t p(y_t | y_{t−1}, x), each a maximum-entropy model.
 
     p(y_t = j | y_{t−1} = i, x) ∝ exp(Σ_f w[f, j] + T[i, j]): features independent of the label
@@ -38,3 +42,15 @@ class MEMM(LocalEstimator):
 
     kind = "memm"
     max_order = MAX_ORDER
+    supports_label_history = True
+    local = True
+
+    def __init__(
+        self,
+        features: str | Path | Templates = "ner",
+        *,
+        folds: int | None = None,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(features, **parameters)
+        self.folds = folds
