@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from itertools import pairwise
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains.potentials import require_paths
 from skipchain.chains.scores import ChainScores, NBestPaths
-from skipchain.chains.span_events import SpanEvents
 from skipchain.checks import check_integer
 from skipchain.errors import SkipchainError
 from skipchain.kernels import chain
 from skipchain.parallel import Workers, blocks
+
+if TYPE_CHECKING:
+    from skipchain.chains.span_events import SpanEvents
 
 PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 

@@ -14,20 +14,17 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
 from skipchain.chains.online import StochasticLikelihood, decaying_rate
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.errors import FeatureError, ParameterError
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.epochs import run_epochs
-from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
 from skipchain.learn.solvers import LBFGS, SGD, AdaGrad, Automatic, Newton, Solver
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.parallel import Workers
 
-CONDITIONAL, MARGINAL = "conditional", "marginal"
-OBJECTIVES = {CONDITIONAL: ConditionalLikelihood, MARGINAL: MarginalLikelihood}
+CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
 DECAY = 2.0  # the last epoch's rate is a third of the first's
 AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
@@ -156,6 +153,9 @@ def _by_batch(
     problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor
 ) -> FittedWeights:
     """By L-BFGS or Newton's method: functions of the vector of all weights."""
+    from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
+    from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
+
     assert isinstance(solver, (LBFGS, Newton))
     data, by_newton = problem.data, isinstance(solver, Newton)
     scorer = LinearScorer(
@@ -173,7 +173,9 @@ def _by_batch(
             f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
         )
     form: dict[str, Any] = {"constraints": problem.constraints, "local": problem.local}
-    objective = OBJECTIVES[problem.objective](data, scorer, workers, l2=problem.l2, **form)
+    marginal = problem.objective == MARGINAL
+    loss = MarginalLikelihood if marginal else ConditionalLikelihood
+    objective = loss(data, scorer, workers, l2=problem.l2, **form)
     if monitor.begin is not None:
         # the history of L-BFGS is in single precision
         vectors = 3 * scorer.size if by_newton else MEMORY + 8

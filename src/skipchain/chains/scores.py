@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
 from skipchain.chains.scorer import Weights, block_potentials, sum_bundles
-from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.features.label_ngrams import LabelNgrams
 
 Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
 

@@ -15,7 +15,6 @@ from skipchain.features.keys import token_keys
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.template import Atom, Template, View, parse_template
 from skipchain.features.views import UserViews
-from skipchain.kernels.label_history import label_shares
 
 WINDOW = 1000  # tokens that are looked back
 SCALE = 1000
@@ -99,6 +98,8 @@ class LabelHistory:
     def label_shares(self, labels: Labels, earlier: PreviousOccurrences, n_labels: int) -> Floats:
         """The share of each label among the earlier tokens that are alike. [N, L]"""
         shares = np.zeros((len(labels), n_labels))
+        from skipchain.kernels.label_history import label_shares
+
         label_shares(earlier.previous, labels, self.decay, shares)
         return shares
 

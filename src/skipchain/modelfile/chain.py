@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from skipchain.arrays import Arrays, Floats
-from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
-from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays
 from skipchain.models.base.inputs import Features
 from skipchain.models.chain.model import ChainModel
+
+if TYPE_CHECKING:
+    from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.tag_dictionary import TagDictionary
 
 
 def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
@@ -61,6 +63,8 @@ def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDict
     labels = np.unpackbits(packed, axis=1, count=n_labels).astype(np.bool_)
     if not labels.any(axis=1).all():
         raise ValueError("the dictionary has a word without labels")
+    from skipchain.features.tag_dictionary import TagDictionary
+
     return TagDictionary(words, labels, int(min_count))
 
 
@@ -84,4 +88,6 @@ def _label_ngrams(order: int, arrays: Arrays, n_labels: int) -> LabelNgrams | No
     weights = dense("histories.weights", arrays, (len(contexts), n_labels))
     if not np.isfinite(weights).all():
         raise ValueError("the histories' weights are not all finite")
+    from skipchain.features.label_ngrams import LabelNgrams
+
     return LabelNgrams(order, contexts, weights)

@@ -6,12 +6,12 @@ from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
+from skipchain.features.annotator import Annotator
 from skipchain.features.direct import NamedFeatures, NumberedFeatures
 from skipchain.features.strings import strings_from_arrays, strings_to_arrays
 from skipchain.features.templates import Templates
 from skipchain.features.views import BUILTIN_VIEWS, NGRAMS
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.modelfile.annotators import annotator_contents, read_annotators
 from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.inputs import Features
 
@@ -22,10 +22,13 @@ def features_contents(features: Features) -> tuple[dict[str, Any], Arrays]:
         templates = features.templates
         recipe: dict[str, Any] = {"kind": "templates", "text": templates.text}
         recipe["functions"] = sorted(templates.user_views)
-        sources, arrays = annotator_contents(templates.annotators)
-        if sources:
-            recipe["sources"] = sources
-        return recipe, features.to_arrays() | arrays
+        arrays = features.to_arrays()
+        if templates.annotators:
+            from skipchain.modelfile.annotators import annotator_contents
+
+            recipe["sources"], further = annotator_contents(templates.annotators)
+            arrays |= further
+        return recipe, arrays
     if isinstance(features, NamedFeatures):
         return {"kind": "named"}, strings_to_arrays("names", features.strings)
     return {"kind": "numbered", "width": features.width}, {"columns": features.columns}
@@ -45,8 +48,12 @@ def read_features(stored: StoredModel) -> Features:
         own = {name: functions[name] for name in recipe["functions"]}
         if set(own) & (set(BUILTIN_VIEWS) | {NGRAMS}):
             raise ModelFileError(f"{path}: a view of the model has the name of a built-in one")
-        sources = read_annotators(recipe.get("sources", ()), stored)
-        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, sources), arrays)
+        annotators: tuple[Annotator, ...] = ()
+        if recipe.get("sources"):
+            from skipchain.modelfile.annotators import read_annotators
+
+            annotators = read_annotators(recipe["sources"], stored)
+        return Vocabulary.from_arrays(Templates.parse(recipe["text"], own, annotators), arrays)
     if recipe["kind"] == "named":
         return NamedFeatures(strings_from_arrays("names", arrays))
     if recipe["kind"] == "numbered":

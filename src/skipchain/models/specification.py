@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from skipchain.checks import nearest
-from skipchain.edges.rule_text import split_arguments
 from skipchain.errors import ParameterError
 from skipchain.learn.solvers import Solver
 from skipchain.models.base.parameters import group_settings
@@ -52,7 +51,7 @@ class Specification:
         """The kind and the settings; whether there are such is not looked at."""
         kind, _, rest = text.partition(":")
         settings = {}
-        for part in filter(str.strip, split_arguments(rest)):
+        for part in filter(str.strip, _split(rest)):
             name, value = parse_setting(part, text)
             if name in settings:
                 raise ParameterError(f"{text.strip()}: {name} is given twice")
@@ -80,7 +79,7 @@ def split_specifications(text: str) -> list[str]:
     ['crf:l2=0.5,order=2', 'memm', 'hmm']
     """
     specifications: list[str] = []
-    for part in split_arguments(text):
+    for part in _split(text):
         if specifications and _SETTING.match(part):
             specifications[-1] += ("," if ":" in specifications[-1] else ":") + part.strip()
         elif part.strip():
@@ -100,7 +99,7 @@ def parse_setting(part: str, text: str | None = None) -> tuple[str, Any]:
         raise ParameterError(f"{where}{part.strip()!r} is no setting; write name=value")
     plain = name.rpartition(".")[2]
     if plain in JOINED_SETTINGS and value[0] not in '["':
-        return name, ",".join(split_arguments(value, "+"))
+        return name, ",".join(_split(value, "+"))
     return name, "none" if plain in NONE_IS_TEXT and value == "none" else parse_value(value)
 
 
@@ -114,7 +113,7 @@ def parse_value(text: str) -> Any:
     if len(text) > 1 and text[0] == text[-1] == '"':
         return text[1:-1]
     if text.startswith("[") and text.endswith("]"):
-        return [parse_value(part) for part in filter(str.strip, split_arguments(text[1:-1]))]
+        return [parse_value(part) for part in filter(str.strip, _split(text[1:-1]))]
     if text.lower() in LITERALS:
         return LITERALS[text.lower()]
     for number in (int, float):
@@ -200,3 +199,12 @@ def merge_settings(parts: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, 
                 )
             merged[name], origins[name] = value, origin
     return merged
+
+
+def _split(text: str, sign: str = ",") -> list[str]:
+    """The parts between commas, or another sign, that stand in no brackets and no quotes."""
+    if sign not in text:
+        return [text]
+    from skipchain.edges.rule_text import split_arguments
+
+    return split_arguments(text, sign)

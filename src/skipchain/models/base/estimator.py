@@ -22,8 +22,6 @@ from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
-from skipchain.metrics.token import require_known
-from skipchain.models.base.held_out import HeldOut
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.model import BEAM, AnyModel
 from skipchain.models.base.parameters import (
@@ -252,7 +250,8 @@ class BaseEstimator(ABC):
             fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
-                held_out = fitted.held_out or HeldOut(model, dev, dev_y)
+                held_out = fitted.held_out or task.held_out(model)
+                assert held_out is not None
                 score = held_out.score(model, workers)
         if progress is not None:
             progress.end(result)
@@ -270,6 +269,8 @@ class BaseEstimator(ABC):
         self._check()
         self._check_fit(dev, start)
         if dev is not None:
+            from skipchain.metrics.token import require_known
+
             require_known(label_column(as_input(dev), dev_y), "held-out")
 
     @abstractmethod
@@ -412,6 +413,8 @@ class BaseEstimator(ABC):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
+        from skipchain.models.base.held_out import HeldOut
+
         with Workers(self.threads) as workers:
             return HeldOut(self.fitted, X, y).score(self.fitted, workers) / 100.0
 

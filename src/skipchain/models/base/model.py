@@ -7,23 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from skipchain.arrays import Bools, Floats, Ints
-from skipchain.chains import decode as chains
 from skipchain.chains.allowed import allowed_labels, require_agreement
-from skipchain.chains.from_marginals import DECODERS, decode_marginals
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scores import NBestPaths
+from skipchain.checks import check_integer
 from skipchain.corpus import Column
-from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
 from skipchain.errors import SkipchainError
 from skipchain.models.base.inputs import Input
-from skipchain.models.base.summary import common_summary
 from skipchain.parallel import Workers
-from skipchain.report.pictures import Picture
+
+if TYPE_CHECKING:
+    from skipchain.report.pictures import Picture
 
 BEAM = 10  # the width of a beam by default
 
@@ -157,6 +156,8 @@ class Model(ABC, Generic[Data, Scores]):
         is that of its family (see ``docs/guide/model-files.md``).
         """
         chosen = list(self.labels) if labels is None else list(labels)
+        from skipchain.models.base.summary import common_summary
+
         return {**common_summary(self), **self._family_summary(top, chosen)}
 
     @abstractmethod
@@ -224,7 +225,7 @@ class Model(ABC, Generic[Data, Scores]):
                 f"the model ({self.kind}, order {self.order}) has no decoder {decoder!r}; "
                 f"it has {', '.join(self.decoders)}"
             )
-        chains.check_width(beam)
+        check_integer("the width of a beam", beam)
 
     def label(
         self, given: Input, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -248,41 +249,6 @@ class Model(ABC, Generic[Data, Scores]):
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         return decode(labels, sentences, self.encoding)
-
-
-class MarginalScores(Scored, Protocol):
-    """Input that a model has scored by the marginals of its tokens."""
-
-    @property
-    def marginals(self) -> Floats:
-        """The probability of each label at each token. [N, L]"""
-
-
-Marginals = TypeVar("Marginals", bound=MarginalScores)
-
-
-class MarginalModel(Model[Data, Marginals]):
-    """A model whose labels are decoded from the marginals of tokens, which scoring finds.
-
-    ``legal`` takes the label sequence with the largest product of marginals among those that the
-    scheme allows, ``posterior`` the best label of each token.
-    """
-
-    decoders = DECODERS
-
-    def decode(
-        self, scores: Marginals, workers: Workers, decoder: str | None = None, beam: int = BEAM
-    ) -> Column:
-        """The predicted labels, in the model's encoding."""
-        self.check_decoder(decoder, beam)
-        codes = decode_marginals(
-            scores.marginals, scores.offsets, self.constraints, decoder or self.decoders[0], workers
-        )
-        return Column(frozen(codes), self.labels)
-
-    def marginals(self, scores: Marginals, workers: Workers) -> Floats:
-        """The probability of each label at each token. [N, L]"""
-        return scores.marginals
 
 
 AnyModel = Model[Any, Any]

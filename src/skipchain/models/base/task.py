@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skipchain.arrays import Ints
 from skipchain.chains.dataset import Dataset
@@ -13,11 +13,13 @@ from skipchain.errors import CorpusError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.templates import Templates
 from skipchain.learn.step import OptimisationResult
-from skipchain.models.base.held_out import HeldOut
 from skipchain.models.base.inputs import Features, Input, fit_features
 from skipchain.models.base.model import AnyModel
 from skipchain.models.base.progress import Progress, TrainingSize
 from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.models.base.held_out import HeldOut
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,11 @@ class TrainingTask:
 
     def held_out(self, model: AnyModel) -> HeldOut | None:
         """The held-out data as a model sees them, where there are any."""
-        return None if self.dev is None else HeldOut(model, self.dev, self.dev_labels)
+        if self.dev is None:
+            return None
+        from skipchain.models.base.held_out import HeldOut
+
+        return HeldOut(model, self.dev, self.dev_labels)
 
     def monitor(
         self,

@@ -26,8 +26,6 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import labels_in_scheme, transitions
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.direct import NumberedFeatures
-from skipchain.features.label_ngrams import LabelNgrams
-from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
@@ -35,9 +33,7 @@ from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
 from skipchain.models.base.task import Fitted, TrainingTask
-from skipchain.models.chain.label_history import cross_fit_labels
 from skipchain.models.chain.model import ChainModel, decoders_of
-from skipchain.models.chain.warm_start import as_chain, warm_start_weights
 from skipchain.parallel import Workers
 
 MAX_ORDER = 8  # the highest order of any model
@@ -105,10 +101,14 @@ class ChainEstimator(BaseEstimator):
             def learn(rest: Dataset, monitor: Monitor) -> FittedWeights:
                 return self._learn(self._problem(rest, plain, None, None), task.workers, monitor)
 
+            from skipchain.models.chain.label_history import cross_fit_labels
+
             labels = cross_fit_labels(task, data, plain, learn, folds=self.folds, seed=self.seed)
             untrained, data = self._with_label_history(untrained, data, task.given, labels)
         start = None
         if task.start is not None:
+            from skipchain.models.chain.warm_start import as_chain, warm_start_weights
+
             start = warm_start_weights(as_chain(task.start), untrained, self.order)
         self.passes_ = 0
         return self._fit_weights(task, data, untrained, start)
@@ -258,6 +258,8 @@ class ChainEstimator(BaseEstimator):
         if seen is None:
             seen = data.labels[:, None] == np.arange(len(untrained.labels))
         if untrained.dictionary is None:
+            from skipchain.features.tag_dictionary import TagDictionary
+
             dictionary = TagDictionary.fit(given.words, seen, self.dictionary)
         else:
             dictionary = untrained.dictionary.extended(given.words, seen)
@@ -275,6 +277,8 @@ class ChainEstimator(BaseEstimator):
             raise ParameterError("partial labels need order=1, or a CRF")
         ngrams = untrained.label_ngrams
         if ngrams is None:
+            from skipchain.features.label_ngrams import LabelNgrams
+
             ngrams = LabelNgrams.fit(data.labels, data.offsets, len(untrained.labels), self.order)
             untrained = replace(untrained, label_ngrams=ngrams)
         rows = ngrams.append_features(data.rows, data.labels, data.offsets)

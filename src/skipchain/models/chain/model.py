@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,21 +14,21 @@ from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
 from skipchain.chains.scores import ChainScores, LabelHistoryWeights, NBestPaths
-from skipchain.chains.span_events import span_events
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.features.annotator import annotate
 from skipchain.features.label_history import LabelHistory, PreviousOccurrences
-from skipchain.features.label_ngrams import LabelNgrams
-from skipchain.features.tag_dictionary import TagDictionary
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input, encode
 from skipchain.models.base.model import BEAM, Explained, Model, Pair
 from skipchain.models.base.summary import label_features, label_row, label_table
 from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.tag_dictionary import TagDictionary
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
 MARGIN_DECODERS = ("viterbi", "greedy", "beam")
@@ -90,6 +90,8 @@ class ChainModel(Model[Dataset, ChainScores]):
         history = self.label_history
         if history is None or not isinstance(given, Corpus):
             return None
+        from skipchain.models.base.documents import check_document_boundaries
+
         check_document_boundaries(given)
         templates = self.features.templates  # type: ignore[union-attr]
         if not history.template.columns <= set(given.columns):
@@ -202,6 +204,8 @@ class ChainModel(Model[Dataset, ChainScores]):
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         offsets = scores.data.offsets
+        from skipchain.chains.span_events import span_events
+
         windows = span_events(spans, offsets, self.encoding, self.labels)
         found = chains.event_probabilities(scores, windows, workers)
         return np.bincount(windows.spans, found, minlength=len(spans)).clip(0.0, 1.0)

@@ -18,7 +18,8 @@ from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input
-from skipchain.models.base.model import Explained, MarginalModel, Pair
+from skipchain.models.base.marginal_model import MarginalModel
+from skipchain.models.base.model import Explained, Pair
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings

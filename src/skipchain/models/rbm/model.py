@@ -13,7 +13,8 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import table_scores
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, Input, as_input, encode
-from skipchain.models.base.model import AnyModel, MarginalModel
+from skipchain.models.base.marginal_model import MarginalModel
+from skipchain.models.base.model import AnyModel
 from skipchain.models.base.summary import label_features, strongest_features
 from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.model import StateModel
