@@ -76,7 +76,7 @@ def recipe(
         raise ParameterError(f"there is no recipe {name!r}; {nearest(name, RECIPES)}")
     if settings and (name != FULL or first is not None):
         raise ParameterError(
-            f"{next(iter(settings))} is a setting of the first model that ner-full makes, and "
+            f"{next(iter(settings))} is a setting of the base model that ner-full stacks, and "
             + (f"{name} makes none" if first is None else "that model is given")
         )
     annotators: list[Annotator] = []

@@ -1,7 +1,7 @@
-"""Experts: chains of hidden states that are sampled together with labels and label features.
+"""Experts: chains of hidden states that are sampled together with labels and hidden units.
 
 An expert has scores of two states in a row, τ, and of a state with its label, ε (both for a fixed
-x; the place before a chain is the previous state number S). Beside the label features of
+x; the place before a chain is the previous state number S). Beside the hidden units of
 `kernels.rbm`,
 
     log p(y, h, s) = log p̃(y, h) + Σ_e Σ_t τ_e,t(s_{t−1}, s_t) + ε_e,t(s_t, y_t) − log Z.

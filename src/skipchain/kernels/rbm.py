@@ -34,7 +34,7 @@ from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
 # Compiled with chain b52ddf6e1c0a
-# Compiled with experts de996a9a1b16
+# Compiled with experts 70dc1cc535d3
 # Compiled with random 8cff55a078fd
 
 # σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a

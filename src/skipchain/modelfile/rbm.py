@@ -1,4 +1,4 @@
-"""Models with label features in model files; they may have other models inside."""
+"""Models with hidden units in model files; they may have other models inside."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXPERT = "expert.{}."  # the same of the experts, by their numbers
 
 
 def header_and_arrays(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
-    """What the file of a model with label features holds beside labels and features."""
+    """What the file of a model with hidden units holds beside labels and features."""
     arrays = {**sparse("weights", model.weights), **sparse("units", model.units.vector)}
     header: dict[str, Any] = {
         "groups": format_unit_groups(model.units.groups),

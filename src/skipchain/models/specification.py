@@ -15,7 +15,7 @@ from typing import Any
 
 from skipchain.checks import nearest
 from skipchain.errors import ParameterError
-from skipchain.learn.solvers import Solver
+from skipchain.learn.solvers import Automatic, Solver
 from skipchain.models.base.parameters import group_settings
 from skipchain.models.registry import estimator_class, model_kind
 
@@ -177,6 +177,8 @@ def solver_settings(text: str, kind: str) -> dict[str, Any]:
     if not solvers:
         raise ParameterError(f"--solver {text}: {kind} is not learnt by a solver; leave it out")
     name = parsed.kind
+    if len(solvers) > 1:
+        solvers[Automatic.name] = Automatic
     if name not in solvers:
         raise ParameterError(f"{kind} has no solver {name!r}; {nearest(name, solvers)}")
     check_settings(parsed.settings, solvers[name].settings(), f"solver {name}", text)

@@ -78,7 +78,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     """A chain model times factors: p(y | x) ∝ p_chain(y | x) Π exp(what factors add to y).
 
     Factors are about whole documents: names keep their type, times agree. Sentences are decoded
-    together, by sampling unless told otherwise. ``candidate_limits`` says which labels of the chain
+    together, by sampling by default. ``candidate_limits`` says which labels of the chain
     model are taken for certain, and ``annealing`` how is sampled.
     """
 

@@ -1,4 +1,4 @@
-"""The RBM-CRF: labels whose larger structures are found by label features."""
+"""The RBM-CRF: labels whose larger structures are found by hidden units."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ SHARED = ("encoding", "min_count", "constraints", "seed", "scheme", "functions",
 
 
 class RBMCRF(BaseEstimator):
-    """Label features beside a model of the input: p(y | x) ∝ p_I(y | x) Π (1 + exp a(y)).
+    """Hidden units over labels, and a base model: p(y | x) ∝ p_I(y | x) Π (1 + exp a(y)).
 
     A label feature is a binary unit that looks at the labels of a window, at every place of the
     sequence; what it looks for is learnt. So labels can hang together in structures that no pair of
@@ -74,7 +74,7 @@ class RBMCRF(BaseEstimator):
     features, encoding, min_count, constraints, scheme, functions, threads
         As of `CRF`; ``constraints`` are kept when labels are decoded.
     groups
-        Label features: pairs of a number of units and the offsets that they look at, or text:
+        Hidden units: pairs of a number of units and the offsets that they look at, or text:
         ``"9:0..1; 3:0..7"`` are 9 that look at two neighbours, and 3 that look at 8 labels in a
         row. ``"2:-1..0|x"`` are 2 that the input at offset 0 switches on and off, too.
     borders
@@ -82,12 +82,12 @@ class RBMCRF(BaseEstimator):
         that there are (``partial``), or has weights for what lies outside (``marked``).
     observation
         How the input tells labels by itself: ``lr``, a logistic regression learnt together with the
-        label features; ``none``; or another model that gives marginals, whose power ``gamma`` is
+        hidden units; ``none``; or another model that gives marginals, whose power ``gamma`` is
         taken. A model that is fitted is taken as it is. Another estimator, or a kind of one such as
-        ``crf``, is fitted first; label features then learn beside what it says of parts of the data
+        ``crf``, is fitted first; hidden units then learn beside what it says of parts of the data
         that it was not shown (the solver's ``folds``), since it is too sure of what it was.
     experts
-        Models of hidden states that are learnt together with the label features: HRFs and IOHMMs,
+        Models of hidden states that are learnt together with the hidden units: HRFs and IOHMMs,
         or text: ``"hrf:4; iohmm:2"``. They begin with what they have learnt if they are fitted,
         else they are fitted first. A logistic regression beside them begins with nothing;
         ``observation="none"`` leaves it out.

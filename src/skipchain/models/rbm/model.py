@@ -1,4 +1,4 @@
-"""The fitted artefact of models with label features."""
+"""The fitted artefact of models with hidden units."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MIN_MARGINAL = 1e-9  # a marginal of a pre-trained model counts as this at least
 
 @dataclass(frozen=True, slots=True)
 class RBMDataset:
-    """Input as a model with label features sees it, its pre-trained model and its experts do."""
+    """Input as a model with hidden units sees it, its pre-trained model and its experts do."""
 
     rows: FeatureMatrix
     offsets: Ints  # [C + 1]
@@ -48,7 +48,7 @@ class SampledMarginals:
 
 @dataclass(frozen=True)
 class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
-    """What fitting a model with label features leaves, and what a model file holds.
+    """What fitting a model with hidden units leaves, and what a model file holds.
 
     Labels have scores by ``weights`` [F, L] of the input (or [0, L]: none), and by the marginals of
     the model ``base``, to the power of ``gamma``. The units of ``units`` look at windows of labels,

@@ -74,9 +74,7 @@ def _weights(model: RBMModel, number: int) -> Picture:
 
     width = max(3.0, min(PANELS_PER_ROW, group.units) * (0.6 + CELL * len(group.offsets)))
     height = rows * (0.8 + CELL * shown)
-    caption = (
-        f"label features of the group {group}: labels by offsets, largest weight {largest:.1f}"
-    )
+    caption = f"hidden units of the group {group}: labels by offsets, largest weight {largest:.1f}"
     return Picture(f"group-{number + 1}", caption, draw, (width, height))
 
 

@@ -21,7 +21,7 @@ MAX_WEIGHT = 1000.0  # a weight beyond this has diverged
 class MomentumWeights:
     """One vector of all weights, as tables that move row by row.
 
-    The vector holds the weights of the input [F or 0, L], those of the label features, and those of
+    The vector holds the weights of the input [F or 0, L], those of the hidden units, and those of
     the experts. A batch that has few of the features looks at their rows only, and moves these.
     """
 
@@ -56,7 +56,7 @@ class MomentumWeights:
     def weights_for(
         self, batch: ContrastiveBatch
     ) -> tuple[Floats, LabelFilters, list[StateWeights]]:
-        """The weights that a batch needs: of the input, of label features, of experts."""
+        """The weights that a batch needs: of the input, of hidden units, of experts."""
         units, table = self._model.units, self._model.weights
         if batch.features is not None:
             units = self._units_with_rows(batch.features)
@@ -87,7 +87,7 @@ class MomentumWeights:
         return good
 
     def _units_with_rows(self, rows: Ints) -> LabelFilters:
-        """The label features with the weights of some features of the input only."""
+        """The hidden units with the weights of some features of the input only."""
         units = self._model.units
         if not len(units.inputs):
             return units
