@@ -242,7 +242,7 @@ def test_values_that_cancel_are_observed_all_the_same():
 
 
 def test_an_interrupt_without_a_display_is_passed_on(monkeypatch):
-    from skipchain.chains import learn as module
+    from skipchain.learn import lbfgs as module
 
     def interrupted(*arguments, **options):
         minimum = minimize(*arguments, **{**options, "max_iterations": 3})
