@@ -29,6 +29,15 @@ def offsets_of(lengths: Iterable[int] | Ints) -> Ints:
     return offsets
 
 
+def concat_ranges(starts: Ints, lengths: Ints) -> Ints:
+    """starts[k], starts[k] + 1 … for lengths[k] numbers each, one after the other.
+
+    >>> concat_ranges(np.array([5, 0]), np.array([2, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    return np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())
+
+
 def members(offsets: Ints, parts: Iterable[int] | Ints) -> Ints:
     """The numbers that lie in some of the parts that offsets cut, part after part.
 
@@ -36,7 +45,4 @@ def members(offsets: Ints, parts: Iterable[int] | Ints) -> Ints:
     array([2, 3, 4, 0, 1])
     """
     chosen = np.asarray(parts if isinstance(parts, np.ndarray) else list(parts), np.int64)
-    starts, sizes = offsets[chosen], offsets[chosen + 1] - offsets[chosen]
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - ends + sizes, sizes) + np.arange(total)
+    return concat_ranges(offsets[chosen], offsets[chosen + 1] - offsets[chosen])

@@ -132,11 +132,7 @@ def cross_fit(
 def _deal_documents(corpus: Corpus, folds: int, seed: int, *, most: bool) -> Ints:
     """The fold of each document. [D]"""
     if not most:
-        try:
-            return document_folds(corpus, folds, seed=seed)
-        except ParameterError:  # by chance copies may leave a fold empty
-            if folds < 2 or _n_distinct(corpus) < folds:
-                raise
+        return document_folds(corpus, folds, seed=seed)
     bounds = corpus.sentences[corpus.documents]
     filled = np.flatnonzero(np.diff(bounds))
     words = [corpus.words.codes[bounds[d] : bounds[d + 1]].tobytes() for d in filled.tolist()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from typing import Any
 
 from skipchain.corpus import Corpus
@@ -22,14 +21,7 @@ class HeldOut:
         self._gold = label_column(held, labels)
         require_known(self._gold, "held-out")
         self._scheme = held.scheme if isinstance(held, Corpus) and labels is None else None
-        self._given = held
         self._data = model.dataset(held)
-
-    def encoded_by(self, model: AnyModel) -> HeldOut:
-        """The same data as another model sees them."""
-        other = copy(self)
-        other._data = model.dataset(self._given)
-        return other
 
     def score(self, model: AnyModel, workers: Workers) -> float:
         """Entity F1 in percent, or token accuracy where the labels have no scheme."""

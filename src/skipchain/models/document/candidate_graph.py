@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints, Labels, members, offsets_of
+from skipchain.arrays import Bools, Floats, Ints, Labels, concat_ranges, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import decode
 from skipchain.corpus.schemes.labels import PREFIXES, parse
@@ -17,7 +17,7 @@ from skipchain.corpus.schemes.scheme import OUTSIDE
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import CandidateArrays, StringEdges, StringVariables
 from skipchain.metrics.consistency import number_pairs
-from skipchain.models.document.candidates import Candidates, concat_ranges
+from skipchain.models.document.candidates import Candidates
 from skipchain.models.document.factors.base import FactorEdges, PairPotential, SpanFactor
 from skipchain.models.document.factors.mentions import MentionStrings
 

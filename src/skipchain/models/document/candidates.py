@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints, Labels, offsets_of
+from skipchain.arrays import Bools, Floats, Ints, Labels, concat_ranges, offsets_of
 from skipchain.chains import order2
 from skipchain.chains.potentials import Potentials
 from skipchain.chains.scores import ChainScores
@@ -273,8 +273,3 @@ def _nbest(
         ranked, values = order2.best_paths(scores, windows.part(a, b), raw.part(a, b), most)
     real = values > -np.inf
     return ranked[real], values[real]
-
-
-def concat_ranges(starts: Ints, lengths: Ints) -> Ints:
-    """starts[k], starts[k] + 1 … for lengths[k] numbers each, one after the other."""
-    return np.repeat(starts - offsets_of(lengths)[:-1], lengths) + np.arange(lengths.sum())

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints
+from skipchain.arrays import Bools, Floats, Ints, concat_ranges
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scores import ChainScores
@@ -27,7 +27,6 @@ from skipchain.models.document.candidates import (
     CandidateLimits,
     Candidates,
     all_fixed,
-    concat_ranges,
     find_candidates,
 )
 from skipchain.models.document.factors.base import SpanFactor
