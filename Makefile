@@ -9,7 +9,7 @@ ifneq ($(wildcard ../shared/data),)
 export SKIPCHAIN_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: setup demo test quick check bench docs gallery clean
+.PHONY: setup demo test quick check bench fuzz faults docs gallery clean
 
 setup: $(STAMP)
 
@@ -43,6 +43,13 @@ check: setup
 
 bench: setup
 	$(BIN)/python -m benchmarks
+
+# Hostile files, and machines that fail: the last line counts what was found.
+fuzz: setup
+	$(BIN)/python -m hardening fuzz $(N)
+
+faults: setup
+	$(BIN)/python -m hardening faults $(N)
 
 docs: setup
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
