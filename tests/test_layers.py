@@ -16,7 +16,7 @@ ROOT = Path(skipchain.__file__).parent
 # models are packages of their own.
 LAYERS = [
     {"arrays", "errors", "kernels", "pretrained"},
-    {"checks", "learn", "parallel", "report"},
+    {"checks", "learn", "parallel", "report", "schema"},
     {"corpus"},
     {"io", "features", "edges", "metrics"},
     {"annotators", "resources", "datasets", "chains"},

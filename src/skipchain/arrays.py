@@ -15,6 +15,8 @@ Labels = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Arrays = dict[str, NDArray[Any]]
 """Arrays by name, as a file holds them."""
+LARGEST_WEIGHT = 1e15
+"""The size of a weight in a model file; sums of such weights stay finite."""
 
 
 def offsets_of(lengths: Iterable[int] | Ints) -> Ints:

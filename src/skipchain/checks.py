@@ -11,8 +11,8 @@ import numpy as np
 from skipchain.errors import ParameterError
 
 
-def check_integer(name: str, value: Any, *, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least ``least``.
+def check_integer(name: str, value: Any, *, least: int = 1, most: int | None = None) -> None:
+    """Refuse what is not a whole number from ``least`` to ``most``, if there is such a limit.
 
     >>> check_integer("epochs", 0)
     Traceback (most recent call last):
@@ -22,6 +22,8 @@ def check_integer(name: str, value: Any, *, least: int = 1) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least:
         raise ParameterError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    if most is not None and value > most:
+        raise ParameterError(f"{name} must be at most {most:,}, got {value!r}")
 
 
 def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np.inf) -> None:

@@ -106,8 +106,9 @@ def test_a_program_registers_a_model_of_its_own(tmp_path):
     [
         (lambda counts: counts.astype(np.float32), "counts is float32 with 2 dimensions"),
         (lambda counts: counts.ravel(), "counts is float64 with 1 dimensions"),
-        (lambda counts: np.full_like(counts, np.nan), "counts is not all finite"),
-        (lambda counts: counts[:-1].copy(), "counts are"),
+        (lambda counts: np.full_like(counts, np.nan), "counts: numbers are not all finite"),
+        (lambda counts: counts[:-1].copy(), "counts has the shape"),
+        (lambda counts: -counts, "wanted at least 0"),
     ],
 )
 def test_arrays_that_break_the_schema_are_refused(damage, message, tmp_path):

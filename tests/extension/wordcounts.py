@@ -19,7 +19,7 @@ from skipchain.chains.table_scorer import table_scores
 from skipchain.checks import check_number
 from skipchain.corpus import Column, Corpus
 from skipchain.learn.step import OptimisationResult
-from skipchain.modelfile.forms import ArraySchema, ModelForm
+from skipchain.modelfile.forms import ModelForm
 from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.inputs import Features, encode
@@ -28,6 +28,8 @@ from skipchain.models.base.summary import label_features
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.registry import ModelKind
 from skipchain.parallel import Workers
+from skipchain.schema.arrays import ArraySchema
+from skipchain.schema.fields import Number
 
 
 @dataclass(frozen=True)
@@ -158,15 +160,13 @@ def write(model: WordCountModel) -> tuple[dict[str, Any], Arrays]:
 
 
 def read(stored: StoredModel) -> WordCountModel:
-    """The inverse of `write`; types and dimensions have been checked by the schema."""
-    header, counts = stored.header, stored.arrays["counts"]
-    if counts.shape != (stored.features.n_features, len(header["labels"])):
-        raise ValueError(f"counts are {counts.shape}")
-    smoothing = float(header["smoothing"])
-    return WordCountModel(**stored.common, counts=counts, smoothing=smoothing)
+    """The inverse of `write`; header and arrays have been checked by the schema."""
+    smoothing = stored.header["smoothing"]
+    return WordCountModel(**stored.common, counts=stored.arrays["counts"], smoothing=smoothing)
 
 
-FORM = ModelForm({"counts": ArraySchema("float64", 2)}, write, read)
+COUNTS = ArraySchema("float64", ("features", "labels"), least=0)
+FORM = ModelForm({"counts": COUNTS}, write, read, fields={"smoothing": Number(0.0)})
 KIND = ModelKind(
     "word-counts",
     f"{__name__}:WordCounts",

@@ -297,9 +297,8 @@ def test_it_is_kept_in_the_model_file(tmp_path, fitted):
 def test_a_damaged_file_is_refused(tmp_path, fitted, broken):
     model = fitted[1].model_
     wrong = np.full_like(model.history_weights, np.nan) if broken is np.nan else broken
-    save(replace(model, history_weights=wrong), tmp_path / "m.skip")
-    with pytest.raises(ModelFileError, match="the weights of the history are"):
-        load(tmp_path / "m.skip")
+    with pytest.raises(ModelFileError, match="cannot be saved: recalled"):
+        save(replace(model, history_weights=wrong), tmp_path / "m.skip")
 
 
 # Text and refusals -------------------------------------------------------------------------------

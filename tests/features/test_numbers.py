@@ -258,9 +258,9 @@ def test_places_of_a_vector_that_weigh_nothing_are_left_out(tmp_path):
     [
         ("view.1.mean", None, "lacks"),
         ("view.1.mean", np.array([np.nan]), "finite"),
-        ("view.1.deviation", np.array([0.0]), "above 0"),
-        ("view.1.deviation", np.array([1.0, 1.0]), "above 0"),
-        ("view.1.mean", np.array([1], np.int32), "finite"),
+        ("view.1.deviation", np.array([0.0]), "wanted at least"),
+        ("view.1.deviation", np.array([1.0, 1.0]), "has the shape"),
+        ("view.1.mean", np.array([1], np.int32), "int32"),
     ],
 )
 def test_a_damaged_scale_is_refused(name, array, told):

@@ -15,15 +15,18 @@ from skipchain.annotators.truecase import Truecase
 from skipchain.arrays import Arrays, Ints
 from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
-from skipchain.features.annotator import Columns
-from skipchain.features.strings import strings_from_arrays, strings_to_arrays
+from skipchain.features.annotator import COLUMN, Columns
+from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
 from skipchain.parallel import Workers
+from skipchain.schema.arrays import ArraySchema, check_arrays
+from skipchain.schema.fields import Field, Nullable, Whole
 
 ZONE, TOPIC, PATTERN, TRUECASE, RUN, OCCURRENCE, LONGER, CONTEXT, CLUSTERS = COLUMN_NAMES = (
     "zone", "topic", "pattern", "truecase", "run", "occurrence", "longer", "context",
     "context_clusters",
 )  # fmt: skip
 PREFIX_BITS = 8  # of a neighbour's cluster
+MAX_WINDOW, MAX_CONTEXTS = 1_000_000, 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,6 +53,11 @@ class DocumentContext:
     """
 
     kind: ClassVar[str] = "documents"
+    config_fields: ClassVar[Mapping[str, Field]] = {
+        "window": Nullable(Whole(1, MAX_WINDOW)),
+        "most": Whole(1, MAX_CONTEXTS),
+        "clusters": COLUMN,
+    }
 
     window: int | None = 200
     most: int = 25
@@ -57,9 +65,9 @@ class DocumentContext:
     truecase: Truecase = field(default_factory=lambda: Truecase.of({}))
 
     def __post_init__(self) -> None:
-        check_integer("most", self.most)
+        check_integer("most", self.most, most=MAX_CONTEXTS)
         if self.window is not None:
-            check_integer("window", self.window)
+            check_integer("window", self.window, most=MAX_WINDOW)
 
     @property
     def provides(self) -> tuple[str, ...]:
@@ -109,12 +117,15 @@ class DocumentContext:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> DocumentContext:
-        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
+        """The annotator of a `config` and `arrays`; an `ArrayError` says what does not fit."""
+        check_arrays(cls.array_schema(config), arrays)
         folds, forms = (strings_from_arrays(name, arrays) for name in ("folds", "forms"))
-        if len(folds) != len(forms):
-            raise ValueError("there are not as many forms as words")
-        window, most, clusters = config["window"], config["most"], str(config["clusters"])
-        return cls(window, most, clusters, Truecase(folds, forms))
+        return cls(config["window"], config["most"], config["clusters"], Truecase(folds, forms))
+
+    @classmethod
+    def array_schema(cls, config: Mapping[str, Any]) -> dict[str, ArraySchema]:
+        """What the arrays of a document context must be."""
+        return strings_schema("folds", "words") | strings_schema("forms", "words")
 
 
 def _cluster_prefixes(column: Column) -> tuple[Ints, list[str]]:

@@ -17,15 +17,18 @@ from skipchain.checks import check_choice
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.errors import ParameterError
-from skipchain.features.annotator import Columns, StatelessAnnotator
+from skipchain.features.annotator import COLUMN, Columns, StatelessAnnotator
 from skipchain.features.strings import (
     StringTable,
     TextSlices,
     strings_from_arrays,
+    strings_schema,
     strings_to_arrays,
 )
 from skipchain.kernels import lexicon as kernels
 from skipchain.parallel import Workers
+from skipchain.schema.arrays import RISING, ArrayError, ArraySchema, check_arrays
+from skipchain.schema.fields import Field, Items, Text
 
 EXACT, FOLDED, LIGHT = CASES = "exact", "folded", "light"
 ALL, LONGEST = MATCHES = "all", "longest"
@@ -112,6 +115,12 @@ class Lexicon(StatelessAnnotator):
     """
 
     kind: ClassVar[str] = "lexicon"
+    config_fields: ClassVar[Mapping[str, Field]] = {
+        "column": COLUMN,
+        "case": Text(CASES),
+        "matches": Text(MATCHES),
+        "names": Items(Text(least=1, most=1000)),
+    }
 
     names: tuple[str, ...]
     phrases: PhraseTrie
@@ -195,34 +204,33 @@ class Lexicon(StatelessAnnotator):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> Lexicon:
-        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
-        trie = {name: arrays[name] for name in TRIE_ARRAYS}
+        """The annotator of a `config` and `arrays`; an `ArrayError` says what does not fit."""
+        names = tuple(config["names"])
+        check_arrays(cls.array_schema(config), arrays)
         tokens = strings_from_arrays("tokens", arrays)
-        names = tuple(map(str, config["names"]))
-        _check(trie, len(tokens), len(names))
-        settings = {name: str(config[name]) for name in SETTINGS}
+        trie = {name: arrays[name] for name in TRIE_ARRAYS}
+        nodes = len(trie["token"])
+        if (trie["first"][:-1] <= np.arange(nodes)).any():
+            raise ArrayError("first of the lexicon leads back to where it came from")
+        settings = {name: config[name] for name in SETTINGS}
         return cls(names, PhraseTrie(tokens, **trie), **settings)
+
+    @classmethod
+    def array_schema(cls, config: Mapping[str, Any]) -> dict[str, ArraySchema]:
+        """What the arrays of a lexicon with such a `config` must be."""
+        return {
+            **strings_schema("tokens", "tokens"),
+            "root": ArraySchema("int32", ("tokens",), least=-1, below="nodes"),
+            "token": ArraySchema("int32", ("nodes",), least=0, below="tokens"),
+            "first": ArraySchema("int32", ("nodes + 1",), least=0, order=RISING, last="nodes"),
+            "ends": ArraySchema("int32", ("nodes + 1",), least=0, order=RISING, last="entries"),
+            "lists": ArraySchema("int32", ("entries",), least=0, below=len(config["names"])),
+            "forms": ArraySchema("uint32", ("entries",)),
+        }
 
 
 SETTINGS = ("column", "case", "matches")
 TRIE_ARRAYS = ("root", "first", "token", "ends", "lists", "forms")
-
-
-def _check(arrays: Arrays, tokens: int, lists: int) -> None:
-    """Refuse numbers that would lead out of the trie."""
-    nodes = len(arrays["token"])
-    sizes = {"root": tokens, "first": nodes + 1, "ends": nodes + 1, "forms": len(arrays["lists"])}
-    limits = {"root": nodes, "token": tokens, "lists": lists}
-    for name, array in arrays.items():
-        kind = np.uint32 if name == "forms" else np.int32
-        if array.ndim != 1 or array.dtype != kind or len(array) != sizes.get(name, len(array)):
-            raise ValueError(f"{name} of the lexicon has a wrong size or type")
-        if name in limits and len(array) and not -1 <= array.min() <= array.max() < limits[name]:
-            raise ValueError(f"{name} of the lexicon leads out of it")
-    for name, last in (("first", nodes), ("ends", len(arrays["lists"]))):
-        steps = np.diff(arrays[name])
-        if (steps < 0).any() or arrays[name][0] < 0 or arrays[name][-1] != last:
-            raise ValueError(f"{name} of the lexicon does not rise to its end")
 
 
 def match_key(word: str, case: str) -> str:

@@ -12,10 +12,11 @@ from skipchain.arrays import Arrays
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import plural
 from skipchain.features.annotator import Columns, StatelessAnnotator
-from skipchain.features.strings import strings_from_arrays, strings_to_arrays
+from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
 from skipchain.parallel import Workers
 from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
+from skipchain.schema.arrays import ArraySchema, check_arrays
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,14 +54,18 @@ class ClusterColumn(StatelessAnnotator):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> ClusterColumn:
-        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
+        """The annotator of a `config` and `arrays`; an `ArrayError` says what does not fit."""
+        check_arrays(cls.array_schema(config), arrays)
         words, paths = strings_from_arrays("words", arrays), strings_from_arrays("paths", arrays)
-        path = arrays["path"]
-        fits = path.dtype == np.int32 and path.shape == (len(words),)
-        if not fits or (len(path) and not 0 <= path.min() <= path.max() < len(paths)):
-            raise ValueError("the words' clusters are not there")
-        clusters = Clusters(words, paths, path, np.zeros(len(words), np.int64))
-        return cls(clusters, str(config["column"]))
+        clusters = Clusters(words, paths, arrays["path"], np.zeros(len(words), np.int64))
+        return cls(clusters, config["column"])
+
+    @classmethod
+    def array_schema(cls, config: Mapping[str, Any]) -> dict[str, ArraySchema]:
+        """What the arrays of clusters must be."""
+        path = ArraySchema("int32", ("words",), least=0, below="paths")
+        tables = strings_schema("words", "words") | strings_schema("paths", "paths")
+        return tables | {"path": path}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +97,12 @@ class VectorColumn(StatelessAnnotator):
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], arrays: Arrays) -> VectorColumn:
-        """The annotator of a `config` and `arrays`; a ValueError says what does not fit."""
-        words, table = strings_from_arrays("words", arrays), arrays["table"]
-        if table.dtype != np.float32 or table.ndim != 2 or len(table) != len(words):
-            raise ValueError("there are not as many vectors as words")
-        if not np.isfinite(table).all():
-            raise ValueError("the vectors are not all finite")
-        return cls(Vectors(words, table), str(config["column"]))
+        """The annotator of a `config` and `arrays`; an `ArrayError` says what does not fit."""
+        check_arrays(cls.array_schema(config), arrays)
+        return cls(Vectors(strings_from_arrays("words", arrays), arrays["table"]), config["column"])
+
+    @classmethod
+    def array_schema(cls, config: Mapping[str, Any]) -> dict[str, ArraySchema]:
+        """What the arrays of vectors must be."""
+        table = ArraySchema("float32", ("words", "width"))
+        return strings_schema("words", "words") | {"table": table}

@@ -12,7 +12,8 @@ from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError
 
-FORWARD, BACKWARD, RANDOM = "forward", "backward", "random"
+FORWARD, BACKWARD, RANDOM = ORDERING_NAMES = ("forward", "backward", "random")
+MAX_ORDERINGS = 1_000
 _WORD = re.compile(rf"({FORWARD}|{BACKWARD}|{RANDOM})(?:\s*\(\s*(\d+)\s*\))?")
 
 
@@ -33,7 +34,7 @@ class Ordering:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.direction not in (FORWARD, BACKWARD, RANDOM):
+        if self.direction not in ORDERING_NAMES:
             raise ParameterError(
                 f"there is no ordering {self.direction!r}; wanted {FORWARD}, {BACKWARD} or {RANDOM}"
             )
@@ -86,6 +87,8 @@ def parse_orderings(given: str | Sequence[str | Ordering], seed: int = 0) -> tup
                 f"there is no ordering {text!r}; wanted {FORWARD}, {BACKWARD} or "
                 f"{RANDOM}(NUMBER), separated by commas"
             )
+        if int(match[2] or 1) > MAX_ORDERINGS:
+            raise ParameterError(f"there are at most {MAX_ORDERINGS:,} orderings, got {text!r}")
         if match[1] == RANDOM:
             first = seed + sum(ordering.direction == RANDOM for ordering in orderings)
             orderings |= dict.fromkeys(

@@ -26,6 +26,7 @@ Arguments = dict[str, Any]
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _SAME = ("capitalised", "recent", "max_documents", "lower")
 _SIBLINGS = ("most",)
+LONGEST_NUMBER = 20  # digits; no setting is that large
 
 
 def parse_rules(
@@ -101,7 +102,7 @@ def _settings(rule: str, listed: Sequence[str], known: Sequence[str] = _SAME) ->
             if text.lower() not in ("true", "false"):
                 raise ParameterError(f"{rule}: {name} must be true or false, got {text!r}")
             settings[name] = text.lower() == "true"
-        elif text.isdecimal():
+        elif text.isdecimal() and len(text) < LONGEST_NUMBER:
             settings[name] = int(text)
         else:
             raise ParameterError(f"{rule}: {name} must be a whole number, got {text!r}")

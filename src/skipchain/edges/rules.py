@@ -25,6 +25,8 @@ BUILT_IN_RULES = ("previous", "alone", "same_word", "same", "links", "siblings")
 WORD = View("word")
 RECENT, MAX_DOCUMENTS = 5, 100
 MOST_SIBLINGS = 50
+# limits of settings: pairs grow with the first, and with the square of the last
+MAX_RECENT, HIGHEST_MAX_DOCUMENTS, MAX_SIBLINGS = 1_000, 10**9, 1_000
 DIRECTIONS = ("both", "incoming", "outgoing")
 NO_LINKS = (
     "the edges are links, but the corpus has none; give Corpus.of(…, links=…), or read a file of "
@@ -127,8 +129,9 @@ class SameView(Rule):
     common: StringTable | None = None
 
     def __post_init__(self) -> None:
-        for name in ("recent", "max_documents"):
-            check_integer(f"{self._call}: {name}", getattr(self, name))
+        check_integer(f"{self._call}: recent", self.recent, most=MAX_RECENT)
+        documents = self.max_documents
+        check_integer(f"{self._call}: max_documents", documents, most=HIGHEST_MAX_DOCUMENTS)
 
     @property
     def _call(self) -> str:
@@ -265,7 +268,7 @@ class Siblings(Rule):
     allowed_directions = (True, False)  # each pair is there both ways round
 
     def __post_init__(self) -> None:
-        check_integer("siblings: most", self.most, least=2)
+        check_integer("siblings: most", self.most, least=2, most=MAX_SIBLINGS)
 
     def __str__(self) -> str:
         return f"siblings(most={self.most})"

@@ -14,8 +14,10 @@ from skipchain.arrays import Arrays
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import TemplateError
 from skipchain.parallel import Workers
+from skipchain.schema.fields import Field, Text
 
 Columns = Mapping[str, Column]
+COLUMN = Text(least=1, most=1000)  # the name of a column in a `config`
 
 
 @runtime_checkable
@@ -56,6 +58,8 @@ class StatelessAnnotator:
     """Base of annotators with one ``column`` and nothing to fit: any corpus is treated alike."""
 
     __slots__ = ()
+    config_fields: ClassVar[Mapping[str, Field]] = {"column": COLUMN}
+    """What a model file may have as `config`."""
     column: str
 
     @property

@@ -10,6 +10,7 @@ from skipchain.arrays import Floats, Ints, Labels
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import FeatureMatrix
 
+HIGHEST_ORDER = 16  # of a model in a file
 SHORTEST = 3  # two labels and fewer have tables of their own
 
 
@@ -38,9 +39,7 @@ class LabelNgrams:
     @classmethod
     def fit(cls, labels: Labels, offsets: Ints, n_labels: int, order: int) -> LabelNgrams:
         """The n-grams of the training labels, with weights of zero."""
-        if (n_labels + 2) ** order >= 1 << 62:
-            fault = f"order {order} is too long for {n_labels} labels; use a shorter one"
-            raise ParameterError(fault)
+        ngram_limit(n_labels, order)
         codes = _codes(labels, offsets, n_labels, order)
         contexts = np.unique(codes[codes >= 0])
         return cls(order, contexts, np.zeros((len(contexts), n_labels)))
@@ -61,6 +60,15 @@ class LabelNgrams:
         """The n-grams without those whose weights are all zero."""
         kept = self.weights.any(axis=1)
         return LabelNgrams(self.order, self.ngrams[kept], self.weights[kept])
+
+
+def ngram_limit(n_labels: int, order: int) -> int:
+    """The numbers of n-grams are below this; refused where they do not fit into 64 bits."""
+    limit: int = (n_labels + 2) ** order
+    if limit >= 1 << 62:
+        fault = f"order {order} is too long for {n_labels} labels; use a shorter one"
+        raise ParameterError(fault)
+    return limit
 
 
 def _codes(labels: Labels, offsets: Ints, n_labels: int, order: int) -> Ints:

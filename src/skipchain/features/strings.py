@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Arrays, Bools, Ints, offsets_of
 from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
+from skipchain.schema.arrays import ArrayError, ArraySchema, Length
+
+LONGEST_OVERLAP = 50  # characters of a string that shares its letters with others: an n-gram
 
 
 class TextSlices(NamedTuple):
@@ -146,16 +149,27 @@ def strings_to_arrays(name: str, strings: StringTable) -> Arrays:
     }
 
 
-def strings_from_arrays(
-    name: str, arrays: Mapping[str, NDArray[Any]], described: str | None = None
-) -> StringTable:
-    """The table that `strings_to_arrays` wrote; a ValueError says what is wrong with its arrays."""
+def strings_schema(name: str, length: Length | None = None) -> dict[str, ArraySchema]:
+    """What the arrays of a table must be; ``length`` is how many strings it has, where known."""
+    count = f"{name} strings" if length is None else length
+    return {
+        f"{name}.text": ArraySchema("uint8", (f"{name} bytes",)),
+        f"{name}.starts": ArraySchema("int32", (count,), least=0),
+        f"{name}.lengths": ArraySchema("int32", (count,), least=0),
+    }
+
+
+def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> StringTable:
+    """The table that `strings_to_arrays` wrote, from arrays that keep to `strings_schema`.
+
+    An `ArrayError` tells of strings outside their text, and of so many long ones over the same
+    letters that a small file would become a large text.
+    """
     text = arrays[f"{name}.text"].tobytes().decode("utf-8", "surrogatepass")
     starts, lengths = arrays[f"{name}.starts"], arrays[f"{name}.lengths"]
-    tables = all(array.dtype == np.int32 and array.ndim == 1 for array in (starts, lengths))
-    if not tables or len(starts) != len(lengths):
-        raise ValueError(f"{described or name} are not two lists of equal length")
     ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
-    if len(ends) and (min(starts.min(), lengths.min()) < 0 or ends.max() > len(text)):
-        raise ValueError(f"{described or name} reach beyond their text")
+    if len(ends) and ends.max() > len(text):
+        raise ArrayError(f"strings of {name} reach beyond their text")
+    if lengths.sum(dtype=np.int64) > len(text) + LONGEST_OVERLAP * len(lengths):
+        raise ArrayError(f"strings of {name} share letters, and are longer than n-grams can be")
     return StringTable(text, starts, lengths)

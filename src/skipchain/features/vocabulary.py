@@ -21,15 +21,22 @@ from skipchain.errors import TemplateError
 from skipchain.features.annotator import annotate
 from skipchain.features.matrix import FeatureMatrix, FeatureMatrixBuilder
 from skipchain.features.reader import RESERVED, ViewReader, ViewTuples
-from skipchain.features.strings import StringTable, strings_from_arrays, strings_to_arrays
+from skipchain.features.strings import (
+    StringTable,
+    strings_from_arrays,
+    strings_schema,
+    strings_to_arrays,
+)
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
 from skipchain.parallel import Workers
+from skipchain.schema.arrays import ArraySchema, check_arrays
 
 if TYPE_CHECKING:
     from skipchain.features.numbers import Scale
 
+SMALLEST = float(np.finfo(np.float64).tiny)
 BOUNDARIES = ("<s>", "</s>")  # the names of the places BEFORE and AFTER a sentence
 
 
@@ -209,44 +216,47 @@ class Vocabulary:
             arrays[f"template.{k}.rows"] = rows
         return arrays
 
+    @staticmethod
+    def array_schema(templates: Templates) -> dict[str, ArraySchema]:
+        """What the arrays of a vocabulary of these templates must be."""
+        views = _numbered_views(templates)
+        schema: dict[str, ArraySchema] = {}
+        for view, k in views.items():
+            schema |= strings_schema(f"view.{k}")
+            if view.numeric:
+                width = (f"view.{k} width",)
+                schema[f"view.{k}.mean"] = ArraySchema("float64", width)
+                schema[f"view.{k}.deviation"] = ArraySchema("float64", width, least=SMALLEST)
+        for k, template in enumerate(templates.templates):
+            shape = (f"template.{k} features", len(template.atoms))
+            below = tuple(f"view.{views[a.view]} strings + {RESERVED}" for a in template.atoms)
+            schema[f"template.{k}.rows"] = ArraySchema("int32", shape, least=0, below=below)
+        return schema
+
     @classmethod
     def from_arrays(cls, templates: Templates, arrays: Mapping[str, NDArray[Any]]) -> Vocabulary:
-        """The vocabulary that `to_arrays` wrote; a ValueError says what does not fit."""
-        order = dict.fromkeys(a.view for t in templates.templates for a in t.atoms)
+        """The vocabulary that `to_arrays` wrote; an `ArrayError` says what does not fit."""
+        check_arrays(cls.array_schema(templates), arrays)
         views, scales = {}, {}
-        for k, view in enumerate(order):
-            views[view] = strings_from_arrays(f"view.{k}", arrays, f"strings of view '{view}'")
+        for view, k in _numbered_views(templates).items():
+            views[view] = strings_from_arrays(f"view.{k}", arrays)
             if view.numeric:
                 from skipchain.features.numbers import Scale
 
                 scales[view] = Scale(arrays[f"view.{k}.mean"], arrays[f"view.{k}.deviation"])
-                _check_scale(view, scales[view])
-        rows = []
-        for k, template in enumerate(templates.templates):
-            table = arrays[f"template.{k}.rows"]
-            sizes = [len(views[atom.view]) + RESERVED for atom in template.atoms]
-            if (
-                table.dtype != np.int32
-                or table.ndim != 2
-                or table.shape[1] != len(sizes)
-                or (len(table) and ((table < 0).any() or (table.max(axis=0) >= sizes).any()))
-            ):
-                raise ValueError(f"features of template '{template}' name unknown strings")
-            rows.append(table)
-        return cls(templates, views, tuple(rows), scales)
+        rows = tuple(arrays[f"template.{k}.rows"] for k in range(len(templates.templates)))
+        return cls(templates, views, rows, scales)
+
+
+def _numbered_views(templates: Templates) -> dict[View, int]:
+    """The views of the templates with their numbers, by first appearance."""
+    views = dict.fromkeys(atom.view for t in templates.templates for atom in t.atoms)
+    return {view: k for k, view in enumerate(views)}
 
 
 def _escape_boundary(value: str) -> str:
     """A string as names show it: one that looks like a boundary is marked by a backslash."""
     return "\\" + value if value in BOUNDARIES or value.startswith("\\") else value
-
-
-def _check_scale(view: View, scale: Scale) -> None:
-    for numbers in (scale.mean, scale.deviation):
-        if numbers.dtype != np.float64 or numbers.ndim != 1 or not np.isfinite(numbers).all():
-            raise ValueError(f"the scale of view '{view}' is not two lists of finite numbers")
-    if len(scale.mean) != len(scale.deviation) or not (scale.deviation > 0.0).all():
-        raise ValueError(f"the scale of view '{view}' has deviations that are not above 0")
 
 
 def _frequent_features(template: Template, reader: ViewReader, min_count: int) -> NDArray[np.int32]:

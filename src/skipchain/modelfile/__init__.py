@@ -56,10 +56,22 @@ def load_model(path: str | Path, functions: Mapping[str, Any] | None = None) -> 
     ``functions`` are the views and edge rules of the user's own that the model was trained with.
     """
     header, arrays = read_arrays(path)
+    stored = StoredModel(header, arrays, functions or {}, path)
     try:
-        return read_model(StoredModel(header, arrays, functions or {}, path))
+        model = read_model(stored)
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, SkipchainError) as error:
+    except MemoryError:
+        raise ModelFileError(f"{path}: there is not enough memory for the model") from None
+    # What a check has overlooked is a fault of the file still, and never a traceback.
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError,
+            SkipchainError) as error:  # fmt: skip
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(f"{path}: the model file is damaged: {what}") from None
+    unknown = sorted(arrays.keys() - stored.claimed)
+    if unknown:
+        raise ModelFileError(
+            f"{path}: the model file is damaged: it has an array {unknown[0][:60]!r}, which this "
+            "version does not know"
+        )
+    return model

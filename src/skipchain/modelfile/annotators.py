@@ -9,15 +9,17 @@ from typing import Any
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.features.annotator import Annotator
-from skipchain.modelfile.stored import StoredModel
+from skipchain.modelfile.stored import MODEL_HEADER, StoredModel
 from skipchain.models.base.model import Model
+from skipchain.schema.fields import Record, Text
 
+STACKING = "first_stage"
 ANNOTATOR_CLASSES = {
     "lexicon": ("skipchain.annotators.lexicon", "Lexicon"),
     "clusters": ("skipchain.annotators.words", "ClusterColumn"),
     "vectors": ("skipchain.annotators.words", "VectorColumn"),
     "documents": ("skipchain.annotators.document", "DocumentContext"),
-    "first_stage": ("skipchain.models.stacking", "StackedPredictions"),
+    STACKING: ("skipchain.models.stacking", "StackedPredictions"),
 }
 
 
@@ -53,21 +55,25 @@ def read_annotators(
     described: Sequence[Mapping[str, Any]], stored: StoredModel
 ) -> tuple[Annotator, ...]:
     """The inverse of `annotator_contents`, checked."""
-    found = []
+    annotators: list[Annotator] = []
     for number, own in enumerate(described):
         if own["kind"] not in ANNOTATOR_CLASSES:
             raise ModelFileError(
-                f"{stored.path}: the model has a source of columns of the kind {own['kind']!r}, "
-                "which this version does not know; install a newer skipchain"
+                f"{stored.path}: the model has a source of columns of the kind "
+                f"{own['kind'][:60]!r}, which this version does not know; install a newer skipchain"
             )
         module, name = ANNOTATOR_CLASSES[own["kind"]]
         kind = getattr(import_module(module), name)
-        prefix = f"source.{number}."
-        if "model" in own:
+        has_model = {"model": MODEL_HEADER} if own["kind"] == STACKING else {}
+        fields = Record({"kind": Text(), **kind.config_fields, **has_model})
+        fields.check(own, f"{stored.prefix}features.sources[{number}]")
+        inside = stored.inside(own, f"source.{number}.")
+        if has_model:
             from skipchain.modelfile.contents import read_model
 
-            model = read_model(stored.inside(own["model"], f"{prefix}model."))
-            found.append(kind.from_config(own, model))
+            model = read_model(inside.inside(own["model"], "model."))
+            annotators.append(kind.from_config(own, model))
         else:
-            found.append(kind.from_config(own, stored.inside(own, prefix).arrays))
-    return tuple(found)
+            inside.claim(kind.array_schema(own))
+            annotators.append(kind.from_config(own, inside.arrays))
+    return tuple(annotators)

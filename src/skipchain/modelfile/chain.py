@@ -6,17 +6,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skipchain.arrays import Arrays, Floats
-from skipchain.features.strings import strings_from_arrays, strings_to_arrays
+from skipchain.arrays import Arrays
+from skipchain.features.label_ngrams import HIGHEST_ORDER, ngram_limit
+from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.stored import StoredModel
-from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays
+from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays, weight_schema
 from skipchain.models.base.inputs import Features
 from skipchain.models.chain.model import ChainModel
+from skipchain.schema.arrays import INCREASING, ArraySchema, sparse_schema
+from skipchain.schema.fields import Field, Flag, Nullable, Whole
 
 if TYPE_CHECKING:
     from skipchain.features.label_ngrams import LabelNgrams
     from skipchain.features.tag_dictionary import TagDictionary
+
+FIELDS: dict[str, Field] = {
+    "local": Flag(),
+    "order": Whole(1, HIGHEST_ORDER),
+    "dictionary": Nullable(Whole(1)),
+}
+"""What the header of a chain model has beside what all models have."""
 
 
 def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
@@ -38,19 +48,50 @@ def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
+    """What the arrays of a chain model with such a header and such features must be."""
+    n_labels, order = len(stored.header["labels"]), stored.header["order"]
+    schema = weight_schema("weights", *_sizes(stored))
+    if stored.header["dictionary"] is not None:
+        schema |= strings_schema("dictionary", "words")
+        schema["dictionary.labels"] = ArraySchema("uint8", ("words", (n_labels + 7) // 8))
+    if order > 2:
+        limit = ngram_limit(n_labels, order)
+        contexts = ArraySchema("int64", ("contexts",), least=0, below=limit, order=INCREASING)
+        schema["histories.contexts"] = contexts
+        size = len(stored.arrays.get("histories.contexts", ()))
+        schema |= sparse_schema("histories.weights", (size, n_labels))
+    if _has_history(stored.features):
+        schema["recalled"] = ArraySchema("float64", (n_labels, n_labels))
+    return schema
+
+
 def read(stored: StoredModel) -> ChainModel:
-    """The inverse of `header_and_arrays`, checked."""
-    header, arrays, features = stored.header, stored.arrays, stored.features
-    n_labels, order = len(header["labels"]), int(header["order"])
-    sizes = (features.n_features, features.n_edge_features, n_labels, order)
+    """The inverse of `header_and_arrays`, of arrays that keep to `array_schema`."""
+    header, arrays = stored.header, stored.arrays
+    n_labels, order = len(header["labels"]), header["order"]
+    history = _has_history(stored.features)
+    if history and order > 2:
+        raise ValueError(f"a model with a label history has order 1 or 2, not {order}")
     return ChainModel(
         **stored.common,
-        weights=read_weights("weights", arrays, *sizes),
-        local=bool(header["local"]),
+        weights=read_weights("weights", arrays, *_sizes(stored)),
+        local=header["local"],
         dictionary=_dictionary(header["dictionary"], arrays, n_labels),
         label_ngrams=_label_ngrams(order, arrays, n_labels),
-        history_weights=_history_weights(features, arrays, n_labels),
+        history_weights=arrays["recalled"] if history else None,
     )
+
+
+def _sizes(stored: StoredModel) -> tuple[int, int, int, int]:
+    """The sizes of the tables of weights: features, features of label pairs, labels, order."""
+    features = stored.features
+    n_labels, order = len(stored.header["labels"]), stored.header["order"]
+    return features.n_features, features.n_edge_features, n_labels, order
+
+
+def _has_history(features: Features) -> bool:
+    return isinstance(features, Vocabulary) and features.templates.label_history is not None
 
 
 def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:
@@ -58,36 +99,20 @@ def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDict
         return None
     words = strings_from_arrays("dictionary", arrays)
     packed = arrays["dictionary.labels"]
-    if packed.dtype != np.uint8 or packed.shape != (len(words), (n_labels + 7) // 8):
-        raise ValueError(f"the dictionary has {packed.shape} labels for {len(words)} words")
     labels = np.unpackbits(packed, axis=1, count=n_labels).astype(np.bool_)
     if not labels.any(axis=1).all():
         raise ValueError("the dictionary has a word without labels")
     from skipchain.features.tag_dictionary import TagDictionary
 
-    return TagDictionary(words, labels, int(min_count))
-
-
-def _history_weights(features: Features, arrays: Arrays, n_labels: int) -> Floats | None:
-    if not isinstance(features, Vocabulary) or features.templates.label_history is None:
-        return None
-    weights = arrays["recalled"]
-    if weights.dtype != np.float64 or weights.shape != (n_labels, n_labels):
-        raise ValueError(f"the weights of the history are {weights.shape} for {n_labels} labels")
-    if not np.isfinite(weights).all():
-        raise ValueError("the weights of the history are not all finite")
-    return weights
+    return TagDictionary(words, labels, min_count)
 
 
 def _label_ngrams(order: int, arrays: Arrays, n_labels: int) -> LabelNgrams | None:
     if order <= 2:
         return None
     contexts = arrays["histories.contexts"]
-    if contexts.dtype != np.int64 or contexts.ndim != 1 or (np.diff(contexts) <= 0).any():
-        raise ValueError("the histories are not sorted")
-    weights = dense("histories.weights", arrays, (len(contexts), n_labels))
-    if not np.isfinite(weights).all():
-        raise ValueError("the histories' weights are not all finite")
     from skipchain.features.label_ngrams import LabelNgrams
 
-    return LabelNgrams(order, contexts, weights)
+    return LabelNgrams(
+        order, contexts, dense("histories.weights", arrays, (len(contexts), n_labels))
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
+import stat
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,12 @@ from skipchain.io.files import COMPRESSED_ENDINGS, STDIO, atomic_write, check_ta
 
 FORMAT = 3
 HEADER = "skipchain"
+MAX_FILE_BYTES = 4 << 30
+MAX_HEADER_BYTES = 16 << 20
+MAX_DEPTH = 64  # brackets inside brackets
+DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "|u1"}
+"""The types of arrays in model files, as safetensors and NumPy name them."""
+_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def write_arrays(
@@ -53,40 +61,110 @@ def check_model_target(path: str | Path, *, overwrite: bool) -> None:
 
 
 def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
-    """The header and the arrays of a model file, after all checks of the container."""
-    from safetensors import SafetensorError, safe_open
+    """The header and the arrays of a model file, after all checks of the container.
 
-    arrays: Arrays = {}
+    The file is read, not mapped: one that is cut short meanwhile cannot end the process.
+    """
+    from safetensors import SafetensorError, deserialize
+
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if HEADER not in metadata:
-                raise ModelFileError(f"{path}: a safetensors file, but not a skipchain model")
-            for name in file.keys():  # noqa: SIM118  (no iterator of its own)
-                arrays[name] = file.get_tensor(name)
-        header = json.loads(metadata[HEADER])
+        with open(path, "rb") as file:
+            data = _read_sized(file, path)
+            tensors = deserialize(data)  # type: ignore[no-untyped-call]
+        header = _parse_header(data, path)
+        arrays = {name: _array(name, tensor) for name, tensor in tensors}
     except FileNotFoundError:
         raise ModelFileError(f"{path}: there is no such file") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path}: is a folder, not a model file") from None
     except OSError as error:
-        raise ModelFileError(f"{path}: cannot be read: {error}") from None
+        raise ModelFileError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except MemoryError:
+        raise ModelFileError(f"{path}: there is not enough memory to read the file") from None
     except (SafetensorError, ValueError) as error:
         raise ModelFileError(
             f"{path}: not a skipchain model, or cut short ({error}); train it again or copy it anew"
         ) from None
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        found = header.get("format") if isinstance(header, dict) else None
-        raise ModelFileError(
-            f"{path}: model format {found}, but this version reads {FORMAT}; "
-            "load it with the version that wrote it, or train it again"
-        )
     sealed = header.pop("checksum", None)
     if sealed != checksum(header, arrays):
         raise ModelFileError(
             f"{path}: the checksum does not match; the file was altered or damaged"
         )
     return header, arrays
+
+
+def _read_sized(file: BinaryIO, path: str | Path) -> bytes:
+    """All bytes of a file whose header has a length that can be; a pipe or device has none."""
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode):
+        raise ModelFileError(f"{path}: is no regular file; copy the model to one")
+    if status.st_size > MAX_FILE_BYTES:
+        raise ModelFileError(
+            f"{path}: has {status.st_size:,} bytes, and model files have {MAX_FILE_BYTES:,} at most"
+        )
+    start = file.read(8)
+    length = int.from_bytes(start, "little")
+    if len(start) < 8 or length > status.st_size:
+        raise ValueError("the header is longer than the file")
+    if length > MAX_HEADER_BYTES:
+        raise ValueError(f"a header of {length:,} bytes, wanted {MAX_HEADER_BYTES:,} at most")
+    return start + file.read()
+
+
+def _parse_header(data: bytes, path: str | Path) -> dict[str, Any]:
+    """Our part of the header, in a format that this version reads."""
+    length = int.from_bytes(data[:8], "little")
+    entries = parse_json(data[8 : 8 + length].decode())
+    metadata = entries.get("__metadata__", {}) if isinstance(entries, dict) else {}
+    text = metadata.get(HEADER) if isinstance(metadata, dict) else None
+    if not isinstance(text, str):
+        raise ModelFileError(f"{path}: a safetensors file, but not a skipchain model")
+    header = parse_json(text)
+    found = header.get("format") if isinstance(header, dict) else None
+    if not isinstance(header, dict) or found != FORMAT or isinstance(found, bool):
+        advice = "load it with the version that wrote it, or train it again"
+        if isinstance(found, int) and found > FORMAT:
+            advice = "install a newer skipchain"
+        raise ModelFileError(
+            f"{path}: model format {str(found)[:20]}, but this version reads {FORMAT}; {advice}"
+        )
+    return header
+
+
+def parse_json(text: str) -> Any:
+    """A JSON value whose objects have no key twice, with brackets in brackets up to a limit.
+
+    The depth is looked at first: a parser goes as deep as the text does.
+
+    >>> parse_json('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: 'a' stands twice in the header
+    """
+    depth = 0
+    for sign in _BRACKETS.findall(text):
+        depth += (sign in "[{") - (sign in "]}")  # a string is neither
+        if depth > MAX_DEPTH:
+            raise ValueError(f"the header has brackets more than {MAX_DEPTH} deep")
+    return json.loads(text, object_pairs_hook=_distinct)
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{twice!r} stands twice in the header")
+    return entries
+
+
+def _array(name: str, tensor: Mapping[str, Any]) -> NDArray[Any]:
+    """An array of one of the types that model files have."""
+    dtype = DTYPES.get(tensor["dtype"])
+    if dtype is None:
+        raise ValueError(f"{name[:60]} has the type {tensor['dtype']}, which no model file has")
+    array = np.frombuffer(tensor["data"], dtype).reshape(tensor["shape"])
+    return array if array.flags.writeable else array.copy()
 
 
 def is_model_file(path: str | Path) -> bool:

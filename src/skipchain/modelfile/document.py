@@ -11,9 +11,9 @@ import numpy as np
 from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.modelfile import chain as chains
-from skipchain.modelfile.stored import StoredModel
-from skipchain.models.document.annealing import Annealing
-from skipchain.models.document.candidates import CandidateLimits
+from skipchain.modelfile.stored import SUMMARY, StoredModel
+from skipchain.models.document.annealing import MAX_CHAINS, MAX_SAMPLES, Annealing
+from skipchain.models.document.candidates import MAX_LABELLINGS, CandidateLimits
 from skipchain.models.document.factors import (
     KEY_FUNCTIONS,
     Agreement,
@@ -24,8 +24,56 @@ from skipchain.models.document.factors import (
 from skipchain.models.document.factors.agreement import KeyFunction
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.model import FactoredModel
+from skipchain.schema.arrays import ArraySchema
+from skipchain.schema.fields import (
+    Anything,
+    Either,
+    Entries,
+    Field,
+    Flag,
+    Items,
+    Number,
+    Record,
+    Text,
+    Whole,
+)
 
 TABLES = ("same", "inside")
+_TYPE, _PENALTY = Text(most=1000), Number()
+FACTOR_FIELDS = {
+    "consistency": Record(
+        {
+            "factor": Text(),
+            "types": Items(_TYPE, most=1000, distinct=True),
+            "strength": Number(0.0),
+            "by_length": Flag(),
+            "shared": Flag(),
+        }
+    ),
+    "agreement": Record(
+        {"factor": Text(), "type": _TYPE, "key": Text(most=1000), "penalty": _PENALTY}
+    ),
+    "last_word": Record({"factor": Text(), "type": _TYPE, "penalty": _PENALTY}),
+    "forbidden": Record({"factor": Text(), "one": _TYPE, "other": _TYPE}),
+}
+FACTOR_KIND = Record({"factor": Text(tuple(FACTOR_FIELDS))}, others=Anything())
+FIELDS: dict[str, Field] = {
+    **chains.FIELDS,
+    "factors": Items(Entries(Anything()), most=100),
+    "further": Items(_TYPE, most=1000, distinct=True),
+    "base": Record({"kind": Text(most=1000), "summary": SUMMARY}),
+    "doubts": Record({"tolerance": Number(0.0, 1.0), "most": Whole(1, MAX_LABELLINGS)}),
+    "annealing": Record(
+        {
+            "samples": Whole(1, MAX_SAMPLES),
+            "cooling": Either(Text(("linear",)), Items(Number(0.0), most=MAX_SAMPLES)),
+            "chains": Whole(1, MAX_CHAINS),
+            "seed": Whole(),
+            "scattered": Flag(),
+        }
+    ),
+}
+"""What the header of a chain model with factors has beside what all models have."""
 _PYTHON_FACTOR_MESSAGE = (
     "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
     "add it to the loaded one again: FactoredModel.from_chain(model.base, factors)"
@@ -61,21 +109,32 @@ def header_and_arrays(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
+    """What the arrays of a chain model with factors and such a header must be."""
+    schema = chains.array_schema(stored)
+    for number, own in enumerate(stored.header["factors"]):
+        FACTOR_KIND.check(own, f"factors[{number}]")
+        FACTOR_FIELDS[own["factor"]].check(own, f"factors[{number}]")
+        if own["factor"] == "consistency":
+            table = ArraySchema("float64", (len(own["types"]),) * 2)
+            schema |= {f"factors.{number}.{name}": table for name in TABLES}
+    return schema
+
+
 def read(stored: StoredModel) -> FactoredModel:
-    """The inverse of `header_and_arrays`, checked."""
+    """The inverse of `header_and_arrays`, of arrays that keep to `array_schema`."""
     header = stored.header
     base = chains.read(replace(stored, header={**header, **header["base"]}))
     factors = [_factor(number, own, stored) for number, own in enumerate(header["factors"])]
     own = header["annealing"]
     annealing = Annealing(
-        samples=int(own["samples"]),
+        samples=own["samples"],
         schedule=own["cooling"] if isinstance(own["cooling"], str) else tuple(own["cooling"]),
-        chains=int(own["chains"]),
-        seed=int(own["seed"]),
-        random_start=bool(own["scattered"]),
+        chains=own["chains"],
+        seed=own["seed"],
+        random_start=own["scattered"],
     )
-    doubts = header["doubts"]
-    limits = CandidateLimits(float(doubts["tolerance"]), int(doubts["most"]))
+    limits = CandidateLimits(**header["doubts"])
     return FactoredModel.from_chain(
         base, factors, limits, annealing, header["summary"], header["further"]
     )
@@ -109,22 +168,18 @@ def _function_name(function: KeyFunction) -> str:
 def _factor(number: int, own: Mapping[str, Any], stored: StoredModel) -> SpanFactor:
     kind, functions = own["factor"], stored.functions
     if kind == "consistency":
-        same, inside = (
-            stored.arrays[f"factors.{number}.{name}"].astype(np.float64) for name in TABLES
-        )
-        how = float(own["strength"]), bool(own["by_length"]), bool(own["shared"])
+        same, inside = (stored.arrays[f"factors.{number}.{name}"] for name in TABLES)
+        how = (own["strength"], own["by_length"], own["shared"])
         return Consistency(tuple(own["types"]), same, inside, *how)
     if kind == "agreement":
-        key = str(own["key"])
+        key = own["key"]
         if key not in KEY_FUNCTIONS and key not in functions:
             raise ModelFileError(
                 f"{stored.path}: the model compares spans by the function {key!r} of its author; "
                 f"load it with functions={{{key!r}: …}}"
             )
         chosen = key if key in KEY_FUNCTIONS else functions[key]
-        return Agreement(str(own["type"]), chosen, float(own["penalty"]))
+        return Agreement(own["type"], chosen, own["penalty"])
     if kind == "last_word":
-        return LastWord(str(own["type"]), float(own["penalty"]))
-    if kind == "forbidden":
-        return Forbidden(str(own["one"]), str(own["other"]))
-    raise ValueError(f"unknown factor {kind!r}")
+        return LastWord(own["type"], own["penalty"])
+    return Forbidden(own["one"], own["other"])

@@ -7,7 +7,7 @@ chain does not wait for all the others. Models of other packages bring a `ModelF
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -16,6 +16,8 @@ from skipchain.errors import ModelFileError, ParameterError
 from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.model import AnyModel
 from skipchain.models.registry import load_object, model_kind
+from skipchain.schema.arrays import ArraySchema
+from skipchain.schema.fields import Field
 
 BUILT_IN = ("chain", "graph", "rbm", "latent", "document")
 KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "latent"}
@@ -23,34 +25,43 @@ KEYS = {"factors": "document", "edges": "graph", "groups": "rbm", "states": "lat
 
 
 class Form(Protocol):
-    """A form of models in files."""
+    """A form of models in files.
+
+    ``FIELDS`` are the entries of the header beside those that all models have; a form may also have
+    ``OPTIONAL_FIELDS``.
+    """
+
+    FIELDS: Mapping[str, Field]
 
     def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
         """What the file of a model holds beside labels and features."""
 
+    def array_schema(self, stored: StoredModel) -> Mapping[str, ArraySchema]:
+        """What the arrays must be, given a header that has been checked, and the features."""
+
     def read(self, stored: StoredModel) -> AnyModel:
-        """The model of what a file holds; anything that is wrong is an error."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArraySchema:
-    """The type (such as ``float64``) and the number of dimensions that an array must have."""
-
-    dtype: str
-    ndim: int
+        """The model of what a file holds, from arrays that keep to the schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelForm:
-    """The form of a model of another package: the schema of its arrays, a writer and a reader.
+    """The form of a model of another package: the schema of its file, a writer and a reader.
 
-    The reader gets arrays that are there, have the type and the dimensions of the schema, and hold
-    finite numbers; sizes that depend on each other are its own to check.
+    ``arrays`` may name the lengths ``labels`` and ``features``, and others that the first array
+    which has them fixes: ``ArraySchema("float64", ("features", "labels"))``. ``fields`` are the
+    entries of the header. The reader gets what keeps to both; what else depends on each other is
+    its own to check.
     """
 
     arrays: Mapping[str, ArraySchema]
     writer: Callable[[Any], tuple[dict[str, Any], Arrays]]
     reader: Callable[[StoredModel], AnyModel]
+    fields: Mapping[str, Field] = field(default_factory=dict)
+
+    @property
+    def FIELDS(self) -> Mapping[str, Field]:
+        """The entries of the header beside those that all models have."""
+        return self.fields
 
     def header_and_arrays(self, model: Any) -> tuple[dict[str, Any], Arrays]:
         """What the file of a model holds beside labels and features."""
@@ -58,12 +69,14 @@ class ModelForm:
         if arrays.keys() != self.arrays.keys():
             names = ", ".join(sorted(arrays.keys() ^ self.arrays.keys()))
             raise ModelFileError(f"arrays and their schema differ: {names}")
-        _check_schema(self.arrays, arrays)
         return header, arrays
 
+    def array_schema(self, stored: StoredModel) -> Mapping[str, ArraySchema]:
+        """What the arrays must be."""
+        return self.arrays
+
     def read(self, stored: StoredModel) -> AnyModel:
-        """The model, from arrays that keep to the schema."""
-        _check_schema(self.arrays, stored.arrays)
+        """The model, from a header and arrays that keep to the schema."""
         return self.reader(stored)
 
 
@@ -88,17 +101,3 @@ def form_of(name: str, kind: str) -> Form:
             f"the model {kind} of another package cannot be used: {error}"
         ) from error
     return form
-
-
-def _check_schema(schema: Mapping[str, ArraySchema], arrays: Arrays) -> None:
-    import numpy as np
-
-    for name, wanted in schema.items():
-        array = arrays[name]
-        if array.dtype != np.dtype(wanted.dtype) or array.ndim != wanted.ndim:
-            raise ValueError(
-                f"{name} is {array.dtype} with {array.ndim} dimensions, wanted {wanted.dtype} with "
-                f"{wanted.ndim}"
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise ValueError(f"{name} is not all finite")

@@ -2,26 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
 from skipchain.arrays import Arrays
-from skipchain.edges.ordering import Ordering
+from skipchain.edges.ordering import MAX_ORDERINGS, ORDERING_NAMES, Ordering
 from skipchain.edges.rule_text import parse_rules
-from skipchain.edges.rules import Alone, FunctionRule, SameView
+from skipchain.edges.rules import Alone, FunctionRule, Rule, SameView
 from skipchain.errors import ModelFileError
-from skipchain.features.strings import strings_from_arrays, strings_to_arrays
+from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.modelfile.features import FUNCTIONS
 from skipchain.modelfile.stored import StoredModel
-from skipchain.modelfile.tables import read_weights, weight_arrays
-from skipchain.models.graph.belief import PropagationSettings
+from skipchain.modelfile.tables import read_weights, weight_arrays, weight_schema
+from skipchain.models.graph.belief import MAX_SWEEPS, PropagationSettings
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
 from skipchain.models.graph.gate import FEATURES, Gate
 from skipchain.models.graph.model import MARGINAL_INFERENCE, GraphModel
+from skipchain.schema.arrays import INCREASING, ArraySchema
+from skipchain.schema.fields import Entries, Field, Flag, Items, Number, Pair, Record, Text, Whole
+
+SAME = ("same(", "same_word(")  # rules that have a list of the strings that are too common
+MAX_RULES = 20
+FIELDS: dict[str, Field] = {
+    "edges": Items(Text(most=10_000), least=1, most=MAX_RULES),
+    "functions": FUNCTIONS,
+    "orderings": Items(Pair(Text(ORDERING_NAMES), Whole()), least=1, most=MAX_ORDERINGS),
+    "kinds": Entries(Flag(), least=1, most=2 * MAX_RULES + 1),
+    "gate": Flag(),
+    "sending": Record(
+        {"damping": Number(0.0, 1.0), "tolerance": Number(0.0), "max_sweeps": Whole(1, MAX_SWEEPS)}
+    ),
+}
+"""What the header of a model of linked labels has beside what all models have."""
 
 
 def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
@@ -50,8 +65,30 @@ def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
+    """What the arrays of a model of linked labels with such a header and features must be."""
+    header, n_features = stored.header, stored.features.n_features
+    schema: dict[str, ArraySchema] = {}
+    for kind, linked in header["kinds"].items():
+        size = n_features
+        if linked:
+            ends = (f"{kind}.child", f"{kind}.parent")
+            for name in ends:
+                schema[name] = ArraySchema(
+                    "int32", (name,), least=0, below=n_features, order=INCREASING
+                )
+            size = sum(len(stored.arrays.get(name, ())) for name in ends)
+        schema |= weight_schema(f"{kind}.weights", size, 0, len(header["labels"]), 1)
+        if header["gate"]:
+            schema[f"{kind}.gate"] = ArraySchema("float64", (len(FEATURES),))
+    for number, rule in enumerate(header["edges"]):
+        if rule.startswith(SAME):
+            schema |= strings_schema(f"rule.{number}.common")
+    return schema
+
+
 def read(stored: StoredModel) -> GraphModel:
-    """The inverse of `header_and_arrays`, checked."""
+    """The inverse of `header_and_arrays`, of arrays that keep to `array_schema`."""
     header, arrays, features = stored.header, stored.arrays, stored.features
     missing = [name for name in header["functions"] if name not in stored.functions]
     if missing:
@@ -75,37 +112,30 @@ def read(stored: StoredModel) -> GraphModel:
         ends, size = None, features.n_features
         if linked:
             ends = EdgeFeatures(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
-            for numbers in (ends.child, ends.parent):
-                if numbers.dtype != np.int32 or (
-                    len(numbers) and not 0 <= numbers.min() <= numbers.max() < size
-                ):
-                    raise ValueError(f"edges of kind {kind!r} name unknown features")
             size = ends.n_features
         weights = read_weights(f"{kind}.weights", arrays, size, 0, len(header["labels"]), 1)
         edge_models[kind] = EdgeModel(weights, ends)
-    known = {kind for rule in rules for kind in rule.edge_types} | {"alone"}
-    if not edge_models or not set(edge_models) <= known:
-        raise ValueError(f"the kinds of edges {list(edge_models)} are not those of the rules")
-    orderings = tuple(Ordering(str(way), int(seed)) for way, seed in header["orderings"])
-    chains = [rule for rule in rules if rule.is_chain] or [Alone()]
-    for ordering in orderings:
-        if not any(rule.edge_types[ordering.backward] in edge_models for rule in chains):
-            raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")
-    if not orderings:
-        raise ValueError("there are no orderings")
+    orderings = tuple(Ordering(direction, seed) for direction, seed in header["orderings"])
+    _check_edge_types(rules, edge_models, orderings)
+    gate = Gate({kind: arrays[f"{kind}.gate"] for kind in edge_models}) if header["gate"] else None
     return GraphModel(
         **stored.common,
         rules=tuple(rules),
         edge_models=edge_models,
         orderings=orderings,
-        gate=_gate(edge_models, arrays) if header["gate"] else None,
+        gate=gate,
         propagation=PropagationSettings(**header["sending"]),
     )
 
 
-def _gate(kinds: Iterable[str], arrays: Arrays) -> Gate:
-    weights = {kind: arrays[f"{kind}.gate"] for kind in kinds}
-    for kind, own in weights.items():
-        if own.shape != (len(FEATURES),) or own.dtype != np.float64 or not np.isfinite(own).all():
-            raise ValueError(f"the gate of {kind!r} is not {len(FEATURES)} finite numbers")
-    return Gate(weights)
+def _check_edge_types(
+    rules: Sequence[Rule], edge_models: Mapping[str, EdgeModel], orderings: Sequence[Ordering]
+) -> None:
+    """Refuse edge types that no rule has, and chains that nothing begins."""
+    known = {kind for rule in rules for kind in rule.edge_types} | {"alone"}
+    if not set(edge_models) <= known:
+        raise ValueError(f"the kinds of edges {list(edge_models)} are not those of the rules")
+    chains = [rule for rule in rules if rule.is_chain] or [Alone()]
+    for ordering in orderings:
+        if not any(rule.edge_types[ordering.backward] in edge_models for rule in chains):
+            raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")

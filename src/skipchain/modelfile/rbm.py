@@ -5,18 +5,36 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
-
 from skipchain.arrays import Arrays
 from skipchain.modelfile.contents import contents, read_model
-from skipchain.modelfile.stored import StoredModel
+from skipchain.modelfile.stored import MODEL_HEADER, StoredModel
 from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.model import AnyModel
 from skipchain.models.latent.model import StateModel
-from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.gibbs import MAX_STEPS, MAX_TOKEN_WORK, GibbsSettings
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.units import BORDERS, LabelFilters, format_unit_groups, parse_unit_groups
+from skipchain.schema.arrays import ArraySchema, check_table_size, sparse_schema
+from skipchain.schema.fields import Field, Flag, Items, Nullable, Number, Record, Text, Whole
 
+SAMPLING = Record(
+    {
+        "burn_in": Whole(0, MAX_STEPS),
+        "samples": Whole(1, MAX_STEPS),
+        "annealed": Flag(),
+        "seed": Whole(),
+    }
+)
+FIELDS: dict[str, Field] = {
+    "groups": Text(most=10_000),
+    "borders": Text(BORDERS),
+    "observed": Flag(),
+    "sampling": SAMPLING,
+    "gamma": Number(0.0, 1000.0),
+    "base": Nullable(MODEL_HEADER),
+}
+OPTIONAL_FIELDS: dict[str, Field] = {"experts": Items(MODEL_HEADER, most=20)}
+"""What the header of a model with hidden units has beside what all models have."""
 BASE = "base."  # before the names of arrays of the model inside
 EXPERT = "expert.{}."  # the same of the experts, by their numbers
 
@@ -43,31 +61,25 @@ def header_and_arrays(model: RBMModel) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
+def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
+    """What the arrays of a model with hidden units and such a header must be."""
+    shape = (_count(stored), len(stored.header["labels"]))
+    units = sparse_schema("units", (_blank_units(stored).size,))
+    return sparse_schema("weights", shape) | units
+
+
 def read(stored: StoredModel) -> RBMModel:
-    """The inverse of `header_and_arrays`, checked."""
-    header, arrays, features = stored.header, stored.arrays, stored.features
+    """The inverse of `header_and_arrays`, of arrays that keep to `array_schema`."""
+    header, arrays = stored.header, stored.arrays
     labels = tuple(header["labels"])
-    borders = str(header["borders"])
-    if borders not in BORDERS:
-        raise ValueError(f"unknown borders {borders!r}")
-    groups = parse_unit_groups(header["groups"])
-    blank = LabelFilters.zeros(groups, len(labels), features.n_features, borders)
+    blank = _blank_units(stored)
     units = blank.with_weights(dense("units", arrays, (blank.size,)))
-    count = features.n_features if header["observed"] else 0
-    weights = dense("weights", arrays, (count, len(labels)))
-    if not (np.isfinite(weights).all() and np.isfinite(units.vector).all()):
-        raise ValueError("the weights are not all finite")
     if units.vector[~units.learnable].any():
         raise ValueError("units have weights where they look at nothing")
-    own = header["sampling"]
-    sampling = GibbsSettings(
-        int(own["burn_in"]), int(own["samples"]), bool(own["annealed"]), int(own["seed"])
-    )
-    if sampling.burn_in < 0 or sampling.samples < 1 or sampling.seed < 0:
-        raise ValueError(f"{sampling} cannot be sampled")
-    gamma = float(header["gamma"])
-    if not (np.isfinite(gamma) and gamma >= 0.0):
-        raise ValueError(f"gamma is {gamma}")
+    sampling = GibbsSettings(**header["sampling"])
+    links = sum(group.units * len(group.offsets) for group in units.groups)
+    if (sampling.burn_in + sampling.samples) * max(links, 1) > MAX_TOKEN_WORK:
+        raise ValueError(f"{sampling} of {links:,} units and offsets would take too long")
     base = None
     if header["base"] is not None:
         base = read_model(stored.inside(header["base"], BASE))
@@ -81,13 +93,33 @@ def read(stored: StoredModel) -> RBMModel:
         experts.append(expert)
     return RBMModel(
         **stored.common,
-        weights=weights,
+        weights=dense("weights", arrays, (_count(stored), len(labels))),
         units=units,
         sampling=sampling,
         base=base,
-        gamma=gamma,
+        gamma=float(header["gamma"]),
         experts=tuple(experts),
     )
+
+
+def _count(stored: StoredModel) -> int:
+    """How many features have weights of their own."""
+    n_features: int = stored.features.n_features
+    return n_features if stored.header["observed"] else 0
+
+
+def _blank_units(stored: StoredModel) -> LabelFilters:
+    """The hidden units without their weights."""
+    header = stored.header
+    groups = parse_unit_groups(header["groups"])
+    n_features = stored.features.n_features
+    n_inputs = n_features if any(group.conditioned for group in groups) else 0
+    units = sum(group.units for group in groups)
+    links = sum(group.units * len(group.offsets) for group in groups)
+    entries = links * (len(header["labels"]) + 1) + units * (1 + n_inputs)
+    stored_entries = len(stored.arrays.get("units.at", ()))
+    check_table_size("units", (entries,), stored_entries)
+    return LabelFilters.zeros(groups, len(header["labels"]), n_features, header["borders"])
 
 
 def _nested_contents(model: AnyModel, prefix: str) -> tuple[dict[str, Any], Arrays]:

@@ -1,4 +1,4 @@
-"""Tables of numbers and lists of strings as arrays of a model file, and back, checked."""
+"""Tables of numbers as arrays of a model file, and back, checked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from skipchain.arrays import Arrays, Floats
 from skipchain.chains.scorer import Weights, weight_shapes
+from skipchain.schema.arrays import ArraySchema, check_table_size, sparse_schema
 
 
 def weight_arrays(name: str, weights: Weights) -> Arrays:
@@ -20,12 +21,27 @@ def weight_arrays(name: str, weights: Weights) -> Arrays:
     }
 
 
+def weight_schema(
+    name: str, n_features: int, n_edge_features: int, n_labels: int, order: int
+) -> dict[str, ArraySchema]:
+    """What the arrays of `weight_arrays` must be."""
+    shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
+    return {
+        f"{name}.transitions": ArraySchema("float64", shapes[1]),
+        f"{name}.start": ArraySchema("float64", shapes[2]),
+        f"{name}.end": ArraySchema("float64", shapes[3]),
+        **sparse_schema(f"{name}.state", shapes[0]),
+        **sparse_schema(f"{name}.edges", shapes[4]),
+        **sparse_schema(f"{name}.second", shapes[5]),
+    }
+
+
 def read_weights(
     name: str, arrays: Arrays, n_features: int, n_edge_features: int, n_labels: int, order: int
 ) -> Weights:
-    """The inverse of `weight_arrays`, checked."""
+    """The inverse of `weight_arrays`, of arrays that keep to `weight_schema`."""
     shapes = weight_shapes(n_features, n_edge_features, n_labels, order)
-    weights = Weights(
+    return Weights(
         dense(f"{name}.state", arrays, shapes[0]),
         arrays[f"{name}.transitions"],
         arrays[f"{name}.start"],
@@ -33,13 +49,6 @@ def read_weights(
         dense(f"{name}.edges", arrays, shapes[4]),
         dense(f"{name}.second", arrays, shapes[5]),
     )
-    parts = ("state", "transitions", "start", "end", "edges", "second")
-    for part, array, shape in zip(parts, weights.tables, shapes, strict=True):
-        if array.shape != shape or array.dtype != np.float64:
-            raise ValueError(f"{part} weights are {array.shape}, wanted {shape}")
-        if not np.isfinite(array).all():
-            raise ValueError(f"{part} weights are not all finite")
-    return weights
 
 
 def sparse(name: str, table: Floats) -> Arrays:
@@ -50,10 +59,9 @@ def sparse(name: str, table: Floats) -> Arrays:
 
 
 def dense(name: str, arrays: Arrays, shape: tuple[int, ...]) -> Floats:
-    """The inverse of `sparse`, checked."""
+    """The inverse of `sparse`, of arrays that keep to `sparse_schema`."""
     at, values = arrays[f"{name}.at"], arrays[f"{name}.values"]
+    check_table_size(name, shape, len(at))
     table = np.zeros(shape)
-    if at.shape != values.shape or (len(at) and (at.min() < 0 or at.max() >= table.size)):
-        raise ValueError(f"{name} lie outside a table of {shape}")
     table.reshape(-1)[at] = values
     return table

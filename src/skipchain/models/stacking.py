@@ -20,6 +20,7 @@ from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import AnyModel, Model
 from skipchain.models.base.progress import Progress, StageProgress
 from skipchain.parallel import Workers
+from skipchain.schema.fields import Field, Whole
 
 NO_SPANS_MESSAGE = (
     "a base model tells of names, and its labels mark no spans; give the scheme of the labels, "
@@ -39,6 +40,7 @@ class StackedPredictions:
     """
 
     kind: ClassVar[str] = "first_stage"
+    config_fields: ClassVar[Mapping[str, Field]] = {"folds": Whole(2), "seed": Whole()}
 
     base: BaseEstimator | AnyModel
     folds: int = 5
@@ -104,7 +106,7 @@ class StackedPredictions:
     @classmethod
     def from_config(cls, config: Mapping[str, Any], model: AnyModel) -> StackedPredictions:
         """The inverse of `config`, with the model that the file has kept."""
-        return cls(model, int(config["folds"]), int(config["seed"]))
+        return cls(model, config["folds"], config["seed"])
 
 
 def _columns(model: AnyModel, corpus: Corpus, marginals: Floats, labels: Ints) -> Columns:

@@ -464,8 +464,8 @@ def test_damaged_model_files_are_refused(tmp_path):
     save(fitted, tmp_path / "m.skip")
     header, arrays = read_arrays(tmp_path / "m.skip")
     for change, told in (
-        ({"states": 0}, "0 hidden states"),
-        ({"states": 1}, "lie outside a table"),
+        ({"states": 0}, "states is 0"),
+        ({"states": 1}, "weights.transitions.at has 11"),
         ({"states": "many"}, "damaged"),
     ):
         write(tmp_path / "broken.skip", {**header, **change}, arrays)
@@ -473,7 +473,7 @@ def test_damaged_model_files_are_refused(tmp_path):
             load(tmp_path / "broken.skip")
     arrays["weights.emissions.values"][0] = np.nan
     write(tmp_path / "broken.skip", header, arrays)
-    with pytest.raises(ModelFileError, match=r"weights.emissions are not all finite"):
+    with pytest.raises(ModelFileError, match=r"emissions.values: numbers are not all"):
         load(tmp_path / "broken.skip")
 
 

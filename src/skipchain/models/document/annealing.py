@@ -18,6 +18,7 @@ from skipchain.parallel import Workers
 RETYPE_INTERVAL = 10  # sweeps after which spans with the same words may change their type together
 MAX_SWEEPS = 100  # of ICM and of mean field, at most
 DAMPING = 0.5
+MAX_SAMPLES, MAX_CHAINS, MAX_SAMPLES_OF_CHAINS = 100_000, 1_000, 1_000_000
 MEAN_FIELD_TOLERANCE = 1e-4  # the largest change of a probability in a sweep
 
 
@@ -45,8 +46,14 @@ class Annealing:
     random_start: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("samples", 1), ("chains", 1), ("seed", 0)):
-            check_integer(name, getattr(self, name), least=least)
+        check_integer("samples", self.samples, most=MAX_SAMPLES)
+        check_integer("chains", self.chains, most=MAX_CHAINS)
+        check_integer("seed", self.seed, least=0)
+        if self.samples * self.chains > MAX_SAMPLES_OF_CHAINS:
+            raise ParameterError(
+                f"{self.samples} samples of {self.chains} chains are too many; wanted at most "
+                f"{MAX_SAMPLES_OF_CHAINS:,} together"
+            )
         if isinstance(self.schedule, str):
             if self.schedule != "linear":
                 raise ParameterError(

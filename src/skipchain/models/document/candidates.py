@@ -24,6 +24,7 @@ from skipchain.kernels import chain, paths
 from skipchain.parallel import Workers, blocks
 
 BLOCK_TOKENS = 4096
+MAX_LABELLINGS = 1_000  # of a segment
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class CandidateLimits:
     def __post_init__(self) -> None:
         if not 0.0 <= self.tolerance <= 1.0:
             raise ParameterError(f"tolerance must be from 0 to 1, got {self.tolerance}")
-        check_integer("most", self.most)
+        check_integer("most", self.most, most=MAX_LABELLINGS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,9 @@ class Beliefs:
     residual: Floats  # [D]
 
 
+MAX_SWEEPS = 10_000  # that settings may ask for
+
+
 @dataclass(frozen=True, slots=True)
 class PropagationSettings:
     """How messages are sent, and when they are said to have converged; see `propagate`."""

@@ -20,7 +20,7 @@ from skipchain.features.views import UserView
 from skipchain.learn.solvers import Solver
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.base.parameters import check_type
-from skipchain.models.graph.belief import PropagationSettings
+from skipchain.models.graph.belief import MAX_SWEEPS, PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
@@ -119,7 +119,7 @@ class SkipChainCRF(GraphEstimator):
         propagation = self._propagation
         check_number("damping", propagation.damping, below=1.0)
         check_number("precision", propagation.tolerance)
-        check_integer("max_sweeps", propagation.max_sweeps)
+        check_integer("max_sweeps", propagation.max_sweeps, most=MAX_SWEEPS)
         if propagation.tolerance == 0:
             raise ParameterError("precision must be above 0, or no message ever converges")
         chains = [str(rule) for rule in self._rules() if rule.is_chain]

@@ -20,6 +20,10 @@ BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
 INITIAL_INVERSE_TEMPERATURE = 0.1  # where annealing begins: scores are multiplied by this
 
 
+MAX_STEPS = 100_000  # of burn-in, and of those that count
+MAX_TOKEN_WORK = 10_000_000  # steps, units and offsets multiplied: what a token costs
+
+
 @dataclass(frozen=True, slots=True)
 class GibbsSettings:
     """How labels are sampled: ``samples`` steps that count, after ``burn_in`` that do not.

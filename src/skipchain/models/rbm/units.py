@@ -15,8 +15,10 @@ from skipchain.errors import ParameterError
 from skipchain.kernels.rbm import RBMLayout, RBMTables
 
 INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
-_GROUP = re.compile(r"(\d+)\s*:\s*([^|]+?)\s*(\|\s*x)?")
-_RANGE = re.compile(r"(-?\d+)(?:\s*\.\.\s*(-?\d+))?")
+_GROUP = re.compile(r"(\d{1,9})\s*:\s*([^|]+?)\s*(\|\s*x)?")
+_RANGE = re.compile(r"(-?\d{1,9})(?:\s*\.\.\s*(-?\d{1,9}))?")
+# limits of settings: the cost of a token grows with units and offsets multiplied
+MAX_UNITS, MAX_OFFSET, MAX_LINKS = 10_000, 1_000, 100_000
 _FORM = "write '4:0..9' for 4 units that look at labels 0 to 9, '2:-1,0|x' if the input counts, too"
 
 
@@ -43,6 +45,13 @@ class HiddenUnitGroup:
             raise ParameterError(
                 f"a group has at least one unit and one offset, all whole numbers, got "
                 f"{self.units!r} units at {list(self.offsets)!r}"
+            )
+        far = max(map(abs, self.offsets)) > MAX_OFFSET
+        if far or self.units > MAX_UNITS or self.units * len(self.offsets) > MAX_LINKS:
+            raise ParameterError(
+                f"a group has at most {MAX_UNITS:,} units, offsets up to {MAX_OFFSET:,} and "
+                f"{MAX_LINKS:,} of both multiplied, got {self.units} units at "
+                f"{len(self.offsets)} offsets"
             )
         if len(set(self.offsets)) < len(self.offsets):
             raise ParameterError(f"a group looks at each label once, got {list(self.offsets)!r}")
@@ -111,6 +120,8 @@ def _parse_group(text: str) -> HiddenUnitGroup:
         first, last = int(span[1]), int(span[2] or span[1])
         if last < first:
             raise ParameterError(f"the group {text!r}: {span[0]!r} runs backwards")
+        if max(-first, last) > MAX_OFFSET:
+            raise ParameterError(f"the group {text!r}: offsets are {MAX_OFFSET:,} at most")
         offsets.extend(range(first, last + 1))
     return HiddenUnitGroup(int(match[1]), tuple(offsets), conditioned=match[3] is not None)
 
