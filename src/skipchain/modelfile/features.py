@@ -61,9 +61,8 @@ def read_features(stored: StoredModel) -> Features:
         check_arrays(schema, arrays)
         return NamedFeatures(strings_from_arrays("names", arrays))
     if recipe["kind"] == "numbered":
-        columns = ArraySchema(
-            "int64", ("columns",), least=0, below=recipe["width"], order=INCREASING
-        )
+        width = recipe["width"]
+        columns = ArraySchema("int64", ("columns",), least=0, below=width, order=INCREASING)
         schema = {"columns": columns}
         stored.claim(schema)
         check_arrays(schema, arrays)
