@@ -8,21 +8,22 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, BinaryIO, cast
 
 from skipchain.errors import ReadError, SkipchainError
+from skipchain.io.temporary import TemporaryFile
+from skipchain.io.unpack import read_unpacked
 
 BOM = b"\xef\xbb\xbf"
-GZIP, XZ = b"\x1f\x8b", b"\xfd7zXZ\x00"
 COMPRESSED_ENDINGS = (".gz", ".xz")
 STDIO = "-"  # stdin or stdout
 
 
-def read_text(path: str | Path) -> str:
+def read_text(path: str | Path, max_bytes: int | None = None) -> str:
     """The text of a UTF-8 file, line ends untouched; ``-`` is stdin, .gz and .xz are unpacked.
 
     A byte-order mark is dropped. Bytes that are not UTF-8, and NUL bytes, give a `ReadError` with
-    the line.
+    the line, and so do more than ``max_bytes`` bytes, unpacked; by default 2 GiB.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -30,12 +31,12 @@ def read_text(path: str | Path) -> str:
     ...     read_text(folder + "/a.txt.gz")
     'Ada slept.'
     """
-    return decode_text(read_bytes(path), display_path(path))
+    return decode_text(unpacked_bytes(path, max_bytes, text=True), display_path(path))
 
 
-def read_content(path: str | Path) -> str:
+def read_content(path: str | Path, max_bytes: int | None = None) -> str:
     """The text of a file (see `read_text`) in which there must be more than white space."""
-    return check_text(read_text(path), display_path(path))
+    return check_text(read_text(path, max_bytes), display_path(path))
 
 
 def display_path(path: str | Path) -> str | Path:
@@ -43,23 +44,43 @@ def display_path(path: str | Path) -> str | Path:
     return "stdin" if str(path) == STDIO else path
 
 
-def read_bytes(path: str | Path) -> bytes:
+def read_bytes(path: str | Path, max_bytes: int | None = None) -> bytes:
     """The bytes of a file or of stdin, unpacked where they are gzip or xz."""
-    data = raw_bytes(path)
-    if data.startswith((GZIP, XZ)):
-        return unpack(data, display_path(path))
-    if data and str(path).endswith(COMPRESSED_ENDINGS):
+    return bytes(unpacked_bytes(path, max_bytes, text=False))
+
+
+def unpacked_bytes(path: str | Path, max_bytes: int | None, *, text: bool) -> bytearray:
+    """The bytes of a file, unpacked; those of a ``text`` hold no NUL."""
+    with open_binary(path) as file:
+        data, kind = read_unpacked(file, display_path(path), max_bytes, text=text)
+    if data and kind == "plain" and str(path).endswith(COMPRESSED_ENDINGS):
         ending = str(path)[-3:]
         raise ReadError(f"the name ends in {ending}, but the content is not packed", path=path)
     return data
 
 
-def decode_text(data: bytes, path: object, first: int = 1) -> str:
+@contextmanager
+def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
+    """A file, or stdin, to read bytes from; what the system refuses is a `ReadError`."""
+    try:
+        if str(path) == STDIO:
+            yield sys.stdin.buffer
+            return
+        with open(path, "rb") as file:
+            yield file
+    except ReadError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        raise describe_os_error(display_path(path), error) from None
+
+
+def decode_text(data: bytes | bytearray, path: object, first: int = 1) -> str:
     """The text that the bytes spell in UTF-8; the first bad byte gives a `ReadError`.
 
     ``first`` is the number of the line that the bytes begin with.
     """
-    data = data.removeprefix(BOM)
+    if data.startswith(BOM):
+        data = data[len(BOM) :]
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -95,9 +116,9 @@ def atomic_write(
 ) -> Iterator[IO[Any]]:
     """A file to write to, which takes its name only when all has been written.
 
-    The data go to a temporary file in the same folder, which is renamed at the end and removed on
-    any failure. ``.gz`` and ``.xz`` are packed, ``-`` is stdout. A file that exists is an error
-    unless ``overwrite``.
+    The data go to a temporary file in the same folder, which is renamed once they are on the disk,
+    and removed on any failure; what a killed process left is removed by the next. ``.gz`` and
+    ``.xz`` are packed, ``-`` is stdout. A file that exists is an error unless ``overwrite``.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -112,38 +133,32 @@ def atomic_write(
     check_target(path, overwrite)
     target = os.path.realpath(path)
     direct = os.path.exists(target) and not os.path.isfile(target)  # /dev/null, a pipe
-    temporary = target if direct else f"{target}.{os.urandom(4).hex()}.tmp"
-    done = False
     try:
-        with open_packed(temporary, str(path), binary) as file:
-            yield file
-        if not direct:
-            with suppress(OSError):  # the new file has the permissions of the one it replaces
-                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
-            os.replace(temporary, target)
-        done = True
+        if direct:
+            with open(target, "wb") as below, open_packed(below, str(path), binary) as file:
+                yield file
+        else:
+            with TemporaryFile(target) as temporary:
+                # The lock stays with the descriptor when the file is closed, until it is renamed.
+                below = open(os.dup(temporary.descriptor), "wb")  # noqa: SIM115 (by `with`)
+                with below, open_packed(below, str(path), binary) as file:
+                    yield file
+                temporary.publish()
     except BrokenPipeError:
         raise
     except OSError as error:
+        if error.filename is not None and not str(error.filename).startswith(target):
+            raise  # of another file, which the caller meant to read
         detail = error.strerror or error
         raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
     except UnicodeEncodeError as error:
         raise SkipchainError(describe_surrogate(path, error)) from None
-    finally:
-        if not done and not direct:
-            with suppress(OSError):
-                os.unlink(temporary)
 
 
 def raw_bytes(path: str | Path) -> bytes:
     """The bytes as they are stored."""
-    if str(path) == STDIO:
-        return sys.stdin.buffer.read()
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise describe_os_error(path, error) from None
+    with open_binary(path) as file:
+        return file.read()
 
 
 def describe_os_error(path: object, error: Exception) -> ReadError:
@@ -156,27 +171,6 @@ def describe_os_error(path: object, error: Exception) -> ReadError:
     elif isinstance(error, PermissionError):
         fault = "no permission to read the file"
     return ReadError(fault, path=path)
-
-
-def unpack(data: bytes, path: object) -> bytes:
-    """The content of gzip or xz data."""
-    kind = "gzip" if data.startswith(GZIP) else "xz"
-    try:
-        if kind == "gzip":
-            import gzip
-
-            return gzip.decompress(data)
-        import lzma
-
-        return lzma.decompress(data)
-    # The two libraries raise OSError, EOFError, zlib.error and LZMAError for damaged data.
-    except Exception as error:
-        raise damaged(kind, error, path) from None
-
-
-def damaged(kind: str, error: Exception, path: object) -> ReadError:
-    """The error for packed data that cannot be unpacked."""
-    return ReadError(f"damaged or cut-off {kind} data ({error}); fetch the file again", path=path)
 
 
 def make_folder(path: str | Path) -> Path:
@@ -214,36 +208,22 @@ def already_there(path: str | Path) -> SkipchainError:
     return SkipchainError(f"{path} exists already; use --overwrite (overwrite=True) to replace it")
 
 
-def open_packed(temporary: str, name: str, binary: bool) -> IO[Any]:
-    """The temporary file, packed as the ending of the final name says."""
-    text: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
-    mode = "wb" if binary else "wt"
+def open_packed(below: BinaryIO, name: str, binary: bool) -> IO[Any]:
+    """The file below, packed as the ending of the final name says; closing it may close both."""
+    file: Any = below
     if name.endswith(".xz"):
         import lzma
 
-        return lzma.open(temporary, mode, **text)
-    if name.endswith(".gz"):
-        return open_gzip(temporary, binary, text)
-    return open(temporary, mode, **text)
+        file = lzma.LZMAFile(below, "wb")  # noqa: SIM115 (closed by the caller)
+    elif name.endswith(".gz"):
+        import gzip
 
+        # No name and no date in the header: the same content gives the same bytes.
+        file = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=below, mtime=0)
+    if not binary:
+        import io
 
-def open_gzip(temporary: str, binary: bool, text: dict[str, Any]) -> IO[Any]:
-    """A gzip file without name and date in its header: the same content gives the same bytes."""
-    import gzip
-    import io
-
-    class Plain(gzip.GzipFile):
-        """Closes the file below it as well."""
-
-        def close(self) -> None:
-            try:
-                super().close()
-            finally:
-                below.close()
-
-    below = open(temporary, "wb")  # noqa: SIM115 (closed by Plain)
-    packed = Plain(filename="", mode="wb", compresslevel=6, fileobj=below, mtime=0)
-    file: Any = packed if binary else io.TextIOWrapper(packed, **text)
+        file = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
     return cast(IO[Any], file)
 
 
