@@ -12,6 +12,7 @@ from skipchain.errors import ReadError
 from skipchain.io.files import read_text
 
 FILE = "manifest.json"
+TAGS_FILE = "tags.parquet"
 FORMAT, VERSION = "skipchain n-grams", 1
 
 
@@ -65,6 +66,11 @@ class Manifest:
         for file in (*manifest.orders.values(), *((manifest.tags,) if manifest.tags else ())):
             check_file(folder / file.file, file)
         return manifest
+
+
+def order_file(order: int) -> str:
+    """The name of the file with the n-grams of an order."""
+    return f"{order}.parquet"
 
 
 def parse_manifest(content: Any, path: Path) -> Manifest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
-from skipchain.io.files import already_there
 from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
 from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb, sql_literal
 from skipchain.resources.ngrams.importing import LONGEST, add_counts
-from skipchain.resources.ngrams.manifest import FILE, Manifest
+from skipchain.resources.ngrams.manifest import TAGS_FILE, Manifest, order_file
 from skipchain.resources.ngrams.pattern import SHAPES, Pattern, PatternError
+from skipchain.resources.ngrams.replacing import replaced_folder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -239,51 +238,33 @@ def new_store(
     path: str | Path, overwrite: bool, memory: str
 ) -> Iterator[tuple[NgramCounter, Finish]]:
     """A counter, and what to call when all is counted; the store is renamed to ``path`` last."""
-    target = Path(os.path.realpath(path))
-    check_folder(target, path, overwrite)
     duckdb = import_duckdb()
-    temporary = target.with_name(f"{target.name}.{os.urandom(4).hex()}.tmp")
     try:
-        temporary.mkdir(parents=True)
-        with connection(memory, temporary) as database:
-            counter = NgramCounter(database, temporary, 0)
+        with (
+            replaced_folder(path, overwrite) as folder,
+            TemporaryDirectory(dir=folder) as chunks,
+            connection(memory, Path(chunks)) as database,
+        ):
+            counter = NgramCounter(database, Path(chunks), 0)
 
             def finish(min_count: int, origin: list[str]) -> None:
                 files = {}
                 for order in sorted(counter.total):
-                    file = counter.merge(order, temporary / f"{order}.parquet", min_count)
+                    file = counter.merge(order, folder / order_file(order), min_count)
                     if file is not None:
                         files[order] = file
                 if not files:
                     raise SkipchainError(f"nothing to count: there is no word in {origin or 'it'}")
-                tags = counter.merge("tags", temporary / "tags.parquet")
-                Manifest(files, min_count, tuple(origin), tags).write(temporary)
+                tags = counter.merge("tags", folder / TAGS_FILE)
+                Manifest(files, min_count, tuple(origin), tags).write(folder)
 
             yield counter, finish
-        if target.exists():
-            shutil.rmtree(target)
-        os.replace(temporary, target)
     except (OSError, duckdb.Error) as error:
+        name = getattr(error, "filename", None)
+        if name is not None and not str(name).startswith(os.path.realpath(path)):
+            raise  # of a text that was to be read
         detail = getattr(error, "strerror", None) or str(error).splitlines()[0]
         raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
-    """Refuse a folder that is no store, and a store not to overwrite, before any work is done."""
-    if any(sign in str(target) for sign in "*?["):
-        fault = "DuckDB takes *, ? and [ in a path for patterns; name another"
-        raise SkipchainError(f"cannot write {path}: {fault}")
-    if not target.exists():
-        if not target.parent.is_dir():
-            fault = f"there is no folder {target.parent}; make it first"
-            raise SkipchainError(f"cannot write {path}: {fault}")
-        return
-    if not (target / FILE).exists():
-        raise SkipchainError(f"cannot write {path}: it exists and is no n-gram store")
-    if not overwrite:
-        raise already_there(path)
 
 
 def source_corpora(
