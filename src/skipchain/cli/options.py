@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
@@ -64,6 +65,14 @@ Scheme = Annotated[
     str | None,
     option(
         DATA, "The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; by default inferred."
+    ),
+]
+MaxBytes = Annotated[
+    str | None,
+    option(
+        DATA,
+        "How large a file may be, unpacked, such as 500M or 8G; by default 2G.",
+        metavar="SIZE",
     ),
 ]
 Dev = Annotated[
@@ -161,20 +170,36 @@ def read_corpora(
     columns: str | None,
     scheme: str | None,
     label: str | None = None,
+    max_bytes: str | None = None,
     quiet: bool = True,
 ) -> Corpus:
     """All files as one corpus; an inferred scheme is said on stderr."""
     from skipchain.io import read
 
     names = None if columns is None else tuple(name.strip() for name in columns.split(","))
+    limit = parse_size(max_bytes)
     options = {} if label is None else {"label": label}
     corpora = []
     for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme, **options)
+        corpus = read(path, format, columns=names, scheme=scheme, max_bytes=limit, **options)
         corpora.append(corpus)
         if not quiet:
             say(f"{path}: {describe(corpus, scheme_given=scheme is not None)}")
     return corpora[0] if len(corpora) == 1 else joined(corpora, paths)
+
+
+def parse_size(text: str | None) -> int | None:
+    """The number of bytes that --max-bytes gives.
+
+    >>> parse_size("500"), parse_size("2 MiB"), parse_size("8G"), parse_size(None)
+    (500, 2097152, 8589934592, None)
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"([1-9]\d{0,17}) ?([kmgt]?)(?:i?b)?", text.strip(), re.I | re.A)
+    if match is None:
+        raise SkipchainError(f"--max-bytes takes a size such as 500M or 8G, got {text!r}")
+    return int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
 
 
 def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:

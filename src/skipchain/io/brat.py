@@ -18,10 +18,13 @@ BROKEN = re.compile(r"T\S*\t\S+ \d+ \d+;[\d ;]+(?:\t.*)?")
 OTHER = "REAMN#*"
 
 
-def read_brat(path: str | Path, *, scheme: str | None = None) -> Corpus:
+def read_brat(
+    path: str | Path, max_bytes: int | None = None, *, scheme: str | None = None
+) -> Corpus:
     """Read one pair ``x.txt``/``x.ann``, named by either, or all pairs of a folder.
 
-    Only text-bound annotations (T lines) are read; a warning counts the others.
+    Only text-bound annotations (T lines) are read; a warning counts the others. No file may have
+    more than ``max_bytes`` bytes; by default 2 GiB.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -31,7 +34,7 @@ def read_brat(path: str | Path, *, scheme: str | None = None) -> Corpus:
     Corpus(1 document, 1 sentence, 3 tokens, columns word, label (iob2))
     """
     others: Counter[str] = Counter()
-    passages = [read_pair(stem, others) for stem in find_stems(Path(path))]
+    passages = [read_pair(stem, others, max_bytes) for stem in find_stems(Path(path))]
     if all(not passage.text.strip() for passage in passages):
         raise ReadError("the text is empty", path=path)
     if others:
@@ -76,12 +79,13 @@ def find_stems(path: Path) -> list[Path]:
     return [path.with_suffix("")]
 
 
-def read_pair(stem: Path, others: Counter[str]) -> Passage:
+def read_pair(stem: Path, others: Counter[str], max_bytes: int | None = None) -> Passage:
     """The text of a pair with its spans; ``others`` counts the lines that mark no text."""
-    text = read_text(pair_file(stem, ".txt"))
+    text = read_text(pair_file(stem, ".txt"), max_bytes)
     annotations = pair_file(stem, ".ann")
     spans = []
-    for number, line in enumerate(read_text(annotations).replace("\r\n", "\n").split("\n"), 1):
+    lines = read_text(annotations, max_bytes).replace("\r\n", "\n").split("\n")
+    for number, line in enumerate(lines, 1):
         if line.startswith("T"):
             spans.append(read_span(line, text, annotations, number))
         elif line and line[0] in OTHER:

@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -63,15 +63,14 @@ def unpacked_bytes(path: str | Path, max_bytes: int | None, *, text: bool) -> by
 def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
     """A file, or stdin, to read bytes from; what the system refuses is a `ReadError`."""
     try:
-        if str(path) == STDIO:
-            yield sys.stdin.buffer
-            return
-        with open(path, "rb") as file:
-            yield file
-    except ReadError:
-        raise
+        file = sys.stdin.buffer if str(path) == STDIO else open(path, "rb")  # noqa: SIM115
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        raise describe_os_error(display_path(path), error) from None
+        raise describe_os_error(path, error) from None
+    with nullcontext() if str(path) == STDIO else file:
+        try:
+            yield file
+        except OSError as error:
+            raise describe_os_error(display_path(path), error) from None
 
 
 def decode_text(data: bytes | bytearray, path: object, first: int = 1) -> str:
@@ -158,7 +157,7 @@ def atomic_write(
 def raw_bytes(path: str | Path) -> bytes:
     """The bytes as they are stored."""
     with open_binary(path) as file:
-        return file.read()
+        return bytes(read_unpacked(file, display_path(path), as_stored=True)[0])
 
 
 def describe_os_error(path: object, error: Exception) -> ReadError:

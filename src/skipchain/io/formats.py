@@ -55,13 +55,15 @@ def read(
     *,
     columns: Sequence[str] | None = None,
     scheme: str | None = None,
+    max_bytes: int | None = None,
     **options: Any,
 ) -> Corpus:
     """Read a corpus from a file, a folder (brat) or, with ``-``, from stdin.
 
     The format is one of `FORMATS`; by default the ending decides, and for endings that do not tell,
     the content. ``columns`` names the columns of a column file. ``scheme`` is the scheme of the
-    labels, by default inferred from them. Other options are those of the format's parser, such as
+    labels, by default inferred from them. A file that has more than ``max_bytes`` bytes when it is
+    unpacked is refused; by default 2 GiB. Other options are those of the format's parser, such as
     `skipchain.io.conll.parse_conll`.
 
     >>> from tempfile import TemporaryDirectory
@@ -74,12 +76,12 @@ def read(
         options["columns"] = columns
     if format is None:
         format = format_of_path(path)
-    content: tuple[object, ...] = (path,)
+    content: tuple[object, ...] = (path, max_bytes)
     if format is None or not check_format(format).several_files:
         if format is not None and TABLE[format].parse is None:
             raise ReadError(f"{format} can be written, but not read", path=path)
         shown = display_path(path)
-        text = read_content(path)
+        text = read_content(path, max_bytes)
         format = format or format_of_text(text, shown)
         content = (text, shown)
     parse = TABLE[format].function(str(TABLE[format].parse))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
-import zlib
+import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
-from skipchain.io.files import GZIP, XZ, damaged, decode_text, describe_os_error
+from skipchain.errors import ReadError
+from skipchain.io.files import decode_text, open_binary
+from skipchain.io.unpack import UnpackedFile, describe_size
 
 BLOCK = 8 << 20  # bytes
-OPENERS: dict[str, Any] = {"gzip": gzip.open, "xz": lzma.open, "plain": open}
+LONGEST_LINE = 64 << 20  # bytes; a file may be larger than memory, but none of its lines
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
@@ -26,7 +26,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     [(1, 'Ada'), (2, 'slept')]
     """
     with open_stream(path) as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(lines_of(file, path), 1):
             yield number, decode_text(line, path, number).rstrip("\r\n")
 
 
@@ -41,34 +41,34 @@ def text_blocks(path: str | Path, size: int = BLOCK) -> Iterator[str]:
     """
     with open_stream(path) as file:
         lines: list[bytes] = []
-        first = 1
-        while more := file.readlines(size):
-            lines += more
+        first, length = 1, 0
+        for line in lines_of(file, path):
+            lines.append(line)
+            length += len(line)
+            if length < size:
+                continue
             stop = len(lines)
             if sum(map(len, lines)) < 2 * size:  # else the paragraph is cut wherever it stands
                 blank = (k + 1 for k in reversed(range(len(lines))) if not lines[k].strip())
                 stop = next(blank, stop)
             yield decode_text(b"".join(lines[:stop]), path, first)
             first += stop
-            lines = lines[stop:]
+            lines, length = lines[stop:], 0
         if lines:
             yield decode_text(b"".join(lines), path, first)
 
 
+def lines_of(file: IO[bytes], path: object) -> Iterator[bytes]:
+    """The lines of an open file with their ends; one that does not fit memory is an error."""
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
+        if len(line) > LONGEST_LINE:
+            fault = f"a line of more than {describe_size(LONGEST_LINE)}; is this a text file?"
+            raise ReadError(fault, path=path, line=number)
+        yield line
+
+
 @contextmanager
 def open_stream(path: str | Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, unpacked where they are gzip or xz."""
-    try:
-        with open(path, "rb") as probe:
-            head = probe.read(len(XZ))
-        kind = "gzip" if head.startswith(GZIP) else "xz" if head.startswith(XZ) else "plain"
-        opened = OPENERS[kind](path, "rb")
-    except (OSError, ValueError) as error:
-        raise describe_os_error(path, error) from None
-    try:
-        with opened as file:
-            yield file
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        if kind == "plain":
-            raise describe_os_error(path, error) from None
-        raise damaged(kind, error, path) from None
+    """The bytes of a text, unpacked where they are gzip or xz."""
+    with open_binary(path) as file:
+        yield io.BufferedReader(UnpackedFile(file, path, text=True), 1 << 20)

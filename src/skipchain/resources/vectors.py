@@ -17,6 +17,7 @@ from skipchain.io.files import display_path, read_content
 from skipchain.resources.clusters import UNKNOWN, look_up
 
 BATCH = 20_000  # lines that are read at once
+MAX_BYTES = 32 << 30  # vectors are often larger than any corpus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +57,7 @@ class Vectors:
         from skipchain.features.numbers import NotANumber, parse_numbers
 
         shown = display_path(path)
-        lines = read_content(path).removesuffix("\n").split("\n")
+        lines = read_content(path, MAX_BYTES).removesuffix("\n").split("\n")
         header = _header(lines)
         begin = 0 if header is None else 1
         count = len(lines) - begin

@@ -12,8 +12,10 @@ from skipchain.cli.options import (
     Columns,
     Format,
     Json,
+    MaxBytes,
     Overwrite,
     Quiet,
+    parse_size,
     print_json,
     read_corpora,
     say,
@@ -48,6 +50,7 @@ def brown(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    max_bytes: MaxBytes = None,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -74,7 +77,7 @@ def brown(
     if tokenised and (format is not None or columns is not None):
         raise SkipchainError("--tokenised texts have neither --from nor --columns")
     began = time.perf_counter()
-    bigrams = Bigrams.count(_parts(files, format, columns, tokenised), min_count)
+    bigrams = Bigrams.count(_parts(files, format, columns, max_bytes, tokenised), min_count)
     if not quiet:
         say(
             f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
@@ -118,14 +121,19 @@ def brown(
 
 
 def _parts(
-    files: list[str], format: str | None, columns: str | None, tokenised: bool
+    files: list[str],
+    format: str | None,
+    columns: str | None,
+    max_bytes: str | None,
+    tokenised: bool,
 ) -> Iterator[Corpus | Sequence[str]]:
     """The files one after the other, as corpora or as sentences."""
-    from skipchain.io.files import check_text, display_path, read_text
+    from skipchain.io.files import read_content
 
     for path in files:
         if not tokenised:
-            yield read_corpora([path], format=format, columns=columns, scheme=None)
+            yield read_corpora(
+                [path], format=format, columns=columns, scheme=None, max_bytes=max_bytes
+            )
             continue
-        text = check_text(read_text(path), display_path(path))
-        yield from map(str.split, text.split("\n"))
+        yield from map(str.split, read_content(path, parse_size(max_bytes)).split("\n"))

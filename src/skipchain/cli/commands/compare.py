@@ -94,6 +94,7 @@ def compare(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    max_bytes: options.MaxBytes = None,
     threads: options.LearningThreads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -114,7 +115,8 @@ def compare(
     if beam is not None and "beam" not in wanted:
         raise SkipchainError("--beam needs beam among the --decoders")
     how: dict[str, Any] = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet,
+        "format": format, "columns": columns, "label": label, "scheme": scheme,
+        "max_bytes": max_bytes, "quiet": quiet,
     }  # fmt: skip
     parts = [
         None if paths is None else options.read_corpora(paths, **how)

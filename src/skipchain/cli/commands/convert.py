@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Overwrite, Quiet, Scheme, read_corpora, say
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    MaxBytes,
+    Overwrite,
+    Quiet,
+    Scheme,
+    read_corpora,
+    say,
+)
 from skipchain.errors import SkipchainError
 
 SHOWN = 5
@@ -32,6 +41,7 @@ def convert(
     format: Format = None,
     columns: Columns = None,
     scheme: Scheme = None,
+    max_bytes: MaxBytes = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -44,7 +54,9 @@ def convert(
 
     if target != "-":
         check_target(target, overwrite)
-    corpus = read_corpora([source], format=format, columns=columns, scheme=scheme, quiet=quiet)
+    corpus = read_corpora(
+        [source], format=format, columns=columns, scheme=scheme, max_bytes=max_bytes, quiet=quiet
+    )
     if (repair or to_scheme) and (not corpus.labelled or corpus.scheme is None):
         raise SkipchainError(
             f"{source}: the labels follow no known scheme, so they cannot be converted; "

@@ -42,6 +42,7 @@ def evaluate(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
     json: options.Json = False,
 ) -> None:
@@ -51,7 +52,10 @@ def evaluate(
     from skipchain.modelfile import is_model_file
 
     steps = options.decoding(decoder, beam)
-    how = {"format": format, "columns": columns, "label": label, "scheme": scheme}
+    how = {
+        "format": format, "columns": columns, "label": label, "scheme": scheme,
+        "max_bytes": max_bytes,
+    }  # fmt: skip
     began = time.perf_counter()
     without = None
     model, file = options.model_and_file(first, second)

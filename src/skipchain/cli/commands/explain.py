@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Json, OneModel, Scheme, print_json, read_corpora
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    Json,
+    MaxBytes,
+    OneModel,
+    Scheme,
+    print_json,
+    read_corpora,
+)
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
@@ -56,6 +65,7 @@ def explain(
     format: Format = None,
     columns: Columns = None,
     scheme: Scheme = None,
+    max_bytes: MaxBytes = None,
 ) -> None:
     """Show what decides between two labels at a token: active features, weights, totals.
 
@@ -71,7 +81,9 @@ def explain(
         raise SkipchainError("give --text or --file, one of them")
     tagger = load(model)
     if file is not None:
-        corpus = read_corpora([file], format=format, columns=columns, scheme=scheme)
+        corpus = read_corpora(
+            [file], format=format, columns=columns, scheme=scheme, max_bytes=max_bytes
+        )
     elif text is not None and text.strip():
         corpus = parse_plain(text)
     else:

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import Columns, Format, Json, Overwrite, Quiet, print_json, say
+from skipchain.cli.options import (
+    Columns,
+    Format,
+    Json,
+    MaxBytes,
+    Overwrite,
+    Quiet,
+    parse_size,
+    print_json,
+    say,
+)
 
 if TYPE_CHECKING:
     from skipchain.resources.ngrams import NgramStore
@@ -49,6 +59,7 @@ def count(
     memory: Memory = "1GB",
     format: Format = None,
     columns: Columns = None,
+    max_bytes: MaxBytes = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
@@ -65,6 +76,7 @@ def count(
             tags=tags or (),
             format=format,
             columns=names,
+            max_bytes=parse_size(max_bytes),
             overwrite=overwrite,
             memory=memory,
             watch=watch,

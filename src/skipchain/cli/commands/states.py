@@ -35,6 +35,7 @@ def states(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    max_bytes: options.MaxBytes = None,
     threads: options.LearningThreads = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -57,7 +58,13 @@ def states(
     if "states" not in estimator.get_params():
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
     corpus = options.read_corpora(
-        files, format=format, columns=columns, label=label, scheme=scheme, quiet=quiet
+        files,
+        format=format,
+        columns=columns,
+        label=label,
+        scheme=scheme,
+        max_bytes=max_bytes,
+        quiet=quiet,
     )
     options.require_labels(corpus, ", ".join(files))
     with compile_notice(quiet=quiet):

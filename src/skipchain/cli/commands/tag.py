@@ -65,6 +65,7 @@ def tag(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -105,7 +106,12 @@ def tag(
         if source == STDIO and sys.stdin.isatty():
             options.say("reading from the terminal; end with Ctrl-D")
         corpus = options.read_corpora(
-            [source], format=format, columns=columns, label=label, scheme=scheme
+            [source],
+            format=format,
+            columns=columns,
+            label=label,
+            scheme=scheme,
+            max_bytes=max_bytes,
         )
     forced = _forced(corpus, tagger, source) if force else None
     with compile_notice():

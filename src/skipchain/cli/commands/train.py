@@ -19,6 +19,7 @@ def train(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    max_bytes: options.MaxBytes = None,
     model: Annotated[
         str,
         option(
@@ -112,7 +113,10 @@ def train(
         assignments=assignments or (),
         **options.given_options(learn_as, epochs=epochs, l2=l2, seed=seed, threads=threads),
     )
-    how = {"format": format, "columns": columns, "label": label, "scheme": scheme, "quiet": quiet}
+    how = {
+        "format": format, "columns": columns, "label": label, "scheme": scheme,
+        "max_bytes": max_bytes, "quiet": quiet,
+    }  # fmt: skip
     corpus = options.read_corpora(files, **how)  # type: ignore[arg-type]
     options.require_labels(corpus, ", ".join(files))
     held_out = options.read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]

@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from skipchain.errors import ReadError
-from skipchain.io.files import decode_text, raw_bytes
+from skipchain.io.files import decode_text, open_binary
+from skipchain.io.unpack import MAX_BYTES, UnpackedFile, describe_size
 
 
 def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
     """The files whose names are wanted, in the archive's order; it may be packed in any way.
+
+    An archive of more than 2 GiB, unpacked, is refused.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -23,13 +26,23 @@ def read_archive(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
     ...     read_archive(folder + "/a.tar.xz", str.islower)
     {'a.txt': b'Ada'}
     """
-    files = {}
+    files: dict[str, bytes] = {}
+    total = 0
     try:
-        with tarfile.open(fileobj=io.BytesIO(raw_bytes(path))) as archive:
-            for member in archive:
-                data = archive.extractfile(member) if wanted(member.name) else None
-                if data is not None:
+        with open_binary(path) as file:
+            unpacked = io.BufferedReader(UnpackedFile(file, path, limit=MAX_BYTES), 1 << 20)
+            with tarfile.open(fileobj=unpacked, mode="r|") as archive:
+                for member in archive:
+                    data = archive.extractfile(member) if wanted(member.name) else None
+                    if data is None:
+                        continue
+                    total += member.size  # of a sparse file, much more than the archive holds
+                    if total > MAX_BYTES:
+                        fault = f"its files have more than {describe_size(MAX_BYTES)}"
+                        raise ReadError(fault, path=path)
                     files[member.name] = data.read()
+    except ReadError:
+        raise
     # Besides tarfile's own, the libraries that unpack raise errors of several kinds.
     except (tarfile.TarError, EOFError, OSError, ValueError, KeyError) as error:
         fault = f"damaged or no tar archive ({error}); fetch the file again"

@@ -11,7 +11,8 @@ import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.corpus import Corpus
-from skipchain.io.files import check_text
+from skipchain.errors import ReadError
+from skipchain.io.files import STDIO, check_text, display_path
 from skipchain.io.formats import format_of_path, format_of_text, read
 from skipchain.io.streams import BLOCK, text_blocks
 from skipchain.io.text import parse_plain
@@ -26,18 +27,27 @@ TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
 
 def read_blocks(
-    path: str | Path, format: str | None = None, columns: tuple[str, ...] | None = None
+    path: str | Path,
+    format: str | None = None,
+    columns: tuple[str, ...] | None = None,
+    max_bytes: int | None = None,
 ) -> Iterator[Corpus]:
-    """A file as corpora: plain text block by block, other formats as a whole."""
+    """A file as corpora: plain text block by block, other formats as a whole.
+
+    ``max_bytes`` is the limit of what is read as a whole; plain text has none.
+    """
     format = format or format_of_path(path)
     if format not in (None, "text"):
-        yield read(path, format, columns=columns)
+        yield read(path, format, columns=columns, max_bytes=max_bytes)
         return
     for number, text in enumerate(text_blocks(path, BLOCK)):
         if number == 0:
             check_text(text, path)
             if (format or format_of_text(text, path)) != "text":
-                yield read(path, format, columns=columns)
+                if str(path) == STDIO:
+                    fault = "is no plain text, and cannot be read twice; name its format"
+                    raise ReadError(fault, path=display_path(path))
+                yield read(path, format, columns=columns, max_bytes=max_bytes)
                 return
         if text.strip():
             yield parse_plain(text, path)

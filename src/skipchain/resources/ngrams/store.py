@@ -77,6 +77,7 @@ class NgramStore:
         tags: Iterable[str | Path | Corpus] = (),
         format: str | None = None,
         columns: tuple[str, ...] | None = None,
+        max_bytes: int | None = None,
         overwrite: bool = False,
         memory: str = MEMORY,
         watch: CountCallback = ignore_progress,
@@ -86,6 +87,7 @@ class NgramStore:
         Plain text is read in blocks, and counts go to disk after each, so that the text may be
         larger than memory. Rarer n-grams than ``min_count`` are left out. Parts of speech are
         counted, too, where a corpus has a column of them; ``tags`` are corpora for this alone.
+        Files of other formats may have ``max_bytes`` bytes, by default 2 GiB.
         """
         check_integer("orders", orders)
         check_integer("min_count", min_count)
@@ -96,11 +98,11 @@ class NgramStore:
             origin = []
             for source in sources:
                 origin.append(named(source))
-                for corpus in source_corpora(source, format, columns):
+                for corpus in source_corpora(source, format, columns, max_bytes):
                     counter.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                corpora = source_corpora(source, format, columns)
+                corpora = source_corpora(source, format, columns, max_bytes)
                 tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
                 if not any(tagged):
                     fault = "no column of parts of speech (pos, xpos or upos) in it"
@@ -268,13 +270,16 @@ def new_store(
 
 
 def source_corpora(
-    source: str | Path | Corpus, format: str | None, columns: tuple[str, ...] | None
+    source: str | Path | Corpus,
+    format: str | None,
+    columns: tuple[str, ...] | None,
+    max_bytes: int | None,
 ) -> Iterator[Corpus]:
     """The corpora of a file, or the corpus itself."""
     if isinstance(source, Corpus):
         yield source
     else:
-        yield from read_blocks(source, format, columns)
+        yield from read_blocks(source, format, columns, max_bytes)
 
 
 def named(source: str | Path | Corpus) -> str:
