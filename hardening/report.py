@@ -25,6 +25,8 @@ class Report:
 
     cases: int = 0
     findings: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    notes: list[str] = field(default_factory=list)
+    """What else there is to say of the attack, such as how many files were taken."""
 
     def add(self, kind: str, finding: str) -> None:
         """Note a finding."""
@@ -35,6 +37,7 @@ class Report:
         self.cases += other.cases
         for kind in KINDS:
             self.findings[kind] += other.findings[kind]
+        self.notes += other.notes
 
     @property
     def clean(self) -> bool:
@@ -48,10 +51,11 @@ class Report:
         return ", ".join([f"{self.cases} cases", *counts])
 
     def lines(self) -> Iterator[str]:
-        """The first findings of each kind, then the closing line."""
+        """The first findings of each kind, then notes and the closing line."""
         for kind in KINDS:
             found = self.findings[kind]
             yield from (f"{kind}: {finding}" for finding in found[:SHOWN])
             if len(found) > SHOWN:
                 yield f"{kind}: and {len(found) - SHOWN} more"
+        yield from self.notes
         yield self.closing_line
