@@ -5,6 +5,6 @@ of its own kind (`hardening.fuzz.children`): an answer or a `SkipchainError` is 
 is a finding.
 """
 
-from hardening.fuzz.attack import attack
+from hardening.fuzz.campaign import attack
 
 __all__ = ["attack"]

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from hardening.fuzz.attack import Campaign, run_campaign
+from hardening.fuzz.campaign import Campaign, run_campaign
 
 EVERY = 20  # case that is run again with checks
 LONG_RUN = 100_000  # cases of which compiling is a small part

@@ -150,7 +150,7 @@ def _mutated(rng: Random, kind: str, data: bytes) -> tuple[bytes, str]:
         text = text.replace("[a-z]+$", rng.choice(REGEXES))
     name = {"templates": "text", "rules": "edges"}.get(kind, kind)
     text = edited_text(rng, text, name)
-    return text.encode("utf-8", "surrogatepass" if "\ud800" in text else "surrogateescape"), "text"
+    return text.encode("utf-8", "surrogatepass"), "text"
 
 
 # Readers -----------------------------------------------------------------------------------------

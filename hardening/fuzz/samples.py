@@ -99,7 +99,8 @@ def training_corpus(size: int = 30, seed: int = 0) -> Corpus:
     """Sentences whose labels follow from their words, with parts of speech, numbers, documents.
 
     >>> training_corpus(6)
-    Corpus(2 documents, 7 sentences, 30 tokens, columns word, pos, size, place, label (iob2))
+    Corpus(2 documents, 7 sentences, 31 tokens, 2 links,
+           columns word, pos, size, place, label (iob2))
     """
     rng = np.random.default_rng(seed)
     words, labels = [["Rome"]], [["B-LOC"]]

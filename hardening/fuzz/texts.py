@@ -56,7 +56,7 @@ def edited_text(rng: Random, text: str, name: str = "") -> str:
     """The text with one thing changed; ``name`` says what it is, where that is known.
 
     >>> edited_text(Random(1), "word[-1]\\nsuffix(3)")
-    'word[-1]\\nsuffix(1000000)'
+    'place[-1]\\nsuffix(3)'
     """
     own = LISTS.get(name, LABELS)
     edits = [_number] * 4 + [_word] * 3 + [_quoted] * 3 + [_sign] * 2 + [_lines] * 2
@@ -68,7 +68,7 @@ def edited_text(rng: Random, text: str, name: str = "") -> str:
 
 
 def _number(rng: Random, text: str) -> str:
-    return _replaced(rng, text, r"[+-]?\d+", lambda old: str(_other_number(rng, int(old))))
+    return _replaced(rng, text, r"[+-]?\d{1,40}", lambda old: str(_other_number(rng, int(old))))
 
 
 def _other_number(rng: Random, old: int) -> int:
