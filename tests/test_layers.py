@@ -36,7 +36,7 @@ LAYERS = [
     {"cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors"}}
+ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors", "kernels"}}
 """What imports nothing of ours but this: `learn` knows vectors and callbacks only."""
 # Lazy registries and methods that name what is above them; it is imported when it is asked for.
 LAZY = {

@@ -20,8 +20,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
 # Compiled with chain b52ddf6e1c0a

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from skipchain.kernels.caching import njit
 
 TABLE_SIZE = 1 << 14  # values of f that are looked up
 TIE_TOLERANCE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken

@@ -9,7 +9,8 @@ forbids.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from skipchain.kernels.caching import njit
 
 SMALLEST_SUM = 1e-280
 SMALLEST_ROW = 1e-100  # of which the parts that matter are still far from the smallest number

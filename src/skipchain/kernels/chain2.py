@@ -15,8 +15,8 @@ by Σ_j e_t(i, j) exp second(h, i, j), the sum over all labels, whether ``open_n
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select

@@ -10,7 +10,8 @@ the same bits whatever the number of threads.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from skipchain.kernels.caching import njit
 
 
 @njit(nogil=True, cache=True)

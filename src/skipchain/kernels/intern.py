@@ -7,8 +7,9 @@ slots; a hit is confirmed by comparing the key itself, so two keys never share a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from skipchain.kernels.caching import njit
 
 PRIME = np.uint64(0x100000001B3)
 BASIS = np.uint64(0xCBF29CE484222325)

@@ -12,8 +12,8 @@ does not count. This is the extended prediction history of Ratinov and Roth (200
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 

@@ -10,8 +10,8 @@ input (001, §4.2). Given the input the states are a chain, so sums over them ar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 
 # Compiled with chain b52ddf6e1c0a

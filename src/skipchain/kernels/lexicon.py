@@ -7,8 +7,8 @@ sorted by token: ``first [V + 1]`` says where. A phrase's first token finds its 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _resized
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from skipchain.kernels.caching import njit
 
 TINY = 1e-280  # sums below have lost their digits
 

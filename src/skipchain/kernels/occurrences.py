@@ -8,8 +8,8 @@ Occurrences are in ``order [K]``, those of one word in one document together and
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.token_sets import _resized
 
 # Compiled with token_sets df58bc26952c

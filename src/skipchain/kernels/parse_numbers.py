@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from skipchain.kernels.caching import njit
 
 EXACT_POWERS = np.array([float(10**k) for k in range(23)])  # the powers of ten that are doubles
 MAX_EXACT_INTEGER = 1 << 53  # up to here every whole number is a double

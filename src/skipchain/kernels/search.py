@@ -8,8 +8,8 @@ rest of the chain cannot be completed is not taken, so a path is found wherever 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _trace_back
 
 # Compiled with chain b52ddf6e1c0a

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
+from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
 # Compiled with chain b52ddf6e1c0a

@@ -8,8 +8,8 @@ y_{t+1})) / T), T the temperature: equations 2 and 4 of Finkel, Grenager and Man
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.random import uniform
 
 # Compiled with random 8cff55a078fd

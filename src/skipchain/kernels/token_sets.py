@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
 # Compiled with intern ba0fd22a2541

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
+from skipchain.kernels.caching import njit
 
 Rows = NDArray[np.integer]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
+from skipchain.kernels.caching import njit
 
 
 def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
