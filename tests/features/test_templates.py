@@ -14,8 +14,15 @@ from skipchain.corpus import Column, Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.crfpp import is_crfpp_text, parse_crfpp, wapiti_to_python_regex
 from skipchain.features.presets import PRESETS
-from skipchain.features.template import Atom, Template, View, parse_template, parse_templates
-from skipchain.features.templates import VIEW_NAMES, Templates
+from skipchain.features.template import (
+    MAX_COMBINATIONS,
+    Atom,
+    Template,
+    View,
+    parse_template,
+    parse_templates,
+)
+from skipchain.features.templates import VIEW_NAMES, Templates, combinations
 from skipchain.features.views import BUILTIN_VIEWS
 from skipchain.features.vocabulary import Vocabulary
 
@@ -80,7 +87,7 @@ TEMPLATES = st.builds(
         tuple
     ),
     st.booleans(),
-)
+).filter(lambda template: combinations(template) <= MAX_COMBINATIONS)
 
 
 @QUICK
@@ -353,8 +360,29 @@ def test_a_path_is_a_file_even_with_the_name_of_a_set(tmp_path, monkeypatch):
 
 
 def test_long_template_text_is_no_file_name():
-    text = " & ".join(f"word[{k}]" for k in range(200))
-    assert Templates.of(text).text == text.replace("word[0]", "word")
+    text = " & ".join(f'trim("{"." * 200}")[{k}]' for k in range(1, 21))
+    assert Templates.of(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("word[-10000..10000] & word[-10000..10000]", "more than 5,000 templates"),
+        ("word[-10000..10000]", "more than 5,000 templates"),
+        ("\n".join(f"word[{k}..{k + 99}] & pos" for k in range(0, 6000, 100)), "6,000 templates"),
+        (" & ".join(["word"] * 21), "joins 21 views; wanted at most 20"),
+        ("ngrams & ngrams & ngrams", "about 125,000 combinations of values"),
+        ("bag(word, -500..500) & bag(word, -5..5)", "about 11,011 combinations of values"),
+        ("bag(word, -6000..6000)", "about 12,001 combinations of values"),
+        ("lower(" * 21 + "word" + ")" * 21, "views are more than 20 deep"),
+        ("lower(" * 10_000, "has more than 10,000 characters"),
+        (f"word[{'9' * 5000}]", "cannot read"),
+        ('match("(?=a)")', "match: '(?=a)' cannot be searched in linear time"),
+    ],
+)
+def test_what_a_few_lines_may_ask_for_has_limits(text, message):
+    with pytest.raises(TemplateError, match=re.escape(message)):
+        Templates.of(text)
 
 
 @pytest.mark.parametrize("name", PRESETS)

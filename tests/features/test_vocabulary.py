@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import TemplateError
-from skipchain.features.template import Atom, Template, View
-from skipchain.features.templates import Templates
+from skipchain.features.template import MAX_COMBINATIONS, Atom, Template, View
+from skipchain.features.templates import Templates, combinations
 from skipchain.features.vocabulary import Vocabulary
 
 QUICK = settings(max_examples=80, deadline=None)
@@ -238,7 +238,9 @@ OFFSETS = st.one_of(
 )
 ATOMS = st.builds(Atom, views(), OFFSETS)
 TEMPLATES = st.lists(
-    st.builds(Template, st.lists(ATOMS, min_size=1, max_size=3).map(tuple), st.booleans()),
+    st.builds(Template, st.lists(ATOMS, min_size=1, max_size=3).map(tuple), st.booleans()).filter(
+        lambda template: combinations(template) <= MAX_COMBINATIONS
+    ),
     min_size=1,
     max_size=5,
     unique=True,

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -166,15 +167,27 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
     if not terms:
         fault = f"{line.strip()!r} has only the previous label"
         raise TemplateError(f"{fault}; plain label transitions are always there")
+    if math.prod(map(len, terms)) > MAX_TEMPLATES:
+        fault = f"{shorten(line)!r} stands for more than {MAX_TEMPLATES:,} templates"
+        raise TemplateError(f"{fault}; make its windows smaller, or use bag(…)")
     return [Template(atoms, transition) for atoms in itertools.product(*terms)]
 
 
 NAME = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
-    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d+)|(?P<name>' + NAME.pattern + ")"
+    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d{1,4000}(?!\d))|(?P<name>'
+    + NAME.pattern
+    + ")"
     r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"
 )
+
+# Limits, so that no text of a few lines asks for more than can be done; docs/security.md has them.
 MAX_OFFSET = 10_000  # tokens that an offset can look away
+MAX_TEMPLATES = 5_000  # of a set, with one for each offset of a window
+MAX_ATOMS = 20  # views joined by &
+MAX_COMBINATIONS = 10_000  # of the values that a template has at a token
+MAX_NESTED = 20  # views inside views
+LONGEST_LINE = 10_000  # characters
 
 
 class _Parser:
@@ -184,6 +197,9 @@ class _Parser:
         self.line = line
         self.functions = functions
         self.tokens: list[tuple[str, str]] = []
+        if len(line) > LONGEST_LINE:
+            fault = f"the template {shorten(line)!r} has more than {LONGEST_LINE:,} characters"
+            raise TemplateError(fault)
         at = 0
         while line[at:].strip():
             match = TOKEN.match(line, at)
@@ -249,8 +265,10 @@ class _Parser:
         check_offset(last)
         return list(range(first, last + 1))
 
-    def view(self) -> View:
+    def view(self, depth: int = 1) -> View:
         name = self.kind("name", "a column or a view")
+        if depth > MAX_NESTED:
+            raise TemplateError(f"views are more than {MAX_NESTED} deep in {shorten(self.line)!r}")
         called = not self.at_end() and self.tokens[self.position][1] == "("
         if name not in self.functions or (name in NUMERIC and not called):
             if called:
@@ -261,7 +279,7 @@ class _Parser:
         arguments: list[int | str] = []
         if self.accept("("):
             if self.next_is("name"):
-                source = self.view()
+                source = self.view(depth + 1)
             else:
                 arguments.append(self.argument("a view, a number or a string"))
             while self.accept(","):
@@ -282,6 +300,12 @@ class _Parser:
         except json.JSONDecodeError as error:
             fault = f"cannot read the string {text}: {error.msg}; write a backslash twice"
             raise TemplateError(fault) from None
+
+
+def shorten(line: str) -> str:
+    """A line as messages show it."""
+    line = line.strip()
+    return line if len(line) <= 100 else f"{line[:100]}…"
 
 
 def check_offset(offset: int) -> None:

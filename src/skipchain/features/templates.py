@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -16,6 +17,9 @@ from skipchain.features.annotator import Annotator, fit_annotators
 from skipchain.features.label_history import LabelHistory
 from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
+    MAX_ATOMS,
+    MAX_COMBINATIONS,
+    MAX_TEMPLATES,
     NAME,
     NUMERIC,
     RAW,
@@ -23,12 +27,14 @@ from skipchain.features.template import (
     View,
     nested_views,
     parse_templates,
+    shorten,
 )
 from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserViews, check_arguments
 
 STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
 RESERVED_NAMES = VIEW_NAMES | {"bag", LABEL, WORD}
+TYPICAL_VALUES = 50  # of a view that has several; n-grams of a word, say
 FILE_NAME = re.compile(r"[^\s()&\[\]]*[./][\w-]+")  # no template looks like this
 
 
@@ -61,7 +67,11 @@ class Templates:
         for name in self.functions:
             if name in RESERVED_NAMES or not NAME.fullmatch(name):
                 raise TemplateError(f"{name!r} cannot name a view of your own; choose another name")
+        if len(self.templates) > MAX_TEMPLATES:
+            fault = f"there are {len(self.templates):,} templates; wanted at most {MAX_TEMPLATES:,}"
+            raise TemplateError(f"{fault} with one for each offset of a window")
         for template in self.templates:
+            _check_size(template)
             for atom in template.atoms:
                 if atom.view.numeric and (len(template.atoms) > 1 or atom.bag):
                     fault = "is a number, which goes with no other view and into no bag"
@@ -219,3 +229,20 @@ class Templates:
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
         return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=history)
+
+
+def _check_size(template: Template) -> None:
+    """Refuse a template whose combinations of values would be too many for any token."""
+    if len(template.atoms) > MAX_ATOMS:
+        fault = f"'{shorten(str(template))}' joins {len(template.atoms)} views"
+        raise TemplateError(f"{fault}; wanted at most {MAX_ATOMS}")
+    size = combinations(template)
+    if size > MAX_COMBINATIONS:
+        fault = f"'{shorten(str(template))}' has about {size:,} combinations of values"
+        raise TemplateError(f"{fault} at each token; wanted at most {MAX_COMBINATIONS:,}")
+
+
+def combinations(template: Template) -> int:
+    """About how many combinations of values a template has at a token."""
+    multiple = sum(atom.view.function in MULTI_VALUED for atom in template.atoms)
+    return TYPICAL_VALUES**multiple * math.prod(len(atom.offsets) for atom in template.atoms)

@@ -12,6 +12,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from skipchain.errors import TemplateError
+from skipchain.features.regex import compile_regex
 
 Value = str | None | list[str]
 Values = Sequence[Value]
@@ -88,8 +89,8 @@ def match(values: Sequence[str], pattern: str) -> Values:
     >>> match(["1996", "ten"], "^[0-9]+$")
     ['yes', None]
     """
-    search = re.compile(pattern).search
-    return ["yes" if search(value) else None for value in values]
+    search = compile_regex(pattern)
+    return ["yes" if search(value) is not None else None for value in values]
 
 
 def find(values: Sequence[str], pattern: str) -> Values:
@@ -98,8 +99,7 @@ def find(values: Sequence[str], pattern: str) -> Values:
     >>> find(["B-52s", "ten"], "[0-9]+")
     ['52', None]
     """
-    matches = map(re.compile(pattern).search, values)
-    return [hit[0] if hit else None for hit in matches]
+    return list(map(compile_regex(pattern), values))
 
 
 def trim(values: Sequence[str], characters: str) -> Values:
@@ -212,7 +212,6 @@ def check_arguments(function: str, arguments: tuple[int | str, ...]) -> None:
         raise TemplateError(f"ngrams({arguments[0]}, {arguments[1]}): the first length is larger")
     if function in REGEX_VIEWS:
         try:
-            re.compile(str(arguments[0]))
-        except re.error as error:
-            fault = f"{function}: {arguments[0]!r} is no regular expression: {error}"
-            raise TemplateError(fault) from None
+            compile_regex(str(arguments[0]))
+        except TemplateError as error:
+            raise TemplateError(f"{function}: {error}") from None

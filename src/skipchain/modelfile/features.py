@@ -17,12 +17,13 @@ from skipchain.models.base.inputs import Features
 from skipchain.schema.arrays import INCREASING, ArraySchema, check_arrays
 from skipchain.schema.fields import LARGEST_INTEGER, Anything, Items, Record, Text, Whole
 
+LONGEST_TEMPLATES = 200_000  # characters of the text of all templates
 FUNCTIONS = Items(Text(least=1, most=1000), most=1000)
 """The names of functions of the model's author."""
 _SOURCE = Record({"kind": Text(most=1000)}, others=Anything())  # the rest by its kind
 FIELDS = {
     "templates": Record(
-        {"kind": Text(), "text": Text(), "functions": FUNCTIONS},
+        {"kind": Text(), "text": Text(most=LONGEST_TEMPLATES), "functions": FUNCTIONS},
         optional={"sources": Items(_SOURCE, most=50)},
     ),
     "named": Record({"kind": Text()}),
