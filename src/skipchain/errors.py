@@ -28,7 +28,19 @@ class ReadError(CorpusError):
 
     def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + message)
+        super().__init__(where + shortened(message))
+
+
+def shortened(message: str, most: int = 600) -> str:
+    """The message without its middle where it quotes a line of a megabyte; its end has the advice.
+
+    >>> shortened("got " + "9" * 5000 + "; wanted a number", 30)
+    'got 99999999999 … ted a number'
+    """
+    if len(message) <= most:
+        return message
+    half = (most - 3) // 2
+    return f"{message[: most - 3 - half + 1]} … {message[1 - half :]}"
 
 
 class SchemeError(CorpusError):

@@ -21,6 +21,7 @@ Notes = Mapping[int, Sequence[str]]  # raw lines by the token they stand before
 DOCSTART = "-DOCSTART-"
 COMMENT = "# "
 IGNORED = "_"  # the name of a column that is not read
+MAX_COLUMNS = 10_000  # a line of prose read as columns may have a million
 DOCUMENT = re.compile(r"# (?:newdoc(?: id = (.*))?|doc (\S+))")
 LAYOUTS: dict[int, tuple[str, ...]] = {
     1: (WORD,),
@@ -64,6 +65,7 @@ def parse_conll(
         separator = "\t" if "\t" in head else " "
     cells = Cells.of(lines, separator)
     width = len(columns) if columns is not None else len(split(head, separator))
+    check_width(width, path)
     # A line that begins with "# " and has the columns of a token is the token "#".
     remarks = [line for line in remarks if cells.counts[line] != width]
     special = np.zeros(len(lines), bool)
@@ -111,6 +113,13 @@ def format_conll(corpus: Corpus, *, separator: str | None = None) -> str:
     for end in corpus.sentences[1:].tolist():
         rows[end - 1] += "\n"
     return join_rows(rows, notes)
+
+
+def check_width(width: int, path: object, line: int | None = None) -> None:
+    """Refuse so many columns that hardly anybody meant them."""
+    if width > MAX_COLUMNS:
+        fault = f"{width:,} columns, and {MAX_COLUMNS:,} can be read; is this another format?"
+        raise ReadError(fault, path=path, line=line)
 
 
 def check_columns(columns: Sequence[str]) -> None:

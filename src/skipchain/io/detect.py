@@ -27,7 +27,7 @@ def detect_format(text: str, path: str | Path) -> str | None:
     sample = text[:SAMPLE]
     if sample.lstrip().startswith('{"'):
         return "jsonl"
-    if re.search(r"<START(?::[^\s>]+)?> ", sample) and "<END>" in sample:
+    if re.search(r"<START(?::[^\s>]{1,200})?> ", sample) and "<END>" in sample:
         return "opennlp"
     cells = rows(sample, whole=len(text) <= SAMPLE)
     if cells and (table := column_format(cells, path)):

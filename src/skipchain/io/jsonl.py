@@ -14,6 +14,7 @@ from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
+from skipchain.io.conll import check_width
 from skipchain.io.files import check_text
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
@@ -81,8 +82,12 @@ def read_record(line: str, path: object, number: int) -> Record:
             json.dumps(record, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ReadError("a \\u escape spells half a character", path=path, line=number) from None
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise ReadError(f"not JSON: {error}", path=path, line=number) from None
+    except (ValueError, RecursionError) as error:  # of what is JSON, but cannot be meant
+        nested = isinstance(error, RecursionError)
+        fault = "brackets in brackets without end" if nested else "a number of thousands of digits"
+        raise ReadError(f"not JSON: {fault}", path=path, line=number) from None
     if not isinstance(record, dict):
         kind = type(record).__name__
         raise ReadError(f"wanted a JSON object, got a {kind}", path=path, line=number)
@@ -119,6 +124,7 @@ class RecordCollector:
             if key not in (SPANS, LINKS)
             and (sentences := read_lists(key, value, nested, path, number)) is not None
         }
+        check_width(len(columns), path, number)
         if self.columns and self.columns.keys() != columns.keys():
             names, first = ", ".join(columns), ", ".join(self.columns)
             fault = f"columns {names}, but the first line has {first}"
@@ -136,7 +142,7 @@ class RecordCollector:
 
     def add_sentences(self, name: Any, nested: bool, size: int, path: object, number: int) -> None:
         """Count the sentences towards the last document, if it has this name, or a new one."""
-        if not isinstance(name, str | int | None):
+        if not isinstance(name, str | int | None) or isinstance(name, bool):
             raise ReadError('"document" must be a string or a number', path=path, line=number)
         if nested or not self.ids or self.ids[-1] != (name, False):
             self.ids.append((name, nested))
@@ -195,9 +201,17 @@ def read_links(links: Any, path: object, number: int) -> list[list[int]]:
         raise ReadError('"links" must be a list', path=path, line=number)
     for link in links:
         if not isinstance(link, list) or list(map(type, link)) != [int, int]:
-            fault = f"wanted a link [from, to] of two token numbers, got {json.dumps(link)[:80]}"
+            fault = f"wanted a link [from, to] of two token numbers, got {quoted(link)}"
             raise ReadError(fault, path=path, line=number)
     return links
+
+
+def quoted(value: Any) -> str:
+    """A value as JSON, cut short."""
+    try:
+        return json.dumps(value)[:80]
+    except RecursionError:  # what the parser could just read, the writer may not
+        return "brackets in brackets"
 
 
 def parse_texts(records: Sequence[tuple[int, Record]], scheme: str | None, path: object) -> Corpus:
@@ -226,7 +240,7 @@ def read_spans(spans: Any, path: object, number: int) -> list[Span]:
         if isinstance(span, dict):
             fields = [span.get(key) for key in ("start", "end", "label")]
         if not isinstance(fields, list) or list(map(type, fields)) != [int, int, str]:
-            fault = f'wanted a span [start, end, "TYPE"], got {json.dumps(span)[:80]}'
+            fault = f'wanted a span [start, end, "TYPE"], got {quoted(span)}'
             raise ReadError(fault, path=path, line=number)
         triples.append((fields[0], fields[1], fields[2]))
     return triples

@@ -160,11 +160,10 @@ class LineRoles:
         """The raw lines to keep, by the token they stand before."""
         lines = np.union1d(np.array(self.kept_lines, np.int64), self.extra_blank_lines())
         before = np.searchsorted(tokens, lines).tolist()
-        notes: dict[int, tuple[str, ...]] = {}
+        notes: dict[int, list[str]] = {}
         for line, token in zip(lines.tolist(), before, strict=True):
-            text = "" if self.blank[line] else self.lines[line]
-            notes[token] = (*notes.get(token, ()), text)
-        return notes
+            notes.setdefault(token, []).append("" if self.blank[line] else self.lines[line])
+        return {token: tuple(texts) for token, texts in notes.items()}
 
     def extra_blank_lines(self) -> Ints:
         """The blank lines that do not come first behind a token."""

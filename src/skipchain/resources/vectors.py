@@ -67,6 +67,9 @@ class Vectors:
         width = len(lines[0].split()) - 1 if header is None else header[1]
         if width < 1:
             raise ReadError("no numbers behind the word", path=shown, line=begin + 1)
+        if 2 * count * width > sum(map(len, lines)):  # a number takes two characters at least
+            for number, line in enumerate(lines[begin:], begin + 1):
+                _cut(line, width, shown, number)  # some line is too short, and no table is made
         table = np.empty((count, width), np.float32)
         seen: dict[str, int] = {}
         for first in range(begin, len(lines), BATCH):
@@ -122,7 +125,8 @@ class Vectors:
 def _header(lines: list[str]) -> tuple[int, int] | None:
     """The count and the width that the first line promises, where it is no vector itself."""
     fields = lines[0].split()
-    if len(fields) != 2 or not all(field.isascii() and field.isdigit() for field in fields):
+    numbers = (field.isascii() and field.isdigit() and len(field) < 19 for field in fields)
+    if len(fields) != 2 or not all(numbers):
         return None
     if len(lines) > 1 and len(lines[1].split()) == 2 != int(fields[1]) + 1:
         return None  # vectors of one number, and the first word is a number, too

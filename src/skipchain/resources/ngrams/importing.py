@@ -37,7 +37,7 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
         if not line.strip():
             continue
         empty = False
-        cells = next(csv.reader([line])) if comma else line.split("\t")
+        cells = cut_csv(line, path, number) if comma else line.split("\t")
         if len(cells) < 2 or (not comma and len(cells) != 2):
             wanted = f"an n-gram, a tab and its count, or CSV with the header {HEADER!r}"
             raise ReadError(f"expected {wanted}; got {line[:60]!r}", path=path, line=number)
@@ -51,6 +51,14 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
         yield words, int(cells[1])
     if empty:
         raise ReadError("there is not one n-gram in the file", path=path)
+
+
+def cut_csv(line: str, path: object, number: int) -> list[str]:
+    """The cells of a line of CSV."""
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:  # a carriage return within, a cell of more than 128 KiB
+        raise ReadError(f"not CSV: {error}", path=path, line=number) from None
 
 
 def add_counts(counter: NgramCounter, path: str | Path) -> None:
