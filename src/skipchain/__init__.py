@@ -8,9 +8,13 @@ Corpus(1 document, 1 sentence, 2 tokens, columns word)
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# As in typing, whose import would take longer than all else here: until the command line is
+# imported an interrupt cannot be handled.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from skipchain.corpus import Column, Corpus
     from skipchain.errors import SkipchainError
     from skipchain.features.templates import Templates

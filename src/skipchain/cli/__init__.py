@@ -2,46 +2,141 @@
 
 from __future__ import annotations
 
+from skipchain.cli.signals import INTERRUPTED, IS_COMMAND, SIGNALS  # isort: skip (first of all)
+
+import atexit
+import errno
 import io
 import os
 import sys
 import warnings
+from typing import NoReturn
 
 from skipchain.errors import SkipchainError
 
+
 USER_ERROR = 2
-INTERRUPTED = 130
+ADVICE = {
+    "train": "use less data, fewer features or --set min_count=2",
+    "compare": "use less data, fewer features or --set min_count=2",
+    "states": "use less data, fewer features or fewer states",
+    "tag": "tag the file in parts",
+    "eval": "score the file in parts",
+    "explain": "explain a smaller file",
+    "convert": "convert the file in parts",
+    "brown": "use less text, fewer clusters or a higher --min-count",
+    "ngrams": "use a smaller --memory, or count the texts in parts",
+    "reproduce": "use --quick",
+}
+"""What helps each command where memory does not suffice."""
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread")
+NO_FILES = ("too many open files",)
+
+
+class Failure(SystemExit):
+    """The end of a command about which a line has been printed."""
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
-    from skipchain.cli.app import app
-
-    warnings.showwarning = _warn
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: an encoding may lack "→"
+    SIGNALS.install()
     try:
+        _run_with_signals()
+    except SystemExit as end:
+        if IS_COMMAND:
+            _leave(end)
+        raise
+    finally:
+        if not IS_COMMAND:
+            SIGNALS.restore()
+
+
+def _run_with_signals() -> None:
+    """Run the command; an interrupt is one line on stderr."""
+    try:
+        SIGNALS.run(_run)
+    except KeyboardInterrupt:
+        _interrupted()
+    except SystemExit as end:
+        if not isinstance(end, Failure) and _is_interrupt(end):  # as typer passes it on
+            _interrupted()
+        raise
+
+
+def _leave(end: SystemExit) -> NoReturn:
+    """End the process without taking the interpreter apart, in which no signal is handled."""
+    atexit._run_exitfuncs()
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    os._exit(end.code if isinstance(end.code, int) else 0 if end.code is None else 1)
+
+
+def _run() -> None:
+    """Run the command that the arguments name."""
+    try:
+        from skipchain.cli.app import app
+
+        warnings.showwarning = _warn
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # as stderr: it may lack "→"
         try:
             app()
         finally:
-            sys.stdout.flush()
+            if sys.stdout is not None:  # closed by the caller
+                sys.stdout.flush()
     except SkipchainError as error:
         fail(str(error), USER_ERROR)
-    except KeyboardInterrupt:
-        fail("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of our output has gone: nothing to say, nowhere to say it
         _drop_stdout()
         sys.exit(1)
-    except OSError as error:
+    except (OSError, MemoryError, ImportError, RuntimeError) as error:
+        message = _describe(error)
+        if message is None:
+            raise
         _drop_stdout()
-        fail(f"cannot write {error.filename or 'stdout'}: {error.strerror or error}", USER_ERROR)
-    except MemoryError:
-        fail("out of memory; use less data, fewer features or --set min_count=2", USER_ERROR)
+        fail(message, USER_ERROR)
+
+
+def _describe(error: BaseException) -> str | None:
+    """What the system lacked, in one line; None for an error of our own making."""
+    text = str(error).lower()
+    if isinstance(error, MemoryError) or any(sign in text for sign in NO_MEMORY):
+        return f"out of memory; {_advice()}"
+    if any(sign in text for sign in NO_FILES):
+        return "too many open files; allow more of them (ulimit -n 256)"
+    if not isinstance(error, OSError):
+        return None
+    detail = error.strerror or error
+    if error.filename is not None:
+        return f"{error.filename}: {detail}"
+    return f"cannot write stdout: {detail}" if error.errno in NO_ROOM else f"{detail}"
+
+
+def _advice() -> str:
+    """What may help the command that ran."""
+    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
+    return ADVICE.get(command, "end other programs, or use a machine with more memory")
+
+
+def _interrupted() -> None:
+    SIGNALS.ended = True
+    fail("interrupted", INTERRUPTED)
+
+
+def _is_interrupt(error: BaseException | None) -> bool:
+    """Whether an exception was raised because of an interrupt."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _drop_stdout() -> None:
     """Send what is left in the buffer nowhere, or leaving would try to write it again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
@@ -49,7 +144,7 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
     print(f"skipchain: warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
-def fail(message: str, code: int) -> None:
+def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong in one line and leave."""
     print(f"skipchain: {' '.join(message.split())}", file=sys.stderr)
-    sys.exit(code)
+    raise Failure(code)

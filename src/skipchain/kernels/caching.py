@@ -82,27 +82,25 @@ class _FallbackCache(FunctionCache):
 
     _impl_class = _ReadOnlyImplementation
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)  # type: ignore[no-untyped-call]
-        self._temporary = None if temporary_cache() is None else _TemporaryCache(function)
-
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled code of a signature; None where there is none."""
-        try:
+        with suppress(OSError):  # no permission to read
             found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-        except OSError:  # no permission to read
-            found = None
-        if found is None and self._temporary is not None:
-            found = self._temporary.load_overload(sig, target_context)
-        return found
+            if found is not None:
+                return found
+        temporary = self._temporary
+        return None if temporary is None else temporary.load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep compiled code, where that is possible."""
+        _tell(temporary_cache())
         if self._temporary is not None:
-            try:
+            with suppress(OSError):  # a full disk: it is compiled again next time
                 self._temporary.save_overload(sig, data)
-            except OSError:  # a full disk: it is compiled again next time
-                self._temporary = None
+
+    @property
+    def _temporary(self) -> Any:
+        return None if temporary_cache() is None else _TemporaryCache(self._py_func)
 
 
 @cache
@@ -112,17 +110,30 @@ def temporary_cache() -> str | None:
     What lies in it is run, so it must be a folder of this user that nobody else can write to.
     """
     try:
-        path = os.path.join(tempfile.gettempdir(), f"skipchain-kernels-{os.getuid()}")
+        folder = tempfile.gettempdir()
+        if folder == os.getcwd() != os.environ.get("TMPDIR"):
+            return None  # the last resort of gettempdir, where nobody looks for compiled code
+        path = os.path.join(folder, f"skipchain-kernels-{os.getuid()}")
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
         if _is_private(path):
             tempfile.TemporaryFile(dir=path).close()
-            _warn(f"compiled kernels are kept in {path}")
             return path
     except (OSError, AttributeError):  # AttributeError: Windows has no getuid
         pass
-    _warn("kernels that are compiled are not kept, and every command may compile them anew")
     return None
+
+
+@cache
+def _tell(folder: str | None) -> None:
+    """Say once where compiled kernels are kept, when one has been compiled."""
+    what = "are kept nowhere, and every process compiles them anew"
+    if folder is not None:
+        what = f"are kept in {folder}"
+    where = "neither the folder of the program nor a cache folder of this user can be written to"
+    advice = "set NUMBA_CACHE_DIR to a folder that can"
+    fault = f"compiled kernels {what}, for {where}; {advice}"
+    warnings.warn(fault, CacheWarning, stacklevel=2)
 
 
 def _is_private(path: str) -> bool:
@@ -132,9 +143,3 @@ def _is_private(path: str) -> bool:
         and status.st_uid == os.getuid()
         and not stat.S_IMODE(status.st_mode) & 0o077
     )
-
-
-def _warn(what: str) -> None:
-    where = "neither beside the program nor in a cache folder of this user can be written"
-    advice = "set NUMBA_CACHE_DIR to a folder that can"
-    warnings.warn(f"{where}: {what}; {advice}", CacheWarning, stacklevel=2)

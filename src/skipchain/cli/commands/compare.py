@@ -104,8 +104,9 @@ def compare(
     Ctrl-C keeps the models that are done in the folder; the same command then goes on.
     """
     from skipchain.assembly import shared_settings
-    from skipchain.cli import INTERRUPTED, fail
+    from skipchain.cli import fail
     from skipchain.cli.progress import training_display
+    from skipchain.cli.signals import INTERRUPTED
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
 
