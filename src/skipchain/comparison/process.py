@@ -1,6 +1,8 @@
 """A run in a new process, so that memory and loaded kernels are those of this run alone.
 
-What is pickled goes through pipes between a process and its child; no file is ever unpickled.
+What is pickled goes through pipes between a process and its child; no file is ever unpickled. The
+parent holds the pipe of the question open until it has the answer: when the pipe is closed, the
+parent is gone, whatever ended it, and the child ends, too.
 """
 
 from __future__ import annotations
@@ -10,6 +12,9 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
 from types import FrameType
 from typing import NoReturn
 from warnings import simplefilter
@@ -17,11 +22,15 @@ from warnings import simplefilter
 from skipchain.comparison.entry_run import Display, EntryRun
 from skipchain.comparison.run_result import RunResult
 from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.kernels.caching import CacheWarning
 
-# Ctrl-C reaches parent and child; the parent decides, and ends the child by SIGTERM.
+# Ctrl-C and the end of a terminal reach parent and child; the parent decides, and ends the child by
+# SIGTERM.
 PROGRAM = """
 import signal
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 from skipchain.comparison.process import serve
 serve()
 """
@@ -53,7 +62,7 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
         env={**os.environ, "PYTHONPATH": path},
     ) as child:
         try:
-            answer, _ = child.communicate(pickle.dumps(question))
+            answer = _exchange(child, pickle.dumps(question))
         except BaseException:
             _end(child)
             raise
@@ -66,13 +75,28 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
     )
 
 
+def _exchange(child: subprocess.Popen[bytes], question: bytes) -> bytes:
+    """Send the question, and wait for the answer with the pipe of the question open."""
+    assert child.stdin is not None
+    assert child.stdout is not None
+    with suppress(BrokenPipeError):  # it has ended; its exit code will tell
+        child.stdin.write(question)
+        child.stdin.flush()
+    answer = child.stdout.read()
+    with suppress(BrokenPipeError):
+        child.stdin.close()
+    return answer
+
+
 def serve() -> None:
     """Run what stands on stdin, pickled, and answer on stdout."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr
     signal.signal(signal.SIGTERM, _interrupted)
     simplefilter("ignore", SkipchainWarning)  # the data were looked at before
+    simplefilter("ignore", CacheWarning)
     try:
-        entry_run, display, last = pickle.load(sys.stdin.buffer)
+        entry_run, display, last = _question()
+        threading.Thread(target=_end_with_parent, daemon=True).start()
         compiled = entry_run.warm_up()
         answer: Answer = COMPILED if compiled and not last else entry_run.run(display)
     except SkipchainError as error:
@@ -81,8 +105,31 @@ def serve() -> None:
         answer = "out of memory; use less data, fewer features or a higher min_count"
     except KeyboardInterrupt:
         sys.exit(1)
-    pickle.dump(answer, out)
-    out.flush()
+    with suppress(BrokenPipeError):  # nobody waits for it any more
+        pickle.dump(answer, out)
+        out.flush()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _question() -> tuple[EntryRun, Display | None, bool]:
+    """What the parent asks; where it ended before it had asked, so does this process."""
+    try:
+        question: tuple[EntryRun, Display | None, bool] = pickle.load(sys.stdin.buffer)
+    except (EOFError, pickle.UnpicklingError):
+        sys.exit(1)
+    return question
+
+
+def _end_with_parent() -> None:
+    """Wait until the pipe from the parent is closed; then clear up and end."""
+    # Not by sys.stdin, whose lock this thread would hold when the interpreter ends.
+    while os.read(0, 1024):
+        pass
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:  # wakes it wherever it waits
+        signal.pthread_kill(main, signal.SIGTERM)
+        time.sleep(PATIENCE)
+    os._exit(1)
 
 
 def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
