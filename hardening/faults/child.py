@@ -21,6 +21,7 @@ from typing import IO, Any
 LAUNCH = Path(__file__).with_name("launch.py")
 MARK = "SKIPCHAIN_FAULT"
 PATIENCE = 30.0  # seconds after the fault until a process counts as hanging
+LONGEST = 300.0  # seconds until the fault; the first run on a machine compiles kernels
 GRACE = 5.0  # seconds that processes of ours may outlive the command
 CLOSED = {0: "<&-", 1: ">&-", 2: "2>&-"}
 
@@ -71,7 +72,7 @@ class Child:
     def wait_for_steps(self, steps: int) -> bool:
         """Wait until the command has begun and taken so many steps; false where it ended first."""
         while self.steps <= steps:  # the first byte says that it has begun
-            ready, _, _ = select.select([self._reports], [], [], PATIENCE)
+            ready, _, _ = select.select([self._reports], [], [], LONGEST)
             got = os.read(self._reports, 1) if ready else b""
             if not got:
                 return False

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
 
-from hardening.faults.child import PATIENCE, Child
+from hardening.faults.child import LONGEST, PATIENCE, Child
 from hardening.faults.commands import COMMANDS
 from hardening.faults.place import Findings, Place, judge_end
 from hardening.faults.references import Reference, References
@@ -71,7 +71,7 @@ def run_kill(references: References, kill: Kill, name: str) -> Findings:
     child = Child(command.arguments, place.folder, options)
     try:
         _disturb(child, kill)
-        if not child.ended(PATIENCE + (0 if kill.outside else kill.reference.seconds)):
+        if not child.ended(PATIENCE):
             return [("hangs", f"still there {PATIENCE:.0f} s later")]
         findings = judge_end(child, {0, 128 + kill.signal}, {kill.signal})
     finally:
@@ -91,7 +91,7 @@ def run_again(place: Place) -> Findings:
         arguments = (*arguments, "--overwrite")
     child = Child(arguments, place.folder, command.options)
     try:
-        if not child.ended(PATIENCE + place.reference.seconds):
+        if not child.ended(LONGEST):
             return [("hangs", "the next run did not end")]
         findings = [*judge_end(child, {0}), *place.judge(code=child.code)]
     finally:
@@ -120,9 +120,8 @@ def judge_interrupted(place: Place, code: int | None) -> Findings:
 
 
 def _disturb(child: Child, kill: Kill) -> None:
-    if not kill.outside:
-        return
-    if not child.wait_for_steps(kill.step):
+    """Wait for the moment, and send the signal unless the process does so itself."""
+    if not child.wait_for_steps(kill.step) or not kill.outside:
         return
     if kill.step:
         time.sleep(kill.seconds)

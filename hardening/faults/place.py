@@ -22,6 +22,7 @@ from hardening.faults.snapshot import (
 
 Findings = list[tuple[str, str]]
 """Kinds of finding (see `hardening.report`) with what was seen."""
+NUMPYS = "OpenBLAS"  # a library that speaks for itself where it may not start threads
 SIGNS = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called")
 
 
@@ -92,7 +93,7 @@ class Place:
 def judge_end(child: Child, codes: Collection[int], sent: Collection[int] = ()) -> Findings:
     """What is wrong with the way a process ended: code, signal, words on stderr."""
     said = child.stderr.strip()
-    lines = [line for line in said.splitlines() if line.strip()]
+    lines = [line for line in said.splitlines() if line.strip() and not line.startswith(NUMPYS)]
     last = lines[-1][:200] if lines else "nothing"
     if child.code is None:
         return [("hangs", "it did not end")]
@@ -102,7 +103,7 @@ def judge_end(child: Child, codes: Collection[int], sent: Collection[int] = ()) 
     if child.code >= 0 and child.code not in codes:
         faults.append(f"exit code {child.code}; stderr: {last}")
     if any(sign in said for sign in SIGNS):
-        faults.append(f"a traceback: {last}")
+        faults.append(f"a traceback: {lines[0][:100]} … {last}")
     elif len(lines) > 1:
         faults.append(f"{len(lines)} lines on stderr: {' / '.join(lines)[:300]}")
     elif child.code == 2 and not lines:

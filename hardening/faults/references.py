@@ -8,11 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hardening.faults.child import Child
+from hardening.faults.child import LONGEST, Child
 from hardening.faults.commands import BY_NAME, COMMANDS, RIVALS, Command, copy_inputs, write_inputs
 from hardening.faults.snapshot import Snapshot, below, snapshot
-
-LONGEST = 300.0  # seconds; the first run on a machine compiles kernels
 
 
 @dataclass(frozen=True, slots=True)

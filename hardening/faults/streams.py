@@ -7,7 +7,7 @@ import signal
 import time
 from random import Random
 
-from hardening.faults.kills import judge_interrupted
+from hardening.faults.kills import judge_interrupted, run_again
 from hardening.faults.references import References
 from hardening.faults.trial import (
     ENDS,
@@ -23,6 +23,10 @@ from hardening.faults.trial import (
 
 BROKEN_PIPE = (0, 1, 2)  # 1 without a word: whoever read the output knows that it is cut off
 MEGABYTE = 2**20
+# Too little to import what is needed, and hardly enough. In between numba, which then can load
+# compiled kernels no more, compiles them anew for minutes, or for ever.
+ADDRESS_SPACES = ((160, 320), (600, 1500))
+DEATHS = {signal.SIGABRT, signal.SIGSEGV}
 TO_STDOUT = (
     "tag in/names.skip in/story.txt --threads 1 -o -",
     "convert in/train.conll - --to jsonl -q",
@@ -80,11 +84,15 @@ def few_descriptors(references: References, random: Random, name: str) -> Case:
 
 
 def little_memory(references: References, random: Random, name: str) -> Case:
-    """There is little memory."""
+    """There is little memory, of which LLVM, OpenBLAS and DuckDB may die: nothing is lost by it."""
     place = draw_place(references, random, name)
-    limit = random.randint(200, 1500)
-    findings = run(place, limits={"RLIMIT_AS": limit * MEGABYTE})
-    return f"{named(place)} with {limit} MB", findings
+    limit = random.randint(*random.choice(ADDRESS_SPACES))
+    child = start(place, place.reference.command.arguments, limits={"RLIMIT_AS": limit * MEGABYTE})
+    findings = finish(child, ENDS, sent=DEATHS)
+    what = f"{named(place)} with {limit} MB"
+    if child.code in [-number for number in DEATHS]:
+        return what, [*place.judge(killed=True), *run_again(place)]
+    return what, [*findings, *place.judge(code=child.code)]
 
 
 def impatience(references: References, random: Random, name: str) -> Case:

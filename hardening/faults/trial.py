@@ -6,7 +6,7 @@ A process may end with 0 and the new output, or with 2 and one line.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from random import Random
 from typing import Any
@@ -51,7 +51,7 @@ def finish(
     codes: Sequence[int],
     moment: float = 0.0,
     action: Callable[[], object] | None = None,
-    sent: set[int] | None = None,
+    sent: Collection[int] = (),
 ) -> Findings:
     """Let the process run, do to it what is to be done at its moment, and judge its end."""
     try:
@@ -61,7 +61,7 @@ def finish(
             action()
         if not child.ended(PATIENCE):
             return [("hangs", f"still there after {PATIENCE:.0f} s")]
-        return judge_end(child, codes, sent or ())
+        return judge_end(child, codes, sent)
     finally:
         child.close()
 

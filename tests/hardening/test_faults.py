@@ -17,7 +17,7 @@ from hardening.faults.commands import Command
 from hardening.faults.kills import Kill, run_kill
 from hardening.faults.place import Place
 from hardening.faults.references import References
-from hardening.faults.snapshot import like, whole_png
+from hardening.faults.snapshot import like, moved_aside, whole_png
 
 GOOD = """
     import os
@@ -148,7 +148,8 @@ def test_a_hang_is_found_and_ended(plant, tmp_path):
 def test_a_traceback_is_found(plant):
     findings = killed(plant(TRACEBACK), signal.SIGTERM, 1)
     assert {kind for kind, _ in findings} == {"uncaught"}
-    assert ("uncaught", "a traceback: RuntimeError: stopped") in findings
+    assert findings[-1][1].startswith("a traceback: Traceback")
+    assert findings[-1][1].endswith("RuntimeError: stopped")
 
 
 def test_a_crash_is_found(plant):
@@ -172,6 +173,13 @@ def test_two_lines_on_stderr_are_found(plant):
     references = plant(GOOD + "    import sys; print('one\\ntwo', file=sys.stderr)\n")
     place = Place(references, references.by_name["planted"], "case", old=False)
     assert trial.run(place) == [("uncaught", "2 lines on stderr: one / two")]
+
+
+def test_an_old_folder_moved_aside_is_not_lost():
+    old = {"store": None, "store/a": b"1"}
+    assert moved_aside({"store.x.tmp": None, "store.x.tmp/a": b"1"}, "store", old)
+    assert not moved_aside({"store.x.tmp": None, "store.x.tmp/a": b""}, "store", old)
+    assert not moved_aside({"other": None}, "store", old)
 
 
 def test_limits_reach_the_process(plant):
