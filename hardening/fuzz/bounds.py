@@ -13,15 +13,13 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 
-from hardening.fuzz.campaign import Campaign, run_campaign
+from hardening.fuzz.campaign import Finding, run_campaign
 
 EVERY = 20  # case that is run again with checks
 LONG_RUN = 100_000  # cases of which compiling is a small part
-FEW = 20  # cases of somebody who looks at one finding
 
 
 class BoundsCheck:
@@ -32,8 +30,9 @@ class BoundsCheck:
         self.process: subprocess.Popen[str] | None = None
         self.command = [sys.executable, "-m", "hardening.fuzz.bounds"]
         self.command += [str(samples), str(seed), *map(str, (numbers.start, numbers.stop))]
-        chosen = is_warm() or len(numbers) >= LONG_RUN or len(numbers) <= FEW
-        self.wanted = bool(self.numbers) and chosen
+        seen_again = len(numbers) == 1
+        worth_it = is_warm() or seen_again or len(numbers) >= LONG_RUN
+        self.wanted = bool(self.numbers) and worth_it
         self.note = "bounds checks: none of these cases has them"
         if self.numbers and not self.wanted:
             self.note = (
@@ -58,18 +57,15 @@ class BoundsCheck:
             self.process.kill()
             self.process.wait()
 
-    def result(self) -> Campaign | None:
+    def findings(self) -> list[Finding]:
         """What the second interpreter found, once it is done."""
         if self.process is None:
-            return None
+            return []
         text, _ = self.process.communicate()
         if self.process.returncode:
             raise RuntimeError(f"cases with bounds checks ended with {self.process.returncode}")
-        campaign = Campaign(**json.loads(text.splitlines()[-1]))
-        campaign.findings = [tuple(own) for own in campaign.findings]
-        self.note = f"bounds checks: {campaign.cases:,} of the cases were run again with them"
-        campaign.said.clear()  # their shares are known
-        return campaign
+        self.note = f"bounds checks: {len(self.numbers):,} of the cases were run again with them"
+        return [Finding(*own) for own in json.loads(text.splitlines()[-1])]
 
 
 def variables() -> dict[str, str]:
@@ -87,12 +83,17 @@ def main() -> None:
     """Run the cases that the command line names, and print what was found as JSON."""
     folder, seed, start, stop = Path(sys.argv[1]), *map(int, sys.argv[2:])
     numbers = [k for k in range(start, stop) if k % EVERY == 0]
-    campaign = run_campaign(
-        folder, seed, numbers, workers=1, command="(bounds) python -m hardening fuzz"
-    )
+    campaign = run_campaign(folder, seed, numbers, workers=1)
     _cache().mkdir(parents=True, exist_ok=True)
     (_cache() / "compiled").write_text(_digest())
-    print(json.dumps({**asdict(campaign), "said": dict(campaign.said)}))
+    print(
+        json.dumps(
+            [
+                (kind, place, f"{line} | with bounds checks")
+                for kind, place, line in campaign.findings
+            ]
+        )
+    )
 
 
 def _cache() -> Path:

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from hardening.fuzz.children import DONE, Outcome, run_cases
 from hardening.report import Report
 
 WORKERS = 2
+COMMAND = "python -m hardening fuzz"
 
 
 def attack(cases: int, seed: int, case: int | None = None) -> Report:
@@ -30,13 +32,18 @@ def attack(cases: int, seed: int, case: int | None = None) -> Report:
         train_samples(Path(folder))
         with BoundsCheck(Path(folder), seed, numbers) as checked:
             campaign = run_campaign(Path(folder), seed, numbers, workers=WORKERS)
-            checked_campaign = checked.result()
+            campaign.findings += checked.findings()
     report = campaign.report()
-    if checked_campaign is not None:
-        report.merge(checked_campaign.report())
-        report.cases = len(numbers)
     report.notes.append(checked.note)
     return report
+
+
+class Finding(NamedTuple):
+    """What failed: a kind of the report, the place in the source, and the line of the report."""
+
+    kind: str
+    place: str
+    line: str
 
 
 @dataclass
@@ -44,10 +51,9 @@ class Campaign:
     """Outcomes as they come in: how many were taken or refused, and each finding with its place."""
 
     seed: int
-    command: str = "python -m hardening fuzz"
     cases: int = 0
     said: Counter[str] = field(default_factory=Counter)
-    findings: list[tuple[str, str, str]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
     def add(self, outcome: Outcome, family: str, recipe: str) -> None:
         """Count a case, and keep it where it failed."""
@@ -56,12 +62,12 @@ class Campaign:
             self.said[f"{family} {outcome.said}"] += 1
             return
         number, begun = outcome.number, outcome.begun
-        how = f"{self.command} 1 --seed {self.seed} --case {number}"
+        how = f"{COMMAND} 1 --seed {self.seed} --case {number}"
         if begun is not None:
             how = f"case {number}, not alone but after {begun}…: "
-            how += f"{self.command} {number} --seed {self.seed}"
+            how += f"{COMMAND} {number} --seed {self.seed}"
         line = f"{outcome.said} [{outcome.where}] {how} | {recipe}"
-        self.findings.append((outcome.kind, f"{outcome.said[:40]} {outcome.where}", line))
+        self.findings.append(Finding(outcome.kind, f"{outcome.said[:40]} {outcome.where}", line))
 
     def report(self) -> Report:
         """The report: places that no finding had before come first, since not all are printed."""
@@ -89,9 +95,7 @@ class Campaign:
         return notes + ([f"findings are in {places} places"] if places else [])
 
 
-def run_campaign(
-    folder: Path, seed: int, numbers: Iterable[int], *, workers: int, command: str = ""
-) -> Campaign:
+def run_campaign(folder: Path, seed: int, numbers: Iterable[int], *, workers: int) -> Campaign:
     """Run cases on the samples of a folder."""
     from hardening.fuzz.cases import Cases
 
@@ -99,7 +103,7 @@ def run_campaign(
     cases = Cases.of(seed, folder)
     with tempfile.TemporaryDirectory(prefix="fuzz-") as own:
         cases.warm_up(Path(own))
-    campaign = Campaign(seed, command or Campaign.command)
+    campaign = Campaign(seed)
     numbers = list(numbers)
     progress = Progress(len(numbers))
     for outcome in run_cases(numbers, cases.run, workers=workers):
