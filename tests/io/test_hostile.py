@@ -64,14 +64,14 @@ def test_a_line_of_megabytes():
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ('{"tokens": %s}' % DEEP, "brackets in brackets"),
-        ('{"tokens": ["a"], "x": %s}' % DEEP, "brackets in brackets"),
+        (f'{{"tokens": {DEEP}}}', "brackets in brackets"),
+        (f'{{"tokens": ["a"], "x": {DEEP}}}', "brackets in brackets"),
         ('{"a":' * 100_000, "brackets in brackets"),
         ('{"text": "a", "spans": [%s]}' % ("[" * 300 + "]" * 300), "wanted a span"),
         ('{"tokens": ["a"], "links": [%s]}' % ("[" * 300 + "]" * 300), "wanted a link"),
         ('{"tokens": ["a"], "document": %s}' % (NINES + NINES), "thousands of digits"),
-        ('{"tokens": ["a", "b"], "links": [[0, %s]]}' % NINES, "has 2 tokens, counted from 0"),
-        ('{"text": "a b", "spans": [[-%s, %s, "X"]]}' % (NINES, NINES), "outside the text"),
+        (f'{{"tokens": ["a", "b"], "links": [[0, {NINES}]]}}', "has 2 tokens, counted from 0"),
+        (f'{{"text": "a b", "spans": [[-{NINES}, {NINES}, "X"]]}}', "outside the text"),
         ('{"tokens": ["\\ud800"]}', "half a character"),
         ('{"tokens": ["a"], "\\udfff": ["b"]}', "half a character"),
         ('{"tokens": ["a"], "document": NaN}', "must be a string or a number"),
@@ -168,21 +168,11 @@ SEEDS = {
     "2gms": (b'ngram,freq,x\n"of the",17,3\nin a,4,2\n', lambda path: list(read_counts(path))),
 }
 PIECES = (
-    "\0 \\r \\n \\t \\ud800 \\u0000 9999999999999999999999 -1 1e999 NaN Infinity null true [[[[ { } "
-    '] " , : < > </ & O B- - _ # \\ ² ٣ -9223372036854775809'
-).split() + [
-    "\r",
-    "\n",
-    "\t",
-    " ",
-    "\u2028",
-    "\x85",
-    "\x1c",
-    "\ufeff",
-    "9" * 5000,
-    "[" * 2000,
-    "# ",
-]
+    *("\0", "\r", "\n", "\t", " ", "\u2028", "\x85", "\x1c", "\ufeff", "9" * 5000, "[" * 2000),
+    *("\\r", "\\ud800", "\\u0000", "9" * 22, "-1", "1e999", "NaN", "Infinity", "null", "true"),
+    *("[[[[", "{", "}", "]", '"', ",", ":", "<", ">", "</", "&", "O", "B-", "-", "_", "#", "# "),
+    *("\\", "²", "٣", "-9223372036854775809"),
+)
 
 
 def altered(data, draw):
@@ -204,7 +194,9 @@ def test_altered_files_are_read_or_refused(tmp_path, name):
         warnings.simplefilter("ignore")
         for _ in range(150):
             (tmp_path / name).write_bytes(altered(data, draw))
+            fault = ""
             try:
                 reader(tmp_path / name)
             except SkipchainError as error:
-                assert len(str(error)) < 800 + len(str(tmp_path))
+                fault = str(error)
+            assert len(fault) < 800 + len(str(tmp_path))

@@ -12,10 +12,11 @@ import sys
 import warnings
 from typing import NoReturn
 
-from skipchain.errors import SkipchainError
-
+from skipchain.errors import SkipchainError, shortened
+from skipchain.report.printable import one_line
 
 USER_ERROR = 2
+LONGEST = 4000  # characters of an error or a warning
 ADVICE = {
     "train": "use less data, fewer features or --set min_count=2",
     "compare": "use less data, fewer features or --set min_count=2",
@@ -141,10 +142,10 @@ def _drop_stdout() -> None:
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as one line, without the place in our code that gave it."""
-    print(f"skipchain: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"skipchain: warning: {one_line(shortened(str(message), LONGEST))}", file=sys.stderr)
 
 
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong in one line and leave."""
-    print(f"skipchain: {' '.join(message.split())}", file=sys.stderr)
+    print(f"skipchain: {one_line(shortened(message, LONGEST))}", file=sys.stderr)
     raise Failure(code)

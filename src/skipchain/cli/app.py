@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from typer.main import get_command, get_group
 
 from skipchain import __version__
 from skipchain.cli.gone import Command
+from skipchain.report.printable import printable
 
 EXAMPLES = {
     "train": "skipchain train train.conll --dev dev.conll --features ner -o names.skip",
@@ -56,6 +58,29 @@ class LazyGroup(TyperGroup):
         epilog = f"Example: {EXAMPLES[cmd_name]}"
         alone.command(cmd_name, cls=Command, help=paragraphs(function), epilog=epilog)(function)
         return get_command(alone)
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Take the arguments apart; what is wrong with them may quote them."""
+        with _printable_faults():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; what is wrong with its arguments may quote them."""
+        with _printable_faults():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _printable_faults() -> Iterator[None]:
+    """Show the control characters of arguments, file names among them, that an error quotes."""
+    try:
+        yield
+    except Exception as error:
+        fault: Any = error
+        if hasattr(fault, "format_message"):  # of click, or of the copy of it that typer has
+            text = printable(fault.format_message())
+            fault.format_message = lambda: text
+        raise
 
 
 app = typer.Typer(

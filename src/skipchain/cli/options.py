@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from skipchain.errors import SkipchainError
+from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
@@ -251,7 +252,7 @@ def require_labels(corpus: Corpus, what: str) -> None:
 
 def say(message: str) -> None:
     """A line on stderr, where it does not mix with the answer."""
-    print(message, file=sys.stderr, flush=True)
+    print(printable(message), file=sys.stderr, flush=True)
 
 
 def print_json(value: Any) -> None:

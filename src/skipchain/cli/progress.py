@@ -60,10 +60,11 @@ class TrainingDisplay:
         what = "" if self._stage is None else f" {self._stage}"
         say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
         if sys.stderr.isatty():
-            from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=True)
+            from skipchain.report.terminal import Terminal
+
+            self._live = Live(console=Terminal(stderr=True), refresh_per_second=8, transient=True)
             self._live.start()
 
     def step(self, step: Step, dev: float | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from skipchain.metrics.evaluation import Evaluation
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
 from skipchain.report.grid import split_to_width
+from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -21,17 +22,18 @@ def render(evaluation: Evaluation) -> Group:
     """The scores as a table for a rich console, with the other figures below."""
     from rich.console import Group
     from rich.table import Table
-    from rich.text import Text
+
+    from skipchain.report.terminal import styled
 
     table = Table(box=None, pad_edge=False)
     table.add_column(first_heading(evaluation))
     for heading in HEADINGS:
         table.add_column(heading, justify="right")
     for name, score in evaluation.by_type.items():
-        table.add_row(Text(name), *cells(score))
+        table.add_row(styled(name), *cells(score))
     table.add_section()
     table.add_row("all", *cells(evaluation.micro), style="bold")
-    return Group(table, Text(""), Text("\n".join(footer(evaluation))))
+    return Group(table, styled(""), styled("\n".join(footer(evaluation))))
 
 
 def plain_text(evaluation: Evaluation) -> str:
@@ -50,7 +52,7 @@ def plain_text(evaluation: Evaluation) -> str:
     consistency        100.00  (no name recurs in a document)
     """
     rows: list[tuple[str, ...]] = [(first_heading(evaluation), *HEADINGS)]
-    rows += [(name, *cells(score)) for name, score in evaluation.by_type.items()]
+    rows += [(printable(name), *cells(score)) for name, score in evaluation.by_type.items()]
     rows.append(("all", *cells(evaluation.micro)))
     return "\n".join([*aligned(rows), "", *footer(evaluation)])
 
@@ -63,7 +65,8 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
     """
     from rich.console import Group
     from rich.table import Table
-    from rich.text import Text
+
+    from skipchain.report.terminal import styled
 
     errors = scores.confusion.sum(axis=0) + scores.confusion.sum(axis=1)
     errors -= 2 * np.diagonal(scores.confusion)
@@ -73,20 +76,21 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
         (name, *(f"{count:,}" if count else "·" for count in scores.confusion[k, shown].tolist()))
         for name, k in zip(names, shown.tolist(), strict=True)
     ]
-    blocks: list[Table | Text] = []
+    blocks: list[Any] = []
     for (corner, *columns), lines in split_to_width((("gold \\ found", *names), rows), width):
         table = Table(box=None, pad_edge=False)
         table.add_column(corner, no_wrap=True)
         for column in columns:
-            table.add_column(Text(column), justify="right", no_wrap=True)
+            table.add_column(styled(column), justify="right", no_wrap=True)
         for name, *counts in lines:
             styles = ("bold" if column == name else "" for column in columns)
-            table.add_row(Text(name), *map(Text, counts, styles))
-        blocks += [table] if not blocks else [Text(""), table]
+            pairs = zip(counts, styles, strict=True)
+            table.add_row(styled(name), *(styled(pair) for pair in pairs))
+        blocks += [table] if not blocks else [styled(""), table]
     hidden = len(scores.labels) - len(shown)
     if hidden:
         note = f"the {len(shown)} labels with the most errors; {hidden} more not shown"
-        blocks.append(Text(note))
+        blocks.append(styled(note))
     return Group(*blocks)
 
 

@@ -60,13 +60,13 @@ def brown(
     Each line of the output is a path in a binary tree as bits, a word and its count. Words whose
     paths begin alike are used alike.
     """
-    from rich.console import Console
     from rich.progress import Progress
 
     from skipchain.cli.compiling import compile_notice
     from skipchain.corpus.corpus import plural
     from skipchain.errors import SkipchainError
     from skipchain.io.files import STDIO, check_target
+    from skipchain.report.terminal import Terminal
     from skipchain.resources.bigrams import Bigrams
     from skipchain.resources.brown import induce, mutual_information
 
@@ -83,12 +83,10 @@ def brown(
             f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
             f"{plural(len(bigrams.pair_counts), 'pair')} of neighbours"
         )
-    display_path = Console(stderr=True)
+    console = Terminal(stderr=True)
     with (
         compile_notice(quiet=quiet),
-        Progress(
-            console=display_path, transient=True, disable=quiet or not display_path.is_terminal
-        ) as bar,
+        Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as bar,
     ):
         task = bar.add_task("clustering", total=len(bigrams.words))
         clustering = induce(

@@ -180,12 +180,11 @@ def _write(comparison: Comparison, output: str, quiet: bool) -> None:
 
 def _print(comparison: Comparison) -> None:
     """The tables, cut into several where the terminal is too narrow for one."""
-    from rich.console import Console
-    from rich.text import Text
+    from skipchain.report.terminal import Terminal
 
     wide = None if sys.stdout.isatty() else WIDE
-    console = Console(file=sys.stdout, highlight=False, width=wide)
-    console.print(Text(comparison.about()))
+    console = Terminal(width=wide)
+    console.print(comparison.about())
     for part in split_to_width(comparison.table(), console.width):
         console.print()
         console.print(_table(part, _styles(comparison)))
@@ -198,9 +197,9 @@ def _print(comparison: Comparison) -> None:
 def _table(grid: Grid, styles: Sequence[str]) -> Table:
     """A grid for the terminal; ``styles`` are for the cells that say how rows differ."""
     from rich.table import Table
-    from rich.text import Text
 
     from skipchain.comparison.comparison import P_VALUE, VERSUS
+    from skipchain.report.terminal import styled
 
     headings, rows = grid
     table = Table(box=None, pad_edge=False)
@@ -208,7 +207,7 @@ def _table(grid: Grid, styles: Sequence[str]) -> Table:
         table.add_column(heading, justify="left" if heading in WORDS else "right", no_wrap=True)
     for cells, style in zip(rows, styles, strict=True):
         pairs = zip(headings, cells, strict=True)
-        table.add_row(*(Text(c, style if h in (VERSUS, P_VALUE) else "") for h, c in pairs))
+        table.add_row(*(styled((c, style if h in (VERSUS, P_VALUE) else "")) for h, c in pairs))
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from typing import Annotated
 
@@ -19,15 +18,15 @@ def data(
     json: Json = False,
 ) -> None:
     """List the data sets under SKIPCHAIN_DATA and check their counts."""
-    from rich.console import Console
     from rich.progress import Progress
 
     from skipchain.datasets.registry import DATA_SETS, VARIABLE, check_files, data_folder, data_set
+    from skipchain.report.terminal import Terminal, styled
 
     chosen = tuple(map(data_set, names)) if names else DATA_SETS
     folder = data_folder()
     checks = []
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    with Progress(console=Terminal(stderr=True), transient=True) as progress:
         task = progress.add_task("reading", total=sum(len(known.files) for known in chosen))
         for check in check_files(folder, chosen):
             checks.append(check)
@@ -43,11 +42,11 @@ def data(
             table.add_column(heading, no_wrap=heading != "found")
         colours = {"ok": "green", "missing": "yellow", "unreadable": "red", "differs": "red"}
         for check in checks:
-            state = f"[{colours[check.state]}]{check.state}[/]"
+            state = styled((check.state, colours[check.state]))
             licence = about[check.data_set].licence
             table.add_row(check.data_set, check.part, state, check.detail, licence)
-        console = Console(file=sys.stdout)
+        console = Terminal()
         console.print(table)
-        console.print(f"\n{VARIABLE} = {folder}", highlight=False)
+        console.print(f"\n{VARIABLE} = {folder}")
     if any(check.state in ("unreadable", "differs") for check in checks):
         raise typer.Exit(1)

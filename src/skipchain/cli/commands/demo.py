@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from itertools import groupby, pairwise
@@ -13,10 +12,10 @@ import typer
 from skipchain.cli.options import Threads
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.text import Text
 
     from skipchain.corpus import Corpus
+    from skipchain.report.terminal import Terminal
 
 COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
 SHOWN = 3  # documents shown in the terminal
@@ -37,23 +36,25 @@ def demo(
 
     Then the English model that comes with the package tags a story.
     """
-    from rich.console import Console
-
     from skipchain import CRF
     from skipchain.cli.compiling import compile_notice
     from skipchain.datasets.harbour import harbour
     from skipchain.io.files import make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
+    from skipchain.report.terminal import Terminal, styled
     from skipchain.tagger import Tagger
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     target = make_folder(folder)
     corpus = harbour()
     train, test = corpus.split(0.75)
     console.print(
-        f"[bold]1. Train[/bold] a CRF on {train.n_documents} short news stories "
-        f"({train.n_tokens:,} tokens); {test.n_documents} more are held out."
+        styled(
+            ("1. Train", "bold"),
+            f" a CRF on {train.n_documents} short news stories ({train.n_tokens:,} tokens); "
+            f"{test.n_documents} more are held out.",
+        )
     )
     began = time.perf_counter()
     with compile_notice():
@@ -64,14 +65,15 @@ def demo(
     )
     tagger = Tagger(crf.model_, threads)
     prediction = tagger.predict(test, confidences=True)
-    console.print("[bold]2. Score[/bold] it on the stories it has not seen.")
+    console.print(styled(("2. Score", "bold"), " it on the stories it has not seen."))
     console.print(render(evaluate(test, prediction.corpus)))
-    console.print("\n[bold]3. Look[/bold] at what it found.\n")
+    console.print(styled(("\n3. Look", "bold"), " at what it found.\n"))
     kinds = legend(console, prediction.spans.names)  # type: ignore[union-attr]
     for number in range(SHOWN):
         console.print(coloured(prediction.corpus.document(number), kinds))
         console.print()
-    console.print("[bold]4. Tag[/bold] a new text, with the confidence of each name.\n")
+    about = " a new text, with the confidence of each name.\n"
+    console.print(styled(("4. Tag", "bold"), about))
     console.print(f"   {TEXT}", style="dim")
     for entity in tagger.tag(TEXT).entities:
         console.print(f"   {entity.label:5} {entity.confidence:4.0%}  {entity.text}")
@@ -86,7 +88,7 @@ def demo(
     )
     console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)\n")
     tell_story(console, threads)
-    console.print("\n[bold]Try next[/bold]")
+    console.print(styled(("\nTry next", "bold")))
     for command in (
         "skipchain tag --text 'Angela Merkel was born in Hamburg.'",
         f"skipchain tag {model} --text 'Mayor Aske flew to Oslo.'",
@@ -97,14 +99,16 @@ def demo(
         console.print(f"   {command}", soft_wrap=True)
 
 
-def tell_story(console: Console, threads: int | None) -> None:
+def tell_story(console: Terminal, threads: int | None) -> None:
     """Tag a story with the model in the box, and show what the document changed."""
     from skipchain.cli.compiling import compile_notice
     from skipchain.datasets.harbour import story
     from skipchain.io.text import parse_plain
+    from skipchain.report.terminal import styled
     from skipchain.tagger import load
 
-    console.print("[bold]5. Open the box:[/bold] an English model comes with the package.\n")
+    about = " an English model comes with the package.\n"
+    console.print(styled(("5. Open the box:", "bold"), about))
     tagger, corpus = load(threads=threads), parse_plain(story())
     with compile_notice():
         prediction = tagger.predict(corpus)
@@ -134,7 +138,7 @@ def changed(alone: Corpus, together: Corpus) -> list[tuple[str, str, str]]:
                 tokens = list(run)
                 before = words[max(start, tokens[0] - BEFORE) : tokens[0]]
                 after = words[tokens[-1] + 1 : min(stop, tokens[-1] + 1 + AFTER)]
-                name = f"\\[{' '.join(words[k] for k in tokens)}]"  # a bracket, not a style
+                name = f"[{' '.join(words[k] for k in tokens)}]"
                 changes.append((" ".join([*before, name, *after]), old, new))
     return changes
 
@@ -147,10 +151,13 @@ def types(corpus: Corpus) -> list[str]:
     return kinds
 
 
-def legend(console: Console, names: Sequence[str]) -> dict[str, str]:
+def legend(console: Terminal, names: Sequence[str]) -> dict[str, str]:
     """Print the colours of span types, and give them."""
+    from skipchain.report.terminal import styled
+
     kinds = {kind: COLOURS[k % len(COLOURS)] for k, kind in enumerate(names)}
-    console.print("   " + "  ".join(f"[{c} reverse] {kind} [/]" for kind, c in kinds.items()))
+    named = ((f" {kind} ", f"{colour} reverse") for kind, colour in kinds.items())
+    console.print(styled("   ", *(part for pair in named for part in (pair, "  "))))
     console.print()
     return kinds
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Annotated
 
@@ -90,15 +89,14 @@ def evaluate(
         alone = {} if before is None else {"without_factors": before.as_dict()}
         options.print_json({**evaluation.as_dict(), **alone, "seconds": round(seconds, 4)})
         return
-    from rich.console import Console
+    from skipchain.report.terminal import Terminal
 
-    console = Console(file=sys.stdout)
+    console = Terminal()
     console.print(render(evaluation))
     if confusion:
         console.print(confusion_table(evaluation.tokens, width=console.width))
     if before is not None and before.consistency is not None:
         console.print(
-            f"without factors: F1 {before.f1:.2f}, consistency {before.consistency.percent:.2f}",
-            highlight=False,
+            f"without factors: F1 {before.f1:.2f}, consistency {before.consistency.percent:.2f}"
         )
-    console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s", highlight=False)
+    console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s")

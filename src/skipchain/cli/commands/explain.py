@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,12 +20,12 @@ from skipchain.cli.options import (
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
     from skipchain.models.chain.explain import Contribution, Explanation
     from skipchain.models.document.explain import CandidateExplanation, FactorExplanation
     from skipchain.models.graph.explain import ExplainedParent, ParentExplanation
+    from skipchain.report.terminal import Terminal
 
 SHOWN_PARENTS = 3  # parents whose features are shown
 
@@ -114,12 +113,11 @@ def _token(text: str) -> int | str:
 
 
 def _print(explanation: Explanation, model: Any, top: int) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    from skipchain.report.terminal import Terminal, styled
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     console.print(
-        Text.assemble(
+        styled(
             f"token {explanation.token}, ",
             (explanation.word or "", "bold"),
             f": {explanation.predicted}, between ",
@@ -131,30 +129,30 @@ def _print(explanation: Explanation, model: Any, top: int) -> None:
         table.add_row("probability", *(f"{p:.3f}" for p in explanation.probabilities), "")
     console.print(table)
     _print_forbidden(console, explanation)
-    console.print(Text(f"{model.kind}: {model.describe_totals()}", style="dim"))
+    console.print(styled((f"{model.kind}: {model.describe_totals()}", "dim")))
 
 
 def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:
-    from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False)
+    from skipchain.report.terminal import Terminal, styled
+
+    console = Terminal()
     console.print(
-        Text.assemble(
+        styled(
             f"token {explanation.token}, ", (explanation.word, "bold"), f": {explanation.predicted}"
         )
     )
     table = Table(box=None, pad_edge=False)
     for heading in ("from", "edge", "its label", "weight", *explanation.labels):
         left = heading in ("from", "edge", "its label")
-        table.add_column(Text(heading), justify="left" if left else "right", overflow="fold")
+        table.add_column(heading, justify="left" if left else "right", overflow="fold")
     for parent in explanation.parents[:top]:
         label = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
         table.add_row(
-            Text(_named(parent)),
-            Text(parent.kind),
-            Text(label),
+            _named(parent),
+            parent.kind,
+            label,
             f"{parent.weight:.3f}",
             *(f"{share:.3f}" for share in parent.shares),
         )
@@ -169,7 +167,7 @@ def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:
             *(f"{share:.3f}" for share in sums),
         )
     table.add_row(
-        Text("probability", style="bold"),
+        styled(("probability", "bold")),
         "",
         "",
         "",
@@ -179,42 +177,38 @@ def _print_parents(explanation: ParentExplanation, kind: str, top: int) -> None:
     for parent in explanation.parents[:SHOWN_PARENTS]:
         condition = "" if parent.label is None else f" (given {parent.label} there)"
         console.print()
-        console.print(Text(f"What {_named(parent)} says by {parent.kind}{condition}"))
+        console.print(f"What {_named(parent)} says by {parent.kind}{condition}")
         console.print(_contributions(parent.contributions, explanation.labels, top))
     _print_forbidden(console, explanation)
     note = "shares are exact and sum to the probabilities; totals differ by an edge's log odds"
-    console.print(Text(f"{kind}: {note}", style="dim"))
+    console.print(styled((f"{kind}: {note}", "dim")))
 
 
 def _print_remarks(explanation: FactorExplanation, top: int) -> None:
-    from rich.console import Console
-    from rich.text import Text
+    from skipchain.report.terminal import Terminal, styled
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     before, after = explanation.chain.label, explanation.factored.label
     answer = f"{after}, which factors have not changed"
     if explanation.changed:
         answer = f"{after} with factors, {before} without"
-    console.print(
-        Text.assemble(f"token {explanation.token}, ", (explanation.word, "bold"), f": {answer}")
-    )
+    console.print(styled(f"token {explanation.token}, ", (explanation.word, "bold"), f": {answer}"))
     readings = [("without factors", explanation.chain)]
     if explanation.factored.labels != explanation.chain.labels:
         readings.append(("with factors", explanation.factored))
     for title, reading in readings:
         console.print()
         labels = " ".join(reading.labels)
-        console.print(
-            Text.assemble((title, "bold"), f": tokens from {explanation.start} are {labels}")
-        )
+        console.print(styled((title, "bold"), f": tokens from {explanation.start} are {labels}"))
         console.print(_factor_rows(reading, top))
-    console.print(Text("what is added to log-probabilities; the larger total wins", style="dim"))
+    console.print(styled(("what is added to log-probabilities; the larger total wins", "dim")))
 
 
 def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
     """What speaks for and against one labelling."""
     from rich.table import Table
-    from rich.text import Text
+
+    from skipchain.report.terminal import styled
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right")
@@ -224,11 +218,11 @@ def _factor_rows(reading: CandidateExplanation, top: int) -> Table:
         (_, _, kind, words), (start, _, other, there) = remark.span, remark.other
         named = f"{other or 'another label'} at {start} ({there})"
         text = f"{remark.relation}: {kind or 'another label'} here ({words}), {named}"
-        table.add_row(f"{remark.amount:+.2f}", Text(text))
+        table.add_row(f"{remark.amount:+.2f}", text)
     rest = reading.remarks[top:]
     if rest:
         table.add_row(f"{sum(remark.amount for remark in rest):+.2f}", f"… {len(rest)} more")
-    table.add_row(f"{reading.total:+.2f}", Text("total", style="bold"))
+    table.add_row(f"{reading.total:+.2f}", styled(("total", "bold")))
     return table
 
 
@@ -239,28 +233,27 @@ def _named(parent: ExplainedParent) -> str:
 def _contributions(parts: Sequence[Contribution], labels: tuple[str, str], top: int) -> Table:
     """What speaks for each label, the strongest first, and the totals."""
     from rich.table import Table
-    from rich.text import Text
+
+    from skipchain.report.terminal import styled
 
     table = Table(box=None, pad_edge=False)
     for heading in ("", *labels, "difference"):
-        table.add_column(Text(heading), justify="right" if heading else "left", overflow="fold")
+        table.add_column(heading, justify="right" if heading else "left", overflow="fold")
     for part in parts[:top]:
         where = " (parent)" if part.kind == "parent" else ""
-        table.add_row(Text(part.name + where), *_signed(*part.scores, part.difference))
+        table.add_row(part.name + where, *_signed(*part.scores, part.difference))
     rest = parts[top:]
     if rest:
         sums = [sum(part.scores[k] for part in rest) for k in (0, 1)]
         table.add_row(f"… {len(rest)} more", *_signed(*sums, sums[0] - sums[1]))
     totals = [sum(part.scores[k] for part in parts) for k in (0, 1)]
-    table.add_row(Text("total", style="bold"), *_signed(*totals, totals[0] - totals[1]))
+    table.add_row(styled(("total", "bold")), *_signed(*totals, totals[0] - totals[1]))
     return table
 
 
-def _print_forbidden(console: Console, explanation: Explanation | ParentExplanation) -> None:
-    from rich.text import Text
-
+def _print_forbidden(console: Terminal, explanation: Explanation | ParentExplanation) -> None:
     for label in explanation.forbidden:
-        console.print(Text(f"whatever its total: the scheme does not allow {label} here"))
+        console.print(f"whatever its total: the scheme does not allow {label} here")
 
 
 def _signed(*scores: float) -> tuple[str, ...]:

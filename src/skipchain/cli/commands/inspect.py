@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ from skipchain.cli.options import OUTPUT, Json, OneModel, Overwrite, option, pri
 from skipchain.report.grid import split_to_width
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from skipchain.report.terminal import Terminal
 
 ORDERINGS = 5  # that are named; of more only the number is said
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
@@ -63,13 +62,16 @@ def inspect(
 
 
 def _print(summary: dict[str, Any], labels: list[str]) -> None:
-    from rich.console import Console
+    from skipchain.report.terminal import Terminal, styled
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     size = summary["size"]
     console.print(
-        f"[bold]{summary['kind']}[/bold], {size['labels']} labels, "
-        f"{size['features']:,} features, {size['weights']:,} weights that are not zero"
+        styled(
+            (summary["kind"], "bold"),
+            f", {size['labels']} labels, "
+            f"{size['features']:,} features, {size['weights']:,} weights that are not zero",
+        )
     )
     training = (f"{key} {_short(value)}" for key, value in summary["training"].items())
     console.print(
@@ -77,12 +79,12 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
         + ", ".join(training)
     )
     if summary["templates"]:
-        console.print("\n[bold]Templates[/bold]")
-        console.print(summary["templates"], markup=False)
+        console.print(styled(("\nTemplates", "bold")))
+        console.print(summary["templates"])
     if summary["sources"]:
-        console.print("\n[bold]Annotators[/bold]")
+        console.print(styled(("\nAnnotators", "bold")))
         for own in summary["sources"]:
-            console.print(f"{', '.join(own['columns'])}: {own['description']}", markup=False)
+            console.print(f"{', '.join(own['columns'])}: {own['description']}")
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -105,48 +107,47 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
     ]
     if pairs:
         _print_features(console, "Features of label pairs", pairs)
-    console.print("\n[bold]Transitions[/bold] (from row to column; <end>: score of a last label)")
+    note = " (from row to column; <end>: score of a last label)"
+    console.print(styled(("\nTransitions", "bold"), note))
     _print_transitions(console, summary["transitions"], labels)
     if "history" in summary:
-        console.print(
-            "\n[bold]Label history[/bold] (from the label of like tokens before to the label)"
-        )
+        note = " (from the label of like tokens before to the label)"
+        console.print(styled(("\nLabel history", "bold"), note))
         _print_transitions(console, summary["history"], labels)
 
 
-def _print_factors(console: Console, factors: list[dict[str, Any]]) -> None:
+def _print_factors(console: Terminal, factors: list[dict[str, Any]]) -> None:
     """What pairs of spans of a document add to a labelling, by their types."""
-    from rich.text import Text
+    from skipchain.report.terminal import styled
 
     for title, grid in ((title, grid) for factor in factors for title, grid in factor.items()):
         console.print()
         note = " (what a pair of spans in a document adds, by their types)"
-        console.print(Text.assemble((title, "bold"), note))
+        console.print(styled((title, "bold"), note))
         _print_grid(console, grid, list(grid))
 
 
-def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
+def _print_graph(console: Terminal, summary: dict[str, Any], labels: list[str]) -> None:
     """Rules, orderings, and each type of edge."""
-    from rich.text import Text
-
     from skipchain.corpus.corpus import plural
+    from skipchain.report.terminal import styled
 
-    console.print("\n[bold]Edges[/bold]")
+    console.print(styled(("\nEdges", "bold")))
     for rule in summary["rules"]:
         count = "" if rule["pairs"] is None else f"  {plural(rule['pairs'], 'pair')} in training"
-        console.print(Text(f"{rule['rule']}{count}"))
+        console.print(f"{rule['rule']}{count}")
     orderings = summary["orderings"]
     named = ", ".join(orderings)
     if len(orderings) > ORDERINGS:
         named = f"{', '.join(orderings[:ORDERINGS])} and {len(orderings) - ORDERINGS} more"
-    console.print(Text(f"orderings: {named}"))
+    console.print(f"orderings: {named}")
     for kind, edge_model in summary["kinds"].items():
         sizes = f"{plural(edge_model['features'], 'feature')}, {edge_model['weights']:,} weights"
         console.print()
-        console.print(Text.assemble(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
+        console.print(styled(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
         if "gate" in edge_model:
             gate = ", ".join(f"{name} {value:+.2f}" for name, value in edge_model["gate"].items())
-            console.print(Text(f"gate, by which its parents count: {gate}"))
+            console.print(f"gate, by which its parents count: {gate}")
         for name in labels:
             marked = [
                 {**feature, "name": f"{feature['name']} (parent)"}
@@ -156,13 +157,13 @@ def _print_graph(console: Console, summary: dict[str, Any], labels: list[str]) -
             ]
             _print_features(console, f"{kind}: features of {name}", marked)
         console.print()
-        console.print(Text(f"{kind}: from the parent's label (row) to the label (column)"))
+        console.print(f"{kind}: from the parent's label (row) to the label (column)")
         _print_transitions(console, edge_model["transitions"], labels)
 
 
-def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) -> None:
+def _print_groups(console: Terminal, summary: dict[str, Any], labels: list[str]) -> None:
     """What the input says, and what each hidden unit looks for."""
-    from rich.text import Text
+    from skipchain.report.terminal import styled
 
     if summary["beside"] is not None:
         base = summary["beside"]["kind"]
@@ -174,7 +175,7 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
         for number, unit in enumerate(group["units"]):
             console.print()
             console.print(
-                Text.assemble(
+                styled(
                     (f"Hidden unit {number + 1} of {group['group']}", "bold"),
                     f" (labels by offsets; bias {unit['bias']:+.2f})",
                 )
@@ -184,24 +185,24 @@ def _print_groups(console: Console, summary: dict[str, Any], labels: list[str]) 
                 _print_features(console, "switched by", unit["features"])
     for number, expert in enumerate(summary["experts"], start=1):
         console.print()
-        console.print(Text.assemble((f"Expert {number}", "bold"), f": {expert['kind']}"))
+        console.print(styled((f"Expert {number}", "bold"), f": {expert['kind']}"))
         _print_states(console, expert)
 
 
-def _print_states(console: Console, summary: dict[str, Any]) -> None:
+def _print_states(console: Terminal, summary: dict[str, Any]) -> None:
     """Each hidden state: how often it comes up, what it emits, what follows it."""
-    from rich.text import Text
+    from skipchain.report.terminal import styled
 
     losses = [f"{r['loss']:,.1f}" + ("" if r["finished"] else "*") for r in summary["restarts"]]
     if losses:
         given_up = "" if all(r["finished"] for r in summary["restarts"]) else " (* given up early)"
-        console.print(Text(f"losses of the restarts: {', '.join(losses)}{given_up}"))
+        console.print(f"losses of the restarts: {', '.join(losses)}{given_up}")
     for state in summary["states"]:
         console.print()
         share = f"{state['share']:.1f} % of tokens, first in {state['first']:.1f} % of sequences"
-        console.print(Text.assemble((f"State {state['state']}", "bold"), f": {share}"))
-        console.print(Text(f"emits {_shares(state['emits'])}"))
-        console.print(Text(f"is followed by {_shares(state['next'])}"))
+        console.print(styled((f"State {state['state']}", "bold"), f": {share}"))
+        console.print(f"emits {_shares(state['emits'])}")
+        console.print(f"is followed by {_shares(state['next'])}")
         for title, features, arrow in (
             ("emits, by feature", state["features"], "label"),
             ("is followed by, by feature", state["moves"], "to"),
@@ -218,7 +219,7 @@ def _shares(shares: dict[Any, float]) -> str:
 
 
 def _print_transitions(
-    console: Console, transitions: dict[str, dict[str, float]], labels: list[str]
+    console: Terminal, transitions: dict[str, dict[str, float]], labels: list[str]
 ) -> None:
     """Scores of label pairs."""
     chosen = {
@@ -228,10 +229,9 @@ def _print_transitions(
     _print_grid(console, chosen, ["<start>", *labels, "<end>"])
 
 
-def _print_grid(console: Console, scores: dict[str, dict[str, float]], chosen: list[str]) -> None:
+def _print_grid(console: Terminal, scores: dict[str, dict[str, float]], chosen: list[str]) -> None:
     """Rows of scores, cut into several tables where there are too many columns."""
     from rich.table import Table
-    from rich.text import Text
 
     columns = list(next(iter(scores.values())))
     rows = [
@@ -247,23 +247,24 @@ def _print_grid(console: Console, scores: dict[str, dict[str, float]], chosen: l
         table = Table(box=None, pad_edge=False)
         for heading in headings:
             side: Literal["left", "right"] = "right" if heading else "left"
-            table.add_column(Text(heading), justify=side, no_wrap=True)
+            table.add_column(heading, justify=side, no_wrap=True)
         for row in cells:
-            table.add_row(*map(Text, row))
+            table.add_row(*row)
         console.print(table)
 
 
-def _print_features(console: Console, title: str, features: list[dict[str, Any]]) -> None:
+def _print_features(console: Terminal, title: str, features: list[dict[str, Any]]) -> None:
     from rich.table import Table
-    from rich.text import Text
+
+    from skipchain.report.terminal import styled
 
     console.print()
-    console.print(Text(title, style="bold"))
+    console.print(styled((title, "bold")))
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(justify="right")
     table.add_column(overflow="fold")
     for feature in features:
-        table.add_row(f"{feature['weight']:+.3f}", Text(feature["name"]))
+        table.add_row(f"{feature['weight']:+.3f}", feature["name"])
     console.print(table)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 from skipchain.cli.options import Json, print_json
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from skipchain.report.terminal import Terminal
 
 
 def models(
@@ -30,12 +29,11 @@ def models(
     Settings are written as --model KIND:NAME=VALUE,NAME=VALUE, --solver NAME:NAME=VALUE or --set
     NAME=VALUE (see: skipchain train --help).
     """
-    from rich.console import Console
-
     from skipchain.models.parameter_help import describe_kind, known_solvers, summary_of
     from skipchain.models.registry import model_kinds
+    from skipchain.report.terminal import Terminal, styled
 
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     if kind is not None:
         description = describe_kind(kind)
         if json:
@@ -49,17 +47,17 @@ def models(
         print_json({"models": kinds, "solvers": solvers})
         return
     for title, rows in (("Models", kinds), ("Solvers", solvers)):
-        console.print(f"[bold]{title}[/bold]")
+        console.print(styled((title, "bold")))
         _print_rows(console, rows)
         console.print()
     console.print("skipchain models KIND shows the settings of a model or a solver")
 
 
-def _print(console: Console, description: Any) -> None:
-    from rich.text import Text
+def _print(console: Terminal, description: Any) -> None:
+    from skipchain.report.terminal import styled
 
-    console.print(Text.assemble((description.name, "bold"), f" ({description.class_name})"))
-    console.print(Text(_bare(description.summary)))
+    console.print(styled((description.name, "bold"), f" ({description.class_name})"))
+    console.print(_bare(description.summary))
     console.print()
     rows: dict[str, str] = {}
     for meaning, settings in groupby(description.settings, lambda setting: setting.meaning):
@@ -71,15 +69,14 @@ def _print(console: Console, description: Any) -> None:
         _print(console, part)
 
 
-def _print_rows(console: Console, rows: dict[str, str]) -> None:
+def _print_rows(console: Terminal, rows: dict[str, str]) -> None:
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in rows.items():
-        table.add_row(Text(name), Text(_bare(text)))
+        table.add_row(name, _bare(text))
     console.print(table)
 
 

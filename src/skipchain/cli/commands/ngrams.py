@@ -22,6 +22,7 @@ from skipchain.cli.options import (
     print_json,
     say,
 )
+from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.resources.ngrams import NgramStore
@@ -131,7 +132,7 @@ def query(
         print_json([asdict(filler) for filler in fillers])
         return
     for filler in fillers:
-        print(f"{filler.text}\t{filler.count}")
+        print(f"{printable(filler.text)}\t{filler.count}")
 
 
 @app.command(epilog="Example: skipchain ngrams harvest counts --members seeds.tsv -o cities.lst")
@@ -191,19 +192,20 @@ def harvest(
 @contextmanager
 def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, int], None]]:
     """A bar on stderr that tells the file and how many tokens were counted."""
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from skipchain.report.terminal import Terminal
+
     columns = (
-        TextColumn(f"{what} {{task.description}}"),
+        TextColumn(f"{what} {{task.description}}", markup=False),
         BarColumn(),
-        TextColumn("{task.fields[counted]}"),
+        TextColumn("{task.fields[counted]}", markup=False),
         TimeElapsedColumn(),
     )
     hidden = quiet or not sys.stderr.isatty()
-    console = Console(stderr=True)
+    console = Terminal(stderr=True)
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(Path(files[0]).name, total=len(files), counted="")
+        task = progress.add_task(_file_name(files[0]), total=len(files), counted="")
         counted, seen = 0, {files[0]}
 
         def watch(source: str, tokens: int) -> None:
@@ -212,10 +214,14 @@ def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, in
             seen.add(source)
             shown = f"{counted:,} tokens" if what == "counting" else ""
             progress.update(
-                task, description=Path(source).name, completed=len(seen) - 1, counted=shown
+                task, description=_file_name(source), completed=len(seen) - 1, counted=shown
             )
 
         yield watch
+
+
+def _file_name(path: str) -> str:
+    return printable(Path(path).name)
 
 
 def _tell(store: NgramStore, path: str) -> None:

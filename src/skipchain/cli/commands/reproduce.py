@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,17 +85,16 @@ def _write(table: Table, folder: Path, overwrite: bool) -> None:
 
 
 def _print(table: Table) -> None:
-    from rich.console import Console
     from rich.table import Table as Grid
-    from rich.text import Text
 
+    from skipchain.report.terminal import Terminal, styled
     from skipchain.reproduce.table import FAILS, HEADINGS
 
-    console = Console(file=sys.stdout, highlight=False)
-    console.print(Text(table.title, style="bold"))
-    console.print(Text(table.about()))
+    console = Terminal()
+    console.print(styled((table.title, "bold")))
+    console.print(table.about())
     for note in table.notes:
-        console.print(Text(f"• {note}"))
+        console.print(f"• {note}")
     console.print()
     grid = Grid(box=None, pad_edge=False)
     rows = [row.cells() for row in table.rows]
@@ -111,10 +109,10 @@ def _print(table: Table) -> None:
         )
     for row in rows:
         colour = "red" if row[-1].startswith(FAILS) else "green"
-        cells = [Text(row[k], style=colour if HEADINGS[k] == "verdict" else "") for k in shown]
+        cells = [styled((row[k], colour if HEADINGS[k] == "verdict" else "")) for k in shown]
         grid.add_row(*cells)
     console.print(grid)
     if table.verdict:
         console.print()
-        console.print(Text(table.verdict, style="bold"))
+        console.print(styled((table.verdict, "bold")))
     console.print()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -94,8 +93,9 @@ def _rows(scores: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 def _print(scores: Sequence[Any], measure: str) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from skipchain.report.terminal import Terminal
 
     table = Table(box=None, pad_edge=False)
     for heading in ("states", measure, "±", "whole sequences", f"training {measure}", "seconds"):
@@ -111,6 +111,6 @@ def _print(scores: Sequence[Any], measure: str) -> None:
             f"{row['seconds']:.1f}",
             style="bold" if best else "",
         )
-    console = Console(file=sys.stdout, highlight=False)
+    console = Terminal()
     console.print(table)
     console.print(f"best: {scores[0].states} states")

@@ -52,7 +52,8 @@ def tag(
         ),
     ] = False,
     nbest: Annotated[
-        int, typer.Option(metavar="K", help="Add the K best labellings (conll, jsonl).")
+        int,
+        typer.Option(metavar="K", help="Add the K best labellings (conll, jsonl), up to 10,000."),
     ] = 0,
     force: Annotated[
         bool,
@@ -77,13 +78,14 @@ def tag(
     from skipchain.cli.write import write_tagged
     from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
+    from skipchain.models.base.model import MAX_NBEST
     from skipchain.tagger import load
 
     model, named_file = options.model_and_file(model, file)
     wanted = _output_format(to, output)
     how = options.decoding(decoder, beam)
-    if nbest < 0:
-        raise SkipchainError(f"--nbest must be at least 1, got {nbest}")
+    if not 0 <= nbest <= MAX_NBEST:
+        raise SkipchainError(f"--nbest must be from 1 to {MAX_NBEST:,}, got {nbest:,}")
     if nbest and wanted not in ("conll", "jsonl"):
         raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
     if marginals and wanted not in ("conll", "jsonl", "html"):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.allowed import allowed_labels, require_agreement
@@ -17,7 +19,7 @@ from skipchain.checks import check_integer
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import Spans, decode, transitions
 from skipchain.corpus.schemes import encode as encode_spans
-from skipchain.errors import SkipchainError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.inputs import Input
 from skipchain.parallel import Workers
 
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from skipchain.report.pictures import Picture
 
 BEAM = 10  # the width of a beam by default
+MAX_NBEST = 10_000
+"""How many labellings of a sentence can be asked for."""
+NBEST_BYTES = 4 << 30  # that the search for them, and they themselves, may take
 
 
 class Encoded(Protocol):
@@ -208,14 +213,36 @@ class Model(ABC, Generic[Data, Scores]):
 
         Those that the scheme could never give back are refused.
         """
+        if isinstance(forced, str) or not isinstance(forced, Iterable):
+            kind = type(forced).__name__
+            raise ParameterError(f"forced takes a list, a label or None for each token, got {kind}")
+        forced = list(forced)
         if len(forced) != offsets[-1]:
             raise SkipchainError(
                 f"{len(forced)} forced labels (None where free) for {offsets[-1]} tokens"
             )
+        for token, label in enumerate(forced):
+            if not (label is None or isinstance(label, str)):
+                raise ParameterError(
+                    f"token {token}: the forced label {label!r} is neither a string nor None"
+                )
         allowed = allowed_labels(forced, offsets, self.scheme, self.labels, self.encoding)
         if self.constraints is not None:
             require_agreement(forced, allowed, offsets, self.constraints)
         return allowed
+
+    def check_nbest(self, k: int, offsets: Ints | None = None) -> None:
+        """Refuse a number of labellings that makes no sense, or does not fit into memory."""
+        check_integer("nbest", k, most=MAX_NBEST)
+        if offsets is None or len(offsets) < 2:
+            return
+        histories = int(np.diff(offsets).max()) * len(self.labels) ** min(self.order, 2)
+        size = int(k) * (8 * histories + 4 * int(offsets[-1]))
+        if size > NBEST_BYTES:
+            raise ParameterError(
+                f"the {k:,} best labellings of {offsets[-1]:,} tokens take {size >> 20:,} MB, and "
+                f"{NBEST_BYTES >> 20:,} are allowed; ask for fewer, or give the input in parts"
+            )
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
