@@ -17,7 +17,7 @@ from typing import Any
 
 BEGUN, STEP = b"b", b"s"
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
-WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+MAKING, WRITING = os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_RDWR
 
 
 def launch(descriptor: int, options: dict[str, Any], arguments: list[str]) -> None:
@@ -66,8 +66,11 @@ class _Steps:
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
-    flags = arguments[2]
-    return isinstance(flags, int) and bool(flags & WRITING)
+    """Whether a file is made, or one that is there is opened; not that one is looked for."""
+    path, _, flags = arguments
+    if not isinstance(flags, int) or isinstance(path, int):
+        return False
+    return bool(flags & MAKING) or (bool(flags & WRITING) and os.path.lexists(path))
 
 
 if __name__ == "__main__":
