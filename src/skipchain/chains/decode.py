@@ -19,6 +19,8 @@ from skipchain.parallel import Workers, blocks
 if TYPE_CHECKING:
     from skipchain.chains.span_events import SpanEvents
 
+MAX_WIDTH = 1_000_000  # of a beam
+SUM_TOLERANCE = 1e-9  # of marginals; larger than what rounding does to scores of any use
 PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 
@@ -28,7 +30,7 @@ def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     if order2 is not None:
         path: Labels = order2.viterbi(scores, workers)
         return path
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
@@ -48,7 +50,7 @@ def greedy(scores: ChainScores, workers: Workers) -> Labels:
         return path
     from skipchain.kernels import search
 
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         # what a local model normalises by is the same for all labels that are compared
@@ -75,7 +77,7 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
         return path
     from skipchain.kernels import search
 
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         raw = scores.raw(block)
@@ -90,16 +92,15 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
 
 
 def check_width(width: int) -> None:
-    """Refuse a beam that holds nothing."""
-    check_integer("the width of a beam", width)
+    """Refuse a beam that holds nothing, or more than memory can."""
+    check_integer("the width of a beam", width, most=MAX_WIDTH)
 
 
 def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
     order2 = _exact_order2(scores)
     if order2 is not None:
-        out: Floats = order2.marginals(scores, workers)
-        return out
+        return renormalised(order2.marginals(scores, workers))
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
 
     def run(block: tuple[int, int]) -> None:
@@ -110,7 +111,20 @@ def marginals(scores: ChainScores, workers: Workers) -> Floats:
         require_paths(log_z, p)
 
     workers.map(run, scores.data.blocks())
-    return out
+    return renormalised(out)
+
+
+def renormalised(marginals: Floats) -> Floats:
+    """Marginals whose rows add up to 1, where scores were too large for their fractions to count.
+
+    >>> renormalised(np.array([[0.25, 0.75], [1.5, 0.5]])).tolist()
+    [[0.25, 0.75], [0.75, 0.25]]
+    """
+    sums = marginals.sum(axis=1)
+    off = np.abs(sums - 1.0) > SUM_TOLERANCE
+    if off.any():
+        marginals[off] /= sums[off, None]
+    return marginals
 
 
 def posterior(scores: ChainScores, workers: Workers) -> Labels:
@@ -137,7 +151,7 @@ def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
         require_paths(log_z, p)
         ranked = []
         for c, (first, last) in enumerate(pairwise(p.offsets.tolist())):
-            paths = np.empty((k, last - first), np.int32)
+            paths = np.zeros((k, last - first), np.int32)
             values = np.zeros(k)
             if first == last:
                 ranked.append(NBestPaths(paths[:1], np.ones(1)))

@@ -31,7 +31,7 @@ def decode_marginals(
 
 
 def _legal(marginals: Floats, offsets: Ints, constraints: Constraints, workers: Workers) -> Labels:
-    path = np.empty(len(marginals), np.int32)
+    path = np.zeros(len(marginals), np.int32)
     size = marginals.shape[1]
     node = np.log(np.maximum(marginals, np.finfo(np.float64).tiny))
 

@@ -19,7 +19,7 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     history, earlier = scores.label_history, scores.data.previous_occurrences
     assert history is not None
     assert earlier is not None
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
     chains = earlier.documents
 
     def run(block: tuple[int, int]) -> None:

@@ -26,7 +26,7 @@ def viterbi(scores: ChainScores, workers: Workers) -> Labels:
 
 def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         p, raw = scores.potentials(block), scores.raw(block)
@@ -102,7 +102,7 @@ def best_paths(
     scores: ChainScores, p: Potentials, raw: Potentials, k: int
 ) -> tuple[Labels, Floats]:
     """The k best paths of *one* chain, and their scores, −∞ for ranks that do not exist."""
-    paths, values = np.empty((k, len(p.node)), np.int32), np.empty(k)
+    paths, values = np.zeros((k, len(p.node)), np.int32), np.empty(k)
     kernel.nbest(*scores.order2_arguments(p, raw), scores.local, k, paths, values)
     return paths, values
 

@@ -15,7 +15,7 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
     """The best labels that a beam of a width finds; a width of 1 is the greedy search. [N]"""
     ngrams = scores.label_ngrams
     assert ngrams is not None
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
     width = min(width, scores.weights.n_labels**ngrams.order)
     table = (ngrams.ngrams, ngrams.weights, ngrams.order)
 

@@ -130,10 +130,15 @@ def log_mask(allowed: Bools) -> Floats:
 
 
 def require_paths(scores: Floats, potentials: Potentials) -> None:
-    """Raise where a chain has no path at all, naming its first token."""
-    lost = np.flatnonzero(scores == -np.inf)
+    """Raise where a chain has no path at all, or no scores, naming its first token."""
+    lost = np.flatnonzero(~(scores > -np.inf))
     if len(lost):
         token = potentials.first + int(potentials.offsets[lost[0]])
+        if np.isnan(scores[lost[0]]):
+            raise CorpusError(
+                f"the sequence at token {token} has scores that are no numbers: its feature values "
+                "or the weights of the model are too large"
+            )
         raise CorpusError(
             f"the sequence at token {token} has no possible labelling: the labels given contradict "
             "each other or the scheme; free one of them, or decode without constraints"

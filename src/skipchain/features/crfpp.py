@@ -11,7 +11,7 @@ from skipchain.features.template import Atom, Template, View, check_offset
 MACRO_LINE = re.compile(r'[UuBb*][^"#]*%')
 COMMENT = re.compile(r'(^|\s)#[^"]*$')
 MACRO = re.compile(
-    r"%(?P<kind>[xXtTmM])\s*\[\s*(?P<row>@?[+-]?\d+)\s*,\s*(?P<column>\d+)\s*"
+    r"%(?P<kind>[xXtTmM])\s*\[\s*(?P<row>@?[+-]?\d{1,9})\s*,\s*(?P<column>\d{1,9})\s*"
     r'(?:,\s*"(?P<pattern>(?:[^"\\]|\\.)*)"\s*)?\]'
 )
 STATE, TRANSITION, BOTH = KINDS = "U", "B", "*"

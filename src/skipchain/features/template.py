@@ -175,7 +175,7 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
 
 NAME = re.compile(r"[^\W\d]\w*")
 TOKEN = re.compile(
-    r'\s*(?:(?P<string>"(?:[^"\\]|\\.)*")|(?P<number>[+-]?\d{1,4000}(?!\d))|(?P<name>'
+    r'\s*(?:(?P<string>"(?:[^"\\]++|\\.)*+")|(?P<number>[+-]?\d{1,4000}(?!\d))|(?P<name>'
     + NAME.pattern
     + ")"
     r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"

@@ -24,7 +24,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 
-# Compiled with chain b52ddf6e1c0a
+# Compiled with chain c7f9f1bd7610
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.

@@ -21,9 +21,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select
 
-# Compiled with chain b52ddf6e1c0a
-# Compiled with paths 81a283d7cbfe
-# Compiled with search 70b459ff012e
+# Compiled with chain c7f9f1bd7610
+# Compiled with paths abccc65c6195
+# Compiled with search b639871ce067
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -577,7 +577,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                         continue
                     for r in range(k):
                         candidate = delta[h, i, r] + arc
-                        if candidate <= fresh[i, j, k - 1]:
+                        if not candidate > fresh[i, j, k - 1]:  # NaN would have no history
                             break
                         _insert(fresh[i, j], back[t, i, j], candidate, h * k + r)
             for j in now:
@@ -590,7 +590,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
     for i in rows[length - 1, : counts[length - 1]]:
         for j in rows[length, : counts[length]]:
             for r in range(k):
-                if delta[i, j, r] <= scores[k - 1]:
+                if not delta[i, j, r] > scores[k - 1]:
                     break
                 _insert(scores, last, delta[i, j, r], (i * states + j) * k + r)
     for r in range(k):

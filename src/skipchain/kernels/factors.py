@@ -24,7 +24,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.random import uniform
 
-# Compiled with random 8cff55a078fd
+# Compiled with random 44eb5a9ad83c
 
 MIN_GAIN = 1e-12
 

@@ -17,8 +17,8 @@ from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain b52ddf6e1c0a
-# Compiled with search 70b459ff012e
+# Compiled with chain c7f9f1bd7610
+# Compiled with search b639871ce067
 
 
 @njit(nogil=True, cache=True)

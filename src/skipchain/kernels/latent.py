@@ -14,7 +14,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 
-# Compiled with chain b52ddf6e1c0a
+# Compiled with chain c7f9f1bd7610
 
 
 def log_softmax(scores, probs, norms):

@@ -12,8 +12,8 @@ from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with intern ba0fd22a2541
-# Compiled with token_sets df58bc26952c
+# Compiled with intern 881e9488c05d
+# Compiled with token_sets 2893e4832b25
 
 
 @njit(nogil=True, cache=True)

@@ -9,9 +9,9 @@ from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, viterbi
 from skipchain.kernels.sgd import _score_transitions
 
-# Compiled with chain b52ddf6e1c0a
-# Compiled with chain2 6ac37c33f162
-# Compiled with sgd bd318a537131
+# Compiled with chain c7f9f1bd7610
+# Compiled with chain2 5c8d949ddfa9
+# Compiled with sgd 7f7c20321da4
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 

@@ -12,7 +12,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets df58bc26952c
+# Compiled with token_sets 2893e4832b25
 
 
 @njit(nogil=True, cache=True)

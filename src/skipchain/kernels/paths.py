@@ -29,7 +29,7 @@ def nbest(node, edge, k, paths, scores):
             for i in range(states):
                 for r in range(k):
                     candidate = delta[i, r] + table[i, j]
-                    if candidate <= fresh[j, k - 1]:
+                    if not candidate > fresh[j, k - 1]:
                         break
                     _insert(fresh[j], back[t, j], candidate, i * k + r)
             for r in range(k):
@@ -39,7 +39,7 @@ def nbest(node, edge, k, paths, scores):
     scores[:k] = -np.inf
     for i in range(states):
         for r in range(k):
-            if delta[i, r] <= scores[k - 1]:
+            if not delta[i, r] > scores[k - 1]:
                 break
             _insert(scores, last, delta[i, r], i * k + r)
     for r in range(k):

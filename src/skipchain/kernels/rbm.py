@@ -33,9 +33,9 @@ from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
 from skipchain.kernels.random import uniform
 
-# Compiled with chain b52ddf6e1c0a
-# Compiled with experts 70dc1cc535d3
-# Compiled with random 8cff55a078fd
+# Compiled with chain c7f9f1bd7610
+# Compiled with experts b06535b925d2
+# Compiled with random 44eb5a9ad83c
 
 # σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a
 # uniform number has to be compared with, so that an exponential is seldom needed
@@ -272,9 +272,7 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out)
 def _draw_unit(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
     u = uniform(states, c)
-    if a >= SIGMOID_RANGE:
-        return True
-    if a < -SIGMOID_RANGE:
+    if not -SIGMOID_RANGE <= a < SIGMOID_RANGE:  # NaN has no place in the table
         return u < _sigmoid(a)
     below = int((a + SIGMOID_RANGE) * SIGMOID_RESOLUTION)
     if u < SIGMOIDS[below]:

@@ -12,7 +12,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _trace_back
 
-# Compiled with chain b52ddf6e1c0a
+# Compiled with chain c7f9f1bd7610
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 
@@ -221,8 +221,8 @@ def _leads_on(row, alive):
 def _top_k(grown, values, many, width, places):
     """The places of the ``width`` largest of ``grown``, in order, into ``places``; how many.
 
-    ``values[:many]`` are those of them that are not −∞; they are put into another order. Of equals
-    the first are kept.
+    ``values[:many]`` are those of them that are above −∞; they are put into another order. Of
+    equals the first are kept. What is no number gets no place: it is below any bar and above none.
     """
     bar, above = -np.inf, many
     if many > width:
@@ -233,7 +233,7 @@ def _top_k(grown, values, many, width, places):
     equal = width - above  # places for those that reach the bar and no more
     kept = 0
     for k in range(grown.shape[0]):
-        if grown[k] == -np.inf or grown[k] < bar:
+        if kept == width or grown[k] == -np.inf or not grown[k] >= bar:
             continue
         if grown[k] == bar:
             if equal == 0:

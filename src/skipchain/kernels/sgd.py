@@ -15,8 +15,8 @@ from skipchain.kernels import chain2 as order2
 from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
 
-# Compiled with chain b52ddf6e1c0a
-# Compiled with chain2 6ac37c33f162
+# Compiled with chain c7f9f1bd7610
+# Compiled with chain2 5c8d949ddfa9
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full

@@ -7,7 +7,7 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME, _mix
 
-# Compiled with intern ba0fd22a2541
+# Compiled with intern 881e9488c05d
 
 
 @njit(nogil=True, cache=True)

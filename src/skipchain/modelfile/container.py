@@ -27,7 +27,7 @@ MAX_HEADER_BYTES = 16 << 20
 MAX_DEPTH = 64  # brackets inside brackets
 DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U32": "<u4", "U8": "|u1"}
 """The types of arrays in model files, as safetensors and NumPy name them."""
-_BRACKETS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 def write_arrays(

@@ -268,7 +268,7 @@ def _nbest(
     """The best paths of one window and their scores."""
     a, b = windows.offsets[row : row + 2].tolist()
     if scores.weights.order == 1:
-        ranked, values = np.empty((most, b - a), np.int32), np.empty(most)
+        ranked, values = np.zeros((most, b - a), np.int32), np.empty(most)
         paths.nbest(windows.node[a:b], windows.tables(a, b), most, ranked, values)
     else:
         ranked, values = order2.best_paths(scores, windows.part(a, b), raw.part(a, b), most)

@@ -103,7 +103,7 @@ def viterbi(scores: StateScores, constraints: Constraints | None, workers: Worke
     if constraints is None:
         anything = np.ones(size, np.bool_)
         constraints = Constraints(np.ones((size, size), np.bool_), anything, anything)
-    path = np.empty(scores.data.n_tokens, np.int32)
+    path = np.zeros(scores.data.n_tokens, np.int32)
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
