@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,14 +14,15 @@ from numpy.typing import NDArray
 from skipchain import pretrained
 from skipchain.arrays import Floats
 from skipchain.chains.scores import NBestPaths
+from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans
-from skipchain.errors import SkipchainError
+from skipchain.errors import ModelFileError, ParameterError, SkipchainError
 from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
 from skipchain.models.base.inputs import Input, as_input
-from skipchain.models.base.model import BEAM, AnyModel, Explained
+from skipchain.models.base.model import BEAM, MAX_NBEST, AnyModel, Explained, Model
 from skipchain.parallel import Workers
 
 
@@ -39,7 +41,11 @@ def load(
     >>> [(entity.text, entity.label) for entity in found.entities]
     [('Angela Merkel', 'PER'), ('Hamburg', 'LOC')]
     """
-    return Tagger(load_model(pretrained.path() if path is None else path, functions), threads)
+    source = pretrained.path() if path is None else path
+    if os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source):
+        # Opening a pipe waits for somebody to write to it, perhaps for ever.
+        raise ModelFileError(f"{source}: is no regular file; copy the model to one")
+    return Tagger(load_model(source, functions), threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,21 @@ class Tagger:
     model: AnyModel
     threads: int | None = None
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Model):
+            advice = "load(path) reads one from a file"
+            if hasattr(self.model, "fit"):
+                advice = "of an estimator it is model_, which fit leaves"
+            kind = type(self.model).__name__
+            raise ParameterError(f"a tagger needs a fitted model, got {kind}; {advice}")
+        if self.threads is not None:
+            check_integer("threads", self.threads)
+
     def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText:
         """Tokenise and tag running text; an empty text has no tokens."""
+        if not isinstance(text, str):
+            advice = "predict takes a corpus, label takes features given directly"
+            raise ParameterError(f"tag takes a string, got {type(text).__name__}; {advice}")
         if not text.strip():
             return TaggedText(text, (), (), ())
         corpus = parse_plain(text)
@@ -141,12 +160,13 @@ class Tagger:
         ``beam``; None is the model's own, most often ``viterbi``. ``forced`` gives some tokens'
         labels (None: free); ``confidences`` asks for the probability of each span,
         ``probabilities`` for that of each label at each token, ``nbest`` for so many labellings of
-        each sentence.
+        each sentence (0: none).
         """
         model = self.model
         if not isinstance(corpus, Corpus):
             raise SkipchainError("predict takes a Corpus; label takes features given directly")
         model.check_decoder(decoder, beam)
+        check_integer("nbest", nbest, least=0, most=MAX_NBEST)
         with Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)
@@ -194,6 +214,7 @@ class Tagger:
         """
         from skipchain.models.chain.explain import token_index
 
+        _check_question(token, labels, sentence)
         data = as_input(parse_plain(given) if isinstance(given, str) else given)
         if sentence is not None:
             chosen = _sentence(data, sentence)
@@ -225,6 +246,18 @@ class Tagger:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
+
+
+def _check_question(token: Any, labels: Any, sentence: Any) -> None:
+    """Refuse what names no token, no two labels or no sentence."""
+    if not isinstance(token, str):
+        check_integer("token", token, least=0)
+    if sentence is not None:
+        check_integer("sentence", sentence, least=0)
+    if labels is not None and not (
+        isinstance(labels, (list, tuple)) and all(isinstance(label, str) for label in labels)
+    ):
+        raise ParameterError(f"labels must be a list of two labels, got {labels!r}")
 
 
 def _sentence(data: Any, number: int) -> Corpus:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Ints, members, offsets_of
+from skipchain.checks import check_integer
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.schemes.labels import UNKNOWN
 from skipchain.errors import CorpusError
@@ -133,11 +134,11 @@ class Corpus:
         >>> [sentence.labels for sentence in Corpus.of([["Ada", "slept"]], [["B-PER", None]])]
         [['B-PER', '_']]
         """
-        per_sentence: dict[str, list[Sequence[str]]] = {WORD: list(sentences)}
-        per_sentence.update({name: list(values) for name, values in columns.items()})
+        per_sentence = {WORD: _lists(WORD, sentences)}
+        per_sentence.update({name: _lists(name, values) for name, values in columns.items()})
         if labels is not None:
-            written = ([UNKNOWN if k is None else k for k in sentence] for sentence in labels)
-            per_sentence[LABEL] = list(written)
+            lists = _lists(LABEL, labels)
+            per_sentence[LABEL] = [[UNKNOWN if k is None else k for k in own] for own in lists]
         words = per_sentence[WORD]
         for name, lists in per_sentence.items():
             if len(lists) != len(words):
@@ -148,7 +149,9 @@ class Corpus:
                     raise CorpusError(f"{name}: sentence {number} has {sizes}")
                 if name in (WORD, LABEL):
                     _check_strings(name, number, values)
-        counts = [len(words)] if documents is None else documents
+        counts = [len(words)] if documents is None else list(documents)
+        for count in counts:
+            check_integer("the number of sentences of a document", count, least=0)
         offsets = offsets_of(map(len, words)), offsets_of(counts)
         encoded = {k: Column.encode([*chain(*lists)]) for k, lists in per_sentence.items()}
         return cls(encoded, *offsets, scheme, links=links)  # type: ignore[arg-type]
@@ -458,6 +461,20 @@ class Sentence:
     def labels(self) -> list[str]:
         """The labels."""
         return self.column(LABEL)
+
+
+def _lists(name: str, values: Any) -> list[Sequence[str]]:
+    """The values of each sentence, each of which must be something that can be counted."""
+    wanted = "wanted a list of strings per sentence"
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise CorpusError(f"{name}: got {type(values).__name__}; {wanted}")
+    lists = list(values)
+    for number, own in enumerate(lists):
+        if isinstance(own, (str, bytes)) or not (
+            isinstance(own, Sized) and isinstance(own, Iterable)
+        ):
+            raise CorpusError(f"{name}: sentence {number} is {own!r}; {wanted}")
+    return lists
 
 
 def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.corpus.corpus import Corpus
-from skipchain.errors import CorpusError, ReadError
+from skipchain.errors import CorpusError, ParameterError, ReadError
 from skipchain.io.detect import ADVICE, detect_format
 from skipchain.io.files import COMPRESSED_ENDINGS, STDIO, display_path, read_content, write_text
 
@@ -72,6 +72,8 @@ def read(
     ...     read(folder + "/a.conll")
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
     """
+    if not isinstance(path, (str, Path)):
+        raise ParameterError(f"a path must be a string or a Path, got {type(path).__name__}")
     if columns is not None:
         options["columns"] = columns
     if format is None:

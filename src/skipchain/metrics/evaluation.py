@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Ints, offsets_of
+from skipchain.checks import check_integer
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import decode, encode, repair
@@ -100,6 +101,7 @@ def evaluate(
     (0.0, 66.6667, 1)
     """
     check_alike(gold, predicted)
+    check_integer("seed", seed, least=0)
     gold_labels, predicted_labels = comparable_labels(gold, predicted)
     tokens = token_scores(gold_labels, predicted_labels, gold.sentences)
     units, interval = resampling_units(gold), None
@@ -131,6 +133,8 @@ def significance(
     >>> result.difference, result.p_value < 0.05
     (100.0, True)
     """
+    check_integer("seed", seed, least=0)
+    check_integer("samples", samples)
     pair = (unit_counts(gold, predicted) for predicted in (first, second))
     return bootstrap.significance_of_counts(*pair, samples=samples, seed=seed)
 
@@ -146,6 +150,10 @@ def unit_counts(gold: Corpus, predicted: Corpus) -> Ints:
 def check_alike(gold: Corpus, predicted: Corpus) -> None:
     """Refuse corpora that do not have the same sentences and words, or cannot be compared."""
     for name, corpus in (("gold", gold), ("predicted", predicted)):
+        if not isinstance(corpus, Corpus):
+            advice = "make one with Corpus.of(words, labels)"
+            kind = type(corpus).__name__
+            raise CorpusError(f"the {name} labels must be those of a Corpus, got {kind}; {advice}")
         if not corpus.labelled:
             raise CorpusError(f"the {name} corpus has no labels, so there is nothing to compare")
     if len(gold) != len(predicted):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,13 +27,25 @@ def as_input(given: Any) -> Input:
     """A corpus as it is (or put together again from its sentences), or a list of sequences."""
     if isinstance(given, Corpus):
         return given
-    sequences = list(given)
+    sequences = as_list(given, "a Corpus, or a list of sequences")
     if sequences and isinstance(sequences[0], Sentence):
         corpus = sequences[0].corpus
         if any(not isinstance(s, Sentence) or s.corpus is not corpus for s in sequences):
             raise CorpusError("sentences must come from one corpus")
         return corpus.take([sentence.index for sentence in sequences])
+    for number, sequence in enumerate(sequences):
+        if not (is_matrix(sequence) or isinstance(sequence, Sized)):
+            wanted = "a list of feature dicts, a list of lists of strings or a matrix"
+            kind = type(sequence).__name__
+            raise CorpusError(f"sequence {number} is of type {kind}; wanted {wanted}")
     return sequences
+
+
+def as_list(given: Any, wanted: str) -> list[Any]:
+    """What can be gone through, as a list; a string cannot be meant."""
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise CorpusError(f"wanted {wanted}, got {type(given).__name__}")
+    return list(given)
 
 
 def take_sequences(
@@ -90,7 +102,7 @@ def label_column(given: Input, labels: Any) -> Column:
         if isinstance(given, Corpus):
             return given.labels
         raise CorpusError("labels are missing: give y, one list of labels per sequence")
-    sequences = list(labels)
+    sequences = label_lists(labels)
     sizes = np.diff(chain_offsets(given)).tolist()
     if len(sequences) != len(sizes):
         raise CorpusError(f"{len(sizes)} sequences, but labels for {len(sequences)}")
@@ -102,6 +114,16 @@ def label_column(given: Input, labels: Any) -> Column:
         if not isinstance(label, str):
             raise CorpusError(f"token {position}: label {label!r} is not a string")
     return Column.encode(flat)
+
+
+def label_lists(labels: Any) -> list[list[Any]]:
+    """The labels of each sequence as a list of their own."""
+    wanted = "one list of labels per sequence"
+    lists = as_list(labels, f"y, {wanted}")
+    for number, own in enumerate(lists):
+        if not isinstance(own, Iterable):
+            raise CorpusError(f"y has {own!r} for sequence {number}; wanted {wanted}")
+    return [list(own) for own in lists]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +172,7 @@ def known_labels(given: Input, labels: Any) -> KnownLabels:
             where = column.codes == column.values.index(UNKNOWN)
             partial = {int(token): frozenset() for token in np.flatnonzero(where)}
         return KnownLabels(column, offsets, partial)
-    sequences = [list(own) for own in labels]
+    sequences = label_lists(labels)
     partial = {}
     token = 0
     for own in sequences:

@@ -13,6 +13,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.allowed import allowed_labels, require_agreement
+from skipchain.chains.decode import check_width
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scores import NBestPaths
 from skipchain.checks import check_integer
@@ -252,7 +253,7 @@ class Model(ABC, Generic[Data, Scores]):
                 f"the model ({self.kind}, order {self.order}) has no decoder {decoder!r}; "
                 f"it has {', '.join(self.decoders)}"
             )
-        check_integer("the width of a beam", beam)
+        check_width(beam)
 
     def label(
         self, given: Input, workers: Workers, decoder: str | None = None, beam: int = BEAM

@@ -212,7 +212,8 @@ class ChainModel(Model[Dataset, ChainScores]):
 
     def nbest(self, scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
         """The k best label sequences of each chain, in the model's labels."""
-        return chains.nbest(scores, k, workers)
+        self.check_nbest(k, scores.offsets)
+        return chains.nbest(scores, int(k), workers)
 
     def pruned(self) -> ChainModel:
         """Without features whose weights are all zero; predictions stay the same."""
