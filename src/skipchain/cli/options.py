@@ -140,11 +140,16 @@ def model_and_file(first: str | None, second: str | None) -> tuple[str | None, s
 
     One argument alone is the model if it is a model file or is called like one, else the file.
     """
-    from skipchain.modelfile import is_model_file
-
-    if first is None or second is not None or first.endswith(".skip") or is_model_file(first):
+    if first is None or second is not None or names_model(first):
         return first, second
     return None, first
+
+
+def names_model(path: str) -> bool:
+    """Whether a path is called like a model file, whatever it is, or is one."""
+    from skipchain.modelfile import is_model_file
+
+    return path.endswith(".skip") or is_model_file(path)
 
 
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:

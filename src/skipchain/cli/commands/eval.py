@@ -48,7 +48,6 @@ def evaluate(
     """Score a model on a labelled file, or predicted labels against gold ones."""
     from skipchain.metrics import confusion_table, render
     from skipchain.metrics import evaluate as measure
-    from skipchain.modelfile import is_model_file
 
     steps = options.decoding(decoder, beam)
     how = {
@@ -58,7 +57,7 @@ def evaluate(
     began = time.perf_counter()
     without = None
     model, file = options.model_and_file(first, second)
-    if model is None or is_model_file(first) or file is None:
+    if model is None or options.names_model(first) or file is None:
         from skipchain.tagger import load
 
         if file is None:

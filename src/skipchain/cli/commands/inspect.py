@@ -41,10 +41,10 @@ def inspect(
     from skipchain import pretrained as boxed
     from skipchain.cli.plots import write_pictures
     from skipchain.errors import SkipchainError
-    from skipchain.modelfile import load_model
+    from skipchain.tagger import load
 
     path = boxed.path() if model is None else Path(model)
-    loaded = load_model(path)
+    loaded = load(path).model
     for name in label or []:
         if name not in loaded.labels:
             raise SkipchainError(

@@ -98,7 +98,8 @@ def train(
     from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
-    from skipchain.modelfile import check_model_target, load_model, save
+    from skipchain.modelfile import check_model_target, save
+    from skipchain.tagger import load
 
     check_model_target(output, overwrite=overwrite)
     began = time.perf_counter()
@@ -124,7 +125,7 @@ def train(
         options.require_labels(held_out, ", ".join(dev or []))
     watched = nullcontext() if quiet else training_display(estimator)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
-    begin_with = None if start is None else load_model(start)
+    begin_with = None if start is None else load(start).model
     estimator.check(dev=held_out, start=begin_with)
     with compile_notice(quiet=quiet), warned, watched as display:
         estimator, corpus = estimator.fit_annotators(corpus, display)
