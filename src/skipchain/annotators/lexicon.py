@@ -168,7 +168,7 @@ class Lexicon(StatelessAnnotator):
         numbers[numbers >= len(trie.tokens)] = -1
         hashes = kernels.hash_slices(*TextSlices.of(words.values))
         trie_arrays, longest = list(trie.arrays.values()), self.matches == LONGEST
-        matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(  # type: ignore[call-arg]
+        matches: tuple[Labels, Labels, Labels, Bools] = kernels.find_phrases(
             numbers[words.codes], hashes[words.codes], corpus.sentences, *trie_arrays, longest
         )
         return matches

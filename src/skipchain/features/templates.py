@@ -244,5 +244,6 @@ def _check_size(template: Template) -> None:
 
 def combinations(template: Template) -> int:
     """About how many combinations of values a template has at a token."""
-    multiple = sum(atom.view.function in MULTI_VALUED for atom in template.atoms)
-    return TYPICAL_VALUES**multiple * math.prod(len(atom.offsets) for atom in template.atoms)
+    multiple = (atom.view.function in MULTI_VALUED for atom in template.atoms)
+    values = (TYPICAL_VALUES if several else 1 for several in multiple)
+    return math.prod(values) * math.prod(len(atom.offsets) for atom in template.atoms)
