@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -67,7 +68,7 @@ class Campaign:
             how = f"case {number}, not alone but after {begun}…: "
             how += f"{COMMAND} {number} --seed {self.seed}"
         line = f"{outcome.said} [{outcome.where}] {how} | {recipe}"
-        self.findings.append(Finding(outcome.kind, f"{outcome.said[:40]} {outcome.where}", line))
+        self.findings.append(Finding(outcome.kind, _place(outcome), line))
 
     def report(self) -> Report:
         """The report: places that no finding had before come first, since not all are printed."""
@@ -113,6 +114,11 @@ def run_campaign(folder: Path, seed: int, numbers: Iterable[int], *, workers: in
         progress.show(campaign)
     progress.clear()
     return campaign
+
+
+def _place(outcome: Outcome) -> str:
+    """What findings of one cause have in common, most often."""
+    return re.sub(r"[\d.e+-]+", "0", outcome.said[:40]) + outcome.where
 
 
 def _recipe(cases, number: int) -> str:  # type: ignore[no-untyped-def]

@@ -29,7 +29,7 @@ DONE, CRASH, HANG, UNCAUGHT = "done", "crashes", "hangs", "uncaught"
 BATCH = 200  # cases a child; a fork takes as long as two or three of them
 SECONDS = 5.0
 MEMORY = 2 << 30  # bytes above what the parent has
-CONFIRMED = "alone again"
+PATIENCE = 4  # times as long for a case that waits instead of working
 Work = Callable[[int, Path], str]
 
 
@@ -82,6 +82,17 @@ class Child:
             self.since = time.monotonic()
         return found, not data
 
+    def is_late(self, seconds: float) -> bool:
+        """Whether the case that the process is at has taken too long.
+
+        The second time a busy machine is no excuse and no reason, either: what has used little of
+        the processor meanwhile may take longer.
+        """
+        taken = time.monotonic() - self.since
+        if taken <= seconds or self.job.failed is None:
+            return taken > seconds
+        return taken > PATIENCE * seconds or _processor_time(self.pid) > seconds / 2
+
     def end(self, *, kill: bool = False) -> int:
         """Wait for the process, which is killed if need be: the signal it died of, or 0."""
         if kill:
@@ -123,7 +134,7 @@ def run_cases(
                 if child.pipe in ready:
                     found, ended = child.outcomes()
                     yield from (_confirmed(child, outcome) for outcome in found)
-                late = not ended and time.monotonic() - child.since > seconds
+                late = not ended and child.is_late(seconds)
                 if ended or late:
                     children.remove(child)
                     yield from _after(child, child.end(kill=late), late, seconds, again)
@@ -213,6 +224,12 @@ def _outcome(number: int, work: Work, folder: Path) -> tuple[int, str, str, str]
 def _address_space() -> int:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     return pages * resource.getpagesize()
+
+
+def _processor_time(pid: int) -> float:
+    """Seconds that a process has used, by itself and in the system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _innermost(trace: Path) -> str:
