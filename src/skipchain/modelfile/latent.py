@@ -12,7 +12,7 @@ from skipchain.models.latent.scorer import StateWeights, state_shapes
 from skipchain.schema.arrays import ArraySchema, sparse_schema
 from skipchain.schema.fields import Field, Flag, Whole
 
-MAX_STATES = 1000
+MAX_STATES, MAX_STATE_PAIRS = 1_000, 250_000  # a token costs states times states or labels
 FIELDS: dict[str, Field] = {"local": Flag(), "states": Whole(1, MAX_STATES)}
 """What the header of a model of hidden states has beside what all models have."""
 NAMES = ("weights.transitions", "weights.emissions")
@@ -38,6 +38,8 @@ def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
 def read(stored: StoredModel) -> StateModel:
     """The inverse of `header_and_arrays`, of arrays that keep to `array_schema`."""
     states, n_labels = stored.header["states"], len(stored.header["labels"])
+    if states * max(states, n_labels) > MAX_STATE_PAIRS:
+        raise ValueError(f"{states:,} states of {n_labels:,} labels are too many")
     summary = stored.header["summary"]
     for name, shape in (("followed", (states + 1, states)), ("emitted", (states, n_labels))):
         table = summary.get(name)
