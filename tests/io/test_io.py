@@ -456,7 +456,7 @@ def test_labels_that_are_not_known_fit_every_scheme_and_show_none():
 
 
 def test_fast_columns_equal_plain_ones(monkeypatch):
-    from skipchain.io import slices
+    from skipchain.io.columns import slices
 
     words = [f"w{k * k % 97}" * (1 + k % 40) for k in range(3000)]
     data = " ".join(words).encode() + slices.PADDING

@@ -19,6 +19,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import FORMATS, read, read_crfsuite, tokenize, write_crfsuite
 from skipchain.io.brat import read_brat, write_brat
+from skipchain.io.columns.slices import PADDING, encode_slices, encode_slices_plain
 from skipchain.io.conll import format_conll, parse_conll
 from skipchain.io.conllu import format_conllu, parse_conllu
 from skipchain.io.files import read_text, write_text
@@ -26,7 +27,6 @@ from skipchain.io.html import format_html
 from skipchain.io.inline import format_inline, parse_inline
 from skipchain.io.jsonl import format_jsonl, parse_jsonl
 from skipchain.io.opennlp import format_opennlp, parse_opennlp
-from skipchain.io.slices import PADDING, encode_slices, encode_slices_plain
 from skipchain.io.standoff import Passage, corpus_of
 from skipchain.io.text import format_plain, parse_plain
 

@@ -12,8 +12,8 @@ from skipchain.arrays import Bools
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
+from skipchain.io.columns.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.files import check_text
-from skipchain.io.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.schemes import resolve_scheme
 
 Notes = Mapping[int, Sequence[str]]  # raw lines by the token they stand before

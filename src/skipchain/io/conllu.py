@@ -11,9 +11,9 @@ from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError
+from skipchain.io.columns.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.conll import check_sentences, find_value
 from skipchain.io.files import check_text
-from skipchain.io.lines import Cells, LineRoles, Lines, join_rows
 from skipchain.io.schemes import resolve_scheme
 
 COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
-from skipchain.io.slices import PADDING, encode_slices
+from skipchain.io.columns.slices import PADDING, encode_slices
 
 SPACE, TAB, NEWLINE = 32, 9, 10
 Marker = tuple[int, str | None]  # a line that begins a document, and its name
