@@ -77,9 +77,6 @@ def read(stored: StoredModel) -> RBMModel:
     if units.vector[~units.learnable].any():
         raise ValueError("units have weights where they look at nothing")
     sampling = GibbsSettings(**header["sampling"])
-    links = sum(group.units * len(group.offsets) for group in units.groups)
-    if (sampling.burn_in + sampling.samples) * max(links, 1) > MAX_TOKEN_WORK:
-        raise ValueError(f"{sampling} of {links:,} units and offsets would take too long")
     base = None
     if header["base"] is not None:
         base = read_model(stored.inside(header["base"], BASE))
@@ -91,6 +88,11 @@ def read(stored: StoredModel) -> RBMModel:
         if not isinstance(expert, StateModel) or expert.labels != labels:
             raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
         experts.append(expert)
+    links = sum(group.units * len(group.offsets) for group in units.groups)
+    states = sum(expert.n_states * (expert.n_states + len(labels)) for expert in experts)
+    work = (1 + links) * (1 + len(labels)) + states  # of a token in a step
+    if (sampling.burn_in + sampling.samples) * work > MAX_TOKEN_WORK:
+        raise ValueError(f"{sampling} of {links:,} units and offsets would take too long")
     return RBMModel(
         **stored.common,
         weights=dense("weights", arrays, (_count(stored), len(labels))),

@@ -42,7 +42,7 @@ from skipchain.models.rbm.experts import (
     parse_experts,
     with_state_counts,
 )
-from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.gibbs import MAX_STEPS, GibbsSettings
 from skipchain.models.rbm.model import RBMModel, tempered_log_marginals
 from skipchain.models.rbm.training import RBMTask, RBMTraining
 from skipchain.models.rbm.units import (
@@ -322,8 +322,8 @@ class RBMCRF(BaseEstimator):
     def _check(self) -> None:
         super()._check()
         check_number("gamma", self.gamma)
-        check_integer("samples", self._sampling.samples)
-        check_integer("burn_in", self._sampling.burn_in, least=0)
+        check_integer("samples", self._sampling.samples, most=MAX_STEPS)
+        check_integer("burn_in", self._sampling.burn_in, least=0, most=MAX_STEPS)
         check_choice("borders", self.borders, BORDERS)
         self._only_decoding()
         groups = parse_unit_groups(self.groups)

@@ -20,8 +20,8 @@ BLOCK_TOKENS = 1024  # of sampling, where a token takes many steps
 INITIAL_INVERSE_TEMPERATURE = 0.1  # where annealing begins: scores are multiplied by this
 
 
-MAX_STEPS = 100_000  # of burn-in, and of those that count
-MAX_TOKEN_WORK = 10_000_000  # steps, units and offsets multiplied: what a token costs
+MAX_STEPS = 10_000  # of burn-in, and of those that count
+MAX_TOKEN_WORK = 10_000_000  # steps, units, offsets and labels multiplied: a token's cost
 
 
 @dataclass(frozen=True, slots=True)
