@@ -30,6 +30,7 @@ ADVICE = {
     "reproduce": "use --quick",
 }
 """What helps each command where memory does not suffice."""
+ADDRESS_SPACE = 600 << 20  # bytes that libraries reserve before there is any work
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread")
 NO_FILES = ("too many open files",)
@@ -76,6 +77,7 @@ def _leave(end: SystemExit) -> NoReturn:
 def _run() -> None:
     """Run the command that the arguments name."""
     try:
+        _check_memory()
         from skipchain.cli.app import app
 
         warnings.showwarning = _warn
@@ -97,6 +99,22 @@ def _run() -> None:
             raise
         _drop_stdout()
         fail(message, USER_ERROR)
+
+
+def _check_memory() -> None:
+    """Refuse a limit of memory under which compiled libraries abort or hang without a word."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each of its threads reserves megabytes
+    if limit < ADDRESS_SPACE and not {"-h", "--help", "--version"} & set(sys.argv):
+        size = f"the limit of memory is {limit >> 20} MB"
+        wanted = f"skipchain needs {ADDRESS_SPACE >> 20} MB or more"
+        raise SkipchainError(f"{size}, but {wanted}; raise it (ulimit -v)")
 
 
 def _describe(error: BaseException) -> str | None:
