@@ -189,3 +189,9 @@ def test_other_characters_are_left_alone():
         assert printable(text) == text
     assert printable("a\n\tb") == "a\\n\\tb"
     assert printable("\udc80") == "\\udc80"
+
+
+def test_names_of_features_are_shown_whole(run, folder, monkeypatch):
+    """Rich drops some control characters from strings by itself: they are written out before."""
+    monkeypatch.setenv("COLUMNS", "300")
+    assert f"Ada{SHOWN}" in run("inspect", folder / "crf.skip")[1]
