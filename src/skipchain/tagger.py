@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from skipchain.chains.scores import NBestPaths
 from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import Spans
-from skipchain.errors import ModelFileError, ParameterError, SkipchainError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
 from skipchain.modelfile import load_model, save
@@ -42,9 +41,6 @@ def load(
     [('Angela Merkel', 'PER'), ('Hamburg', 'LOC')]
     """
     source = pretrained.path() if path is None else path
-    if os.path.exists(source) and not os.path.isfile(source) and not os.path.isdir(source):
-        # Opening a pipe waits for somebody to write to it, perhaps for ever.
-        raise ModelFileError(f"{source}: is no regular file; copy the model to one")
     return Tagger(load_model(source, functions), threads)
 
 

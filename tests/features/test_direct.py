@@ -376,3 +376,10 @@ def test_large_values_keep_their_labels_and_probabilities():
         assert model.predict(pairs) == labels
     memm = MEMM().fit([[{"w": 1.0}, {"w": -1.0}]] * 3, labels * 3)
     assert memm.predict_nbest(pairs, 2)[0].probabilities.max() <= 1.0 + 1e-9
+
+
+def test_a_dict_that_holds_itself_is_named():
+    token = {}
+    token["a"] = token
+    with pytest.raises(FeatureError, match="sequence 0, token 0: dicts inside dicts are too deep"):
+        NamedFeatures.fit([[token]])

@@ -84,7 +84,12 @@ def _tokens(sequences: Sequence[Any]) -> Iterator[list[tuple[str, float]]]:
             wanted = "a sequence is a list with one dict or list of features per token"
             raise FeatureError(f"sequence {number} is a {type(sequence).__name__}; {wanted}")
         for position, token in enumerate(sequence):
-            yield list(_items(token, "", f"sequence {number}, token {position}"))
+            where = f"sequence {number}, token {position}"
+            try:
+                yield list(_items(token, "", where))
+            except RecursionError:
+                fault = "dicts inside dicts are too deep, or one holds itself"
+                raise FeatureError(f"{where}: {fault}") from None
 
 
 def _items(token: Any, prefix: str, where: str) -> Iterator[tuple[str, float]]:

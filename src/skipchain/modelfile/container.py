@@ -68,7 +68,7 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
     from safetensors import SafetensorError, deserialize
 
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
             data = _read_sized(file, path)
             tensors = deserialize(data)  # type: ignore[no-untyped-call]
         header = _parse_header(data, path)
@@ -91,6 +91,11 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
             f"{path}: the checksum does not match; the file was altered or damaged"
         )
     return header, arrays
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open without waiting: a pipe would wait for somebody to write to it, perhaps for ever."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _read_sized(file: BinaryIO, path: str | Path) -> bytes:

@@ -239,7 +239,7 @@ class Model(ABC, Generic[Data, Scores]):
             return
         histories = int(np.diff(offsets).max()) * len(self.labels) ** min(self.order, 2)
         size = int(k) * (8 * histories + 4 * int(offsets[-1]))
-        if False:
+        if size > NBEST_BYTES:
             raise ParameterError(
                 f"the {k:,} best labellings of {offsets[-1]:,} tokens take {size >> 20:,} MB, and "
                 f"{NBEST_BYTES >> 20:,} are allowed; ask for fewer, or give the input in parts"
