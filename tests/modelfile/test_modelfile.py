@@ -141,11 +141,7 @@ def rewritten(path, change_header=None, change_arrays=None, *, seal=True):
         (None, lambda a: a.pop("weights.start"), "weights.start"),
         (None, lambda a: a.update({"weights.end": np.zeros(3)}), "weights.end has the shape"),
         (None, lambda a: a["weights.transitions"].fill(np.nan), "finite"),
-        (
-            None,
-            lambda a: a["template.0.rows"].fill(10**6),
-            "template.0.rows names what",
-        ),
+        (None, lambda a: a["template.0.rows"].fill(10**6), "template.0.rows names what"),
         (None, lambda a: a["view.0.starts"].fill(10**6), "beyond"),
     ],
 )
