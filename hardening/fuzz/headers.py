@@ -35,6 +35,8 @@ def mutate_header(rng: Random, mutant: Mutant, samples: Sequence[Sample]) -> Non
         old = parent[place[-1]] if place else mutant.header
     except (LookupError, TypeError):
         return  # a mutation before has taken it away
+    if not isinstance(parent, dict | list):
+        return  # or put a string in its place
     if kind < 0.10:
         _change_keys(rng, mutant, place, old if isinstance(old, dict) else parent)
         return
