@@ -66,6 +66,7 @@ def python(program, **settings):
 GUARDED = """
 import os, signal, sys, time
 from skipchain.cli.signals import SIGNALS
+from skipchain.unfinished import Clearing
 def wait():
     for _ in range(1000):
         time.sleep(0.01)
@@ -74,11 +75,9 @@ def command():
     BODY
 SIGNALS.install()
 try:
-    SIGNALS.run(command)
+    SIGNALS.catch(command)
 except KeyboardInterrupt:
     print("interrupted")
-except SystemExit as end:
-    print(end.code)
 """
 
 
@@ -86,15 +85,60 @@ def guarded(*lines, **settings):
     return python(GUARDED.replace("BODY", "\n    ".join(lines)), **settings)
 
 
-@pytest.mark.parametrize(("name", "told"), [("SIGINT", "interrupted"), ("SIGTERM", "143")])
-def test_a_signal_that_a_destructor_loses_comes_again(name, told):
+def test_an_interrupt_that_a_destructor_loses_comes_again():
     done = guarded(
         "class Owner:",
-        f"    def __del__(self): os.kill(os.getpid(), signal.{name})",
+        "    def __del__(self): os.kill(os.getpid(), signal.SIGINT)",
         "Owner()",
         "wait()",
     )
-    assert (done.stdout, done.stderr) == (f"{told}\n", "")
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_other_signals_raise_nothing_and_clear_up(name, code):
+    done = guarded(
+        "try:",
+        "    with Clearing(lambda: os.write(1, b'cleared up')):",
+        f"        os.kill(os.getpid(), signal.{name})",
+        "        wait()",
+        "except BaseException:",
+        "    print('raised')",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (code, "cleared up", "")
+
+
+@pytest.mark.parametrize("package", ["numba", "llvmlite"])
+def test_an_interrupt_waits_until_compiled_code_does_not_call(tmp_path, package):
+    """Code that calls Python and does not look for exceptions would crash."""
+    (tmp_path / package / "core").mkdir(parents=True)
+    file = tmp_path / package / "core" / "serialize.py"
+    file.write_text(
+        "def call(inner):\n"
+        "    try: inner()\n"
+        "    except BaseException: print('raised inside')\n"
+        "    print('whole')\n"
+    )
+    done = guarded(
+        "import runpy",
+        f"call = runpy.run_path({str(file)!r})['call']",
+        "call(lambda: (os.kill(os.getpid(), signal.SIGINT), time.sleep(0.05)))",
+        "wait()",
+    )
+    assert (done.stdout, done.stderr) == ("whole\ninterrupted\n", "")
+
+
+def test_a_signal_waits_until_numba_has_written_its_files(tmp_path):
+    (tmp_path / "numba" / "core").mkdir(parents=True)
+    file = tmp_path / "numba" / "core" / "caching.py"
+    file.write_text("def save(inner):\n    inner()\n    print('renamed', flush=True)\n")
+    done = guarded(
+        "import runpy",
+        f"save = runpy.run_path({str(file)!r})['save']",
+        "save(lambda: (os.kill(os.getpid(), signal.SIGTERM), time.sleep(0.05)))",
+        "wait()",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (143, "renamed\n", "")
 
 
 def test_a_signal_waits_for_the_end_of_an_import(tmp_path):
@@ -112,19 +156,33 @@ def test_a_signal_waits_for_the_end_of_an_import(tmp_path):
     assert (done.stdout, done.stderr) == ("whole\ninterrupted\n", "")
 
 
-def test_a_signal_that_comes_twice_does_not_disturb_the_clearing_up():
+def test_an_interrupt_that_comes_twice_in_a_moment_is_one():
+    """`timeout` sends its signal to the process, and then to its group."""
     done = guarded(
         "try:",
-        "    os.kill(os.getpid(), signal.SIGTERM)",
+        "    os.kill(os.getpid(), signal.SIGINT)",
         "    wait()",
-        "finally:",
-        "    os.kill(os.getpid(), signal.SIGTERM)",
-        "    print('cleared up')",
+        "except KeyboardInterrupt:",
+        "    os.kill(os.getpid(), signal.SIGINT)",
+        "    print('kept')",
     )
-    assert (done.stdout, done.stderr) == ("cleared up\n143\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "kept\n", "")
 
 
-def test_where_no_command_runs_the_end_comes_at_once():
+def test_a_later_interrupt_ends_the_command():
+    done = guarded(
+        "try:",
+        "    os.kill(os.getpid(), signal.SIGINT)",
+        "    wait()",
+        "except KeyboardInterrupt:",
+        "    SIGNALS._since -= 1",
+        "    os.kill(os.getpid(), signal.SIGINT)",
+        "    wait()",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "skipchain: interrupted\n")
+
+
+def test_where_nobody_catches_it_the_end_comes_at_once():
     program = """
 import os, signal
 from skipchain.cli.signals import SIGNALS

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from skipchain.errors import SkipchainError, shortened
 from skipchain.report.printable import one_line
+from skipchain.unfinished import clear_up
 
 USER_ERROR = 2
 LONGEST = 4000  # characters of an error or a warning
@@ -42,32 +43,29 @@ class Failure(SystemExit):
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on stderr and exit code 2."""
-    SIGNALS.install()
     try:
-        _run_with_signals()
+        _run_to_the_end()
     except SystemExit as end:
         if IS_COMMAND:
             _leave(end)
         raise
-    finally:
-        if not IS_COMMAND:
-            SIGNALS.restore()
 
 
-def _run_with_signals() -> None:
+def _run_to_the_end() -> None:
     """Run the command; an interrupt is one line on stderr."""
     try:
-        SIGNALS.run(_run)
+        _run()
     except KeyboardInterrupt:
-        _interrupted()
+        fail("interrupted", INTERRUPTED)
     except SystemExit as end:
         if not isinstance(end, Failure) and _is_interrupt(end):  # as typer passes it on
-            _interrupted()
+            fail("interrupted", INTERRUPTED)
         raise
 
 
 def _leave(end: SystemExit) -> NoReturn:
     """End the process without taking the interpreter apart, in which no signal is handled."""
+    clear_up()  # what an interrupt came upon just as it was begun
     atexit._run_exitfuncs()
     if sys.stderr is not None:
         sys.stderr.flush()
@@ -77,6 +75,7 @@ def _leave(end: SystemExit) -> NoReturn:
 def _run() -> None:
     """Run the command that the arguments name."""
     try:
+        _fill_descriptors()
         _check_memory()
         from skipchain.cli.app import app
 
@@ -99,6 +98,18 @@ def _run() -> None:
             raise
         _drop_stdout()
         fail(message, USER_ERROR)
+
+
+def _fill_descriptors() -> None:
+    """Open what is closed of stdin, stdout and stderr, or files that we write get their numbers.
+
+    A library that prints would write into them.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # has the lowest number that is free
 
 
 def _check_memory() -> None:
@@ -138,11 +149,6 @@ def _advice() -> str:
     return ADVICE.get(command, "end other programs, or use a machine with more memory")
 
 
-def _interrupted() -> None:
-    SIGNALS.ended = True
-    fail("interrupted", INTERRUPTED)
-
-
 def _is_interrupt(error: BaseException | None) -> bool:
     """Whether an exception was raised because of an interrupt."""
     while error is not None:
@@ -165,5 +171,6 @@ def _warn(message: Warning | str, *_: object, **__: object) -> None:
 
 def fail(message: str, code: int) -> NoReturn:
     """Say what is wrong in one line and leave."""
+    SIGNALS.ended = True
     print(f"skipchain: {one_line(shortened(message, LONGEST))}", file=sys.stderr)
     raise Failure(code)

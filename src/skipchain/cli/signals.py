@@ -1,8 +1,9 @@
 """What SIGINT, SIGTERM and SIGHUP do to a command: an orderly end, whenever they come.
 
-While the command runs they raise an exception, so that whatever it has begun is cleared up. Before
-and after there is nothing to clear up, and the process ends at once: an exception would meet code
-that cannot handle it, and be shown with a traceback.
+The process clears up what it has begun (see `skipchain.unfinished`) and ends at once, out of the
+handler: an exception would have to travel through libraries that lose it, turn it into another,
+or crash. Only where a command catches interrupts on purpose, to keep what it has learnt so far,
+does SIGINT raise KeyboardInterrupt, and only in places that bear it.
 """
 
 from __future__ import annotations
@@ -12,111 +13,113 @@ import os
 import sys
 import time
 
+from skipchain.unfinished import clear_up
+
 TYPE_CHECKING = False  # all is quick to import: before the handlers, an interrupt is a traceback
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
-    from typing import Any
+    from typing import Any, NoReturn, TypeVar
+
+    Result = TypeVar("Result")
 
 ENDING = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 INTERRUPTED = 128 + signal.SIGINT
-# Inside these an exception of a signal is lost or turned into another (imports), or leaves a file
-# behind (numba removes its temporary files only after an Exception): it waits until they are done.
-UNSAFE = ("<frozen importlib._bootstrap>", os.path.join("numba", "core", "caching.py"))
+# Inside these an exception is lost, turned into another, or not looked for at all by compiled code
+# that called them, which then crashes.
+FRAGILE = (
+    "<frozen importlib",
+    *(f"{os.sep}{package}{os.sep}" for package in ("numba", "llvmlite")),
+)
+CACHING = os.path.join("numba", "core", "caching.py")  # its temporary files are not ours to remove
 PAUSE = 0.01  # seconds until a signal that has to wait is looked at again
-TWICE = 1.0  # seconds; `timeout` sends its signal to the process, and then to its group
+LONGEST = 5.0  # seconds that one waits for numba's files
+TWICE = 0.2  # seconds; `timeout` sends its signal to the process, and then to its group
+SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Signals:
-    """Handlers of the signals that end a process; see `run`."""
+    """Handlers of the signals that end a process; see `catch`."""
 
     def __init__(self) -> None:
         self._waiting: int | None = None
-        self._number = 0
+        self._since = 0.0
         self._raised: BaseException | None = None
-        self._last = -TWICE
-        self._before: dict[int, Any] = {}
         self._hook: Any = None
         self.ended = False
-        """Whether the user has been told already."""
+        """Whether the user has been told already why the command ends."""
 
     def install(self) -> None:
         """Handle the signals, except those that are ignored (nohup) or that others handle."""
         known = (signal.SIG_DFL, signal.default_int_handler)
         for number in ENDING:
-            current = signal.getsignal(number)
-            if current in known:
+            if signal.getsignal(number) in known:
                 try:
-                    self._before[number] = signal.signal(number, self.handle)
+                    signal.signal(number, self.handle)
                 except ValueError:  # not in the main thread, which alone may do so
                     return
         if self._hook is None:
             self._hook, sys.unraisablehook = sys.unraisablehook, self.unraisable
 
-    def restore(self) -> None:
-        """Leave the signals to those who had them before."""
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        self._before.clear()
-        if self._hook is not None:
-            sys.unraisablehook, self._hook = self._hook, None
-
-    def run(self, call: Callable[[], None]) -> None:
-        """Call a function; a signal raises inside it, and ends the process elsewhere."""
-        call()
+    def catch(self, call: Callable[[], Result]) -> Result:
+        """Call a function inside which an interrupt raises KeyboardInterrupt."""
+        return call()
 
     def handle(self, number: int, frame: FrameType | None) -> None:
         """Raise, wait, or end at once, by what the signal has come upon."""
-        running, safe = _look(frame)
-        if not running:
-            self.leave(number)
-        elif safe or not hasattr(signal, "setitimer"):
-            self.throw(number)
-        else:
+        now = time.monotonic()
+        again = self._raised is not None or self._waiting is not None
+        if again and now - self._since < TWICE:
+            return
+        if not again:
+            self._since = now
+        self.decide(number, frame, again)
+
+    def decide(self, number: int, frame: FrameType | None, again: bool) -> None:
+        """What is to be done about a signal, which may have come ``again``."""
+        catching, fragile, caching = _look(frame)
+        if number == signal.SIGINT and catching and not again:
+            if not fragile:
+                self._raised = KeyboardInterrupt()
+                raise self._raised
             self.wait(number)
-
-    def leave(self, number: int) -> None:
-        """End the process at once."""
-        if number == signal.SIGINT and not self.ended:
-            try:
-                os.write(2, b"skipchain: interrupted\n")
-            except OSError:  # nobody listens
-                os._exit(128 + number)
-        os._exit(128 + number)
-
-    def throw(self, number: int) -> None:
-        """Raise the exception that belongs to the signal."""
-        self._number = number
-        if number == signal.SIGINT:
-            self._raised = KeyboardInterrupt()
-        elif time.monotonic() - self._last < TWICE:
-            return  # it is clearing up
+        elif caching and time.monotonic() - self._since < LONGEST:
+            self.wait(number)
         else:
-            self._last = time.monotonic()
-            self._raised = SystemExit(128 + number)
-        raise self._raised
+            self.leave(number)
+
+    def leave(self, number: int) -> NoReturn:
+        """Clear up, and end the process."""
+        clear_up()
+        if "rich.live" in sys.modules and os.isatty(2):
+            _tell(SHOW_CURSOR)
+        if number == signal.SIGINT and not self.ended:
+            _tell(b"skipchain: interrupted\n")
+        os._exit(128 + number)
 
     def wait(self, number: int) -> None:
         """Look at a signal again a moment later."""
+        if not hasattr(signal, "setitimer"):
+            self.leave(number)
         self._waiting = number
-        signal.signal(signal.SIGALRM, self.again)
+        signal.signal(signal.SIGALRM, self.look_again)
         signal.setitimer(signal.ITIMER_REAL, PAUSE)
 
-    def again(self, _: int, frame: FrameType | None) -> None:
-        """Handle the signal that had to wait."""
+    def look_again(self, _: int, frame: FrameType | None) -> None:
+        """Decide about the signal that had to wait."""
         number, self._waiting = self._waiting, None
         if number is not None:
-            self.handle(number, frame)
+            self.decide(number, frame, again=False)
 
     def unraisable(self, lost: Any) -> None:
         """Raise again what was raised where it cannot be, as in the callback of a library."""
         if lost.exc_value is None or lost.exc_value is not self._raised:
             (self._hook or sys.__unraisablehook__)(lost)
-        elif hasattr(signal, "setitimer"):
-            self._last = -TWICE
-            self.wait(self._number)
+        else:
+            self._raised = None
+            self.wait(signal.SIGINT)
 
 
 def is_command() -> bool:
@@ -126,15 +129,24 @@ def is_command() -> bool:
     return name in ("skipchain", "skipchain.exe") or (folder, name) == ("skipchain", "__main__.py")
 
 
-def _look(frame: FrameType | None) -> tuple[bool, bool]:
-    """Whether a command runs, and whether it is in a place where an exception may be raised."""
-    safe = True
+def _look(frame: FrameType | None) -> tuple[bool, bool, bool]:
+    """Whether interrupts are caught, whether not here, and whether numba may be writing files."""
+    fragile = caching = False
     while frame is not None:
-        if frame.f_code is Signals.run.__code__:
-            return True, safe
-        safe = safe and not frame.f_code.co_filename.endswith(UNSAFE)
+        if frame.f_code is Signals.catch.__code__:
+            return True, fragile, caching
+        file = frame.f_code.co_filename
+        fragile = fragile or any(part in file for part in FRAGILE)
+        caching = caching or file.endswith(CACHING)
         frame = frame.f_back
-    return False, safe
+    return False, fragile, caching
+
+
+def _tell(line: bytes) -> None:
+    try:
+        os.write(2, line)
+    except OSError:  # nobody listens
+        return
 
 
 SIGNALS = Signals()

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from types import FrameType
+from functools import partial
 from typing import NoReturn
 from warnings import simplefilter
 
@@ -23,6 +23,7 @@ from skipchain.comparison.entry_run import Display, EntryRun
 from skipchain.comparison.run_result import RunResult
 from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.kernels.caching import CacheWarning
+from skipchain.unfinished import Clearing, clear_up
 
 # Ctrl-C and the end of a terminal reach parent and child; the parent decides, and ends the child by
 # SIGTERM.
@@ -36,7 +37,7 @@ serve()
 """
 Answer = RunResult | str | None  # a result, an error message, or that it had to compile
 COMPILED = None
-PATIENCE = 10.0  # seconds that a terminated process has to clear up
+PATIENCE = 2.0  # seconds that a terminated process has to clear up
 
 
 def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> RunResult:
@@ -55,17 +56,17 @@ def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> Ru
 
 def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
     path = os.pathsep.join(entry for entry in sys.path if entry)
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-    ) as child:
-        try:
-            answer = _exchange(child, pickle.dumps(question))
-        except BaseException:
-            _end(child)
-            raise
+    with (
+        subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        ) as child,
+        Clearing(partial(_end, child)),
+    ):
+        answer = _exchange(child, pickle.dumps(question))
+        child.wait()
     if answer:
         result: Answer = pickle.loads(answer)
         return result
@@ -91,7 +92,7 @@ def _exchange(child: subprocess.Popen[bytes], question: bytes) -> bytes:
 def serve() -> None:
     """Run what stands on stdin, pickled, and answer on stdout."""
     out, sys.stdout = sys.stdout.buffer, sys.stderr
-    signal.signal(signal.SIGTERM, _interrupted)
+    signal.signal(signal.SIGTERM, _leave)
     simplefilter("ignore", SkipchainWarning)  # the data were looked at before
     simplefilter("ignore", CacheWarning)
     try:
@@ -103,7 +104,7 @@ def serve() -> None:
         answer = str(error)
     except MemoryError:
         answer = "out of memory; use less data, fewer features or a higher min_count"
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # a stop that the display of training asks for
         sys.exit(1)
     with suppress(BrokenPipeError):  # nobody waits for it any more
         pickle.dump(answer, out)
@@ -129,16 +130,21 @@ def _end_with_parent() -> None:
     if hasattr(signal, "pthread_kill") and main is not None:  # wakes it wherever it waits
         signal.pthread_kill(main, signal.SIGTERM)
         time.sleep(PATIENCE)
+    _leave()
+
+
+def _leave(*_: object) -> NoReturn:
+    """Clear up and end, out of a handler: an exception may be lost in compiled code, or crash."""
+    clear_up()
     os._exit(1)
 
 
-def _interrupted(number: int, frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt
-
-
 def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the child, unless it has ended."""
+    if child.poll() is not None:
+        return
     child.terminate()
     try:
-        child.wait(PATIENCE)
+        child.wait(2 * PATIENCE)
     except subprocess.TimeoutExpired:
         child.kill()

@@ -63,7 +63,7 @@ def unpacked_bytes(path: str | Path, max_bytes: int | None, *, text: bool) -> by
 def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
     """A file, or stdin, to read bytes from; what the system refuses is a `ReadError`."""
     try:
-        file = sys.stdin.buffer if str(path) == STDIO else open(path, "rb")  # noqa: SIM115
+        file = stdin() if str(path) == STDIO else open(path, "rb")  # noqa: SIM115
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         raise describe_os_error(path, error) from None
     with nullcontext() if str(path) == STDIO else file:
@@ -71,6 +71,13 @@ def open_binary(path: str | Path) -> Iterator[IO[bytes]]:
             yield file
         except OSError as error:
             raise describe_os_error(display_path(path), error) from None
+
+
+def stdin() -> BinaryIO:
+    """The bytes of stdin, which may be closed (``<&-``)."""
+    if sys.stdin is None:
+        raise ReadError("it is closed; name a file, or send one to it", path=display_path(STDIO))
+    return sys.stdin.buffer
 
 
 def decode_text(data: bytes | bytearray, path: object, first: int = 1) -> str:
@@ -230,6 +237,7 @@ def write_stdout(binary: bool) -> Iterator[IO[Any]]:
     """Stdout, in UTF-8 whatever the locale; a broken pipe is the caller's to handle."""
     import io
 
+    check_stdout()
     sys.stdout.flush()
     out = sys.stdout.buffer
     file: IO[Any] = out if binary else io.TextIOWrapper(out, encoding="utf-8", newline="\n")
@@ -246,6 +254,12 @@ def write_stdout(binary: bool) -> Iterator[IO[Any]]:
         if isinstance(file, io.TextIOWrapper):
             with suppress(OSError):
                 file.detach()  # or its end would close stdout
+
+
+def check_stdout() -> None:
+    """Refuse a stdout that is closed (``>&-``)."""
+    if sys.stdout is None:
+        raise SkipchainError("cannot write stdout: it is closed; name a file with -o")
 
 
 def describe_surrogate(path: object, error: UnicodeEncodeError) -> str:

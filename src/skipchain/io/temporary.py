@@ -14,11 +14,15 @@ import hashlib
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Self
+
+from skipchain.unfinished import Clearing
 
 try:
     import fcntl
@@ -28,6 +32,7 @@ except ImportError:  # Windows
 ENDING = ".skipchain.tmp"
 PLACES = 8  # names for writers at the same time; more of them take names by chance
 LONGEST_NAME = 200  # bytes; file systems take about 255
+ATTEMPTS, PAUSE = 5, 0.02  # to remove a folder; seconds between them
 NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.ENOSYS, errno.EBADF, errno.EROFS)
 CAREFUL = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | CAREFUL
@@ -48,21 +53,31 @@ class TemporaryFile:
     def __init__(self, target: str) -> None:
         self.target = target
         self._mode = _mode_of(target)  # the new file has the permissions of the one it replaces
-        self.path, self.descriptor = _claim_file(target, 0o666 if self._mode is None else 0o600)
-        self._closed = False
+        self._claim = _Claim()
+        self._clearing = Clearing(self._claim.drop).__enter__()
+        try:
+            _claim_file(self._claim, target, 0o666 if self._mode is None else 0o600)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    @property
+    def path(self) -> str:
+        """Where it is until it has the target's name."""
+        return self._claim.path
+
+    @property
+    def descriptor(self) -> int:
+        """The open file, which holds the lock."""
+        assert self._claim.descriptor is not None
+        return self._claim.descriptor
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if not self._closed and not _same(self.path, self.descriptor):
-            self._close()  # it has its last name
-            return
-        if fcntl is None:  # Windows removes no open file
-            self._close()
-        with suppress(OSError):
-            os.unlink(self.path)
-        self._close()
+        self._clearing.__exit__()
+        self._claim.close()
 
     def publish(self) -> None:
         """Give the file the target's name, once its data are on the disk."""
@@ -71,26 +86,62 @@ class TemporaryFile:
             with suppress(OSError):
                 os.chmod(self.path, self._mode)
         if fcntl is None:  # Windows renames no open file
-            self._close()
+            self._claim.close()
         os.replace(self.path, self.target)
         with suppress(OSError):  # all is written; only a loss of power now could undo the name
             sync_path(os.path.dirname(self.target) or ".")
-
-    def _close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            os.close(self.descriptor)
 
 
 @contextmanager
 def temporary_folder(target: str) -> Iterator[Path]:
     """A new folder beside the target, which is gone at the end with all that is in it."""
-    path, descriptor = _claim_folder(target)
+    claim = _Claim()
     try:
-        yield Path(path)
+        with Clearing(claim.drop):
+            _claim_folder(claim, target)
+            yield Path(claim.path)
     finally:
-        if descriptor is None or _same(path, descriptor):
-            shutil.rmtree(path, ignore_errors=True)
+        claim.close()
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder of this user among the system's temporary ones, which is gone at the end.
+
+    >>> with scratch_folder() as folder:
+    ...     folder.is_dir()
+    True
+    >>> folder.exists()
+    False
+    """
+    path = os.path.join(gettempdir(), f"skipchain-{os.urandom(8).hex()}")
+    with Clearing(partial(remove, path)):
+        os.mkdir(path, 0o700)
+        yield Path(path)
+
+
+class _Claim:
+    """A name under which this process makes something; noted before it is made."""
+
+    def __init__(self) -> None:
+        self.path = ""
+        self.descriptor: int | None = None
+
+    def drop(self) -> None:
+        """Remove what was made, unless it has its last name."""
+        if not self.path:
+            return
+        if fcntl is None:  # Windows removes no open file, and opens no folder
+            self.close()
+            remove(self.path)
+        elif self.descriptor is None:  # made, if at all, but not yet locked
+            _remove_dead(self.path)
+        elif same_file(self.path, self.descriptor):
+            remove(self.path)
+
+    def close(self) -> None:
+        """Give up the lock."""
+        descriptor, self.descriptor = self.descriptor, None
         if descriptor is not None:
             os.close(descriptor)
 
@@ -131,7 +182,7 @@ def lock_if_dead(path: str) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _is_own(descriptor) and lock(descriptor) is True and _same(path, descriptor)
+        yield _is_own(descriptor) and lock(descriptor) is True and same_file(path, descriptor)
     finally:
         os.close(descriptor)
 
@@ -169,34 +220,38 @@ def sync_path(path: str | Path) -> None:
         os.close(descriptor)
 
 
-def _claim_file(target: str, mode: int) -> tuple[str, int]:
-    """A new file with a lock on it; what is dead is removed."""
+def _claim_file(claim: _Claim, target: str, mode: int) -> None:
+    """Make a new file with a lock on it; what is dead is removed."""
     for path in _free_names(target):
+        claim.path = path
         try:
-            descriptor = os.open(path, NEW, mode)
+            claim.descriptor = os.open(path, NEW, mode)
         except FileExistsError:
             continue
         # Another process may take a file for dead in the moment between its birth and its lock.
-        if lock(descriptor) is not False and _same(path, descriptor):
-            return path, descriptor
-        os.close(descriptor)
+        if lock(claim.descriptor) is not False and same_file(path, claim.descriptor):
+            return
+        claim.close()
+    claim.path = ""
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
 
-def _claim_folder(target: str) -> tuple[str, int | None]:
-    """A new folder with a lock on it, and the descriptor that holds it; what is dead is removed."""
+def _claim_folder(claim: _Claim, target: str) -> None:
+    """Make a new folder with a lock on it; what is dead is removed."""
     for path in _free_names(target):
+        claim.path = path
         try:
             os.mkdir(path)
         except FileExistsError:
             continue
         if fcntl is None:
-            return path, None
+            return
         with suppress(FileNotFoundError):  # taken for dead before it had its lock
-            descriptor = _open_old(path)
-            if lock(descriptor) is not False and _same(path, descriptor):
-                return path, descriptor
-            os.close(descriptor)
+            claim.descriptor = _open_old(path)
+            if lock(claim.descriptor) is not False and same_file(path, claim.descriptor):
+                return
+            claim.close()
+    claim.path = ""
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
 
@@ -226,11 +281,15 @@ def _remove_dead(path: str) -> None:
 
 def remove(path: str | Path) -> None:
     """Remove a temporary file or folder as far as that is possible."""
-    if os.path.isdir(path):
-        shutil.rmtree(path, ignore_errors=True)
-    else:
+    if not os.path.isdir(path):
         with suppress(OSError):
             os.unlink(path)
+        return
+    for _ in range(ATTEMPTS):  # threads of a library may still be writing into it
+        shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path):
+            return
+        time.sleep(PAUSE)
 
 
 def _is_own(descriptor: int) -> bool:
@@ -241,7 +300,7 @@ def _is_own(descriptor: int) -> bool:
     return own and (plain or stat.S_ISDIR(status.st_mode))
 
 
-def _same(path: str, descriptor: int) -> bool:
+def same_file(path: str | Path, descriptor: int) -> bool:
     """Whether the path still names what the descriptor has open."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(descriptor))

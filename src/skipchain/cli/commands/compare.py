@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings
 
@@ -106,7 +107,7 @@ def compare(
     from skipchain.assembly import shared_settings
     from skipchain.cli import fail
     from skipchain.cli.progress import training_display
-    from skipchain.cli.signals import INTERRUPTED
+    from skipchain.cli.signals import INTERRUPTED, SIGNALS
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
 
@@ -131,7 +132,8 @@ def compare(
     assert testing is not None
     try:
         with catch_warnings(action="ignore") if quiet else nullcontext():
-            comparison = measure(
+            run = partial(
+                measure,
                 entries,
                 training,
                 testing,
@@ -146,6 +148,7 @@ def compare(
                     assignments or (), options.given_options(learn_as, threads=threads, seed=seed)
                 ),
             )
+            comparison = SIGNALS.catch(run)
     except KeyboardInterrupt:
         kept = (
             "nothing is kept without --output"
@@ -182,7 +185,7 @@ def _print(comparison: Comparison) -> None:
     """The tables, cut into several where the terminal is too narrow for one."""
     from skipchain.report.terminal import Terminal
 
-    wide = None if sys.stdout.isatty() else WIDE
+    wide = None if sys.stdout is not None and sys.stdout.isatty() else WIDE
     console = Terminal(width=wide)
     console.print(comparison.about())
     for part in split_to_width(comparison.table(), console.width):

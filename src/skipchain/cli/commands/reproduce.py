@@ -58,7 +58,7 @@ def reproduce(
         table = measure(name, run)
         tables.append(table)
         if folder is not None:
-            _write(table, folder, overwrite)
+            _write(table, folder, overwrite, quiet)
         if not json:
             _print(table)
     if json:
@@ -75,13 +75,14 @@ def _folder(output: str, names: list[str], overwrite: bool) -> Path:
     return folder
 
 
-def _write(table: Table, folder: Path, overwrite: bool) -> None:
+def _write(table: Table, folder: Path, overwrite: bool, quiet: bool) -> None:
     from skipchain.io.files import write_text
 
     shown = write_pictures(table.pictures, folder, table.name, overwrite=overwrite)
     path = folder / f"{table.name}.md"
     write_text(path, table.markdown(shown), overwrite=overwrite)
-    say(f"written: {path}" + "".join(f", {folder / file}" for file, _ in shown))
+    if not quiet:
+        say(f"written: {path}" + "".join(f", {folder / file}" for file, _ in shown))
 
 
 def _print(table: Table) -> None:

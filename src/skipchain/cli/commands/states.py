@@ -42,6 +42,7 @@ def states(
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.signals import SIGNALS
     from skipchain.models.latent.selection import choose_states
 
     try:
@@ -67,7 +68,9 @@ def states(
     )
     options.require_labels(corpus, ", ".join(files))
     with compile_notice(quiet=quiet):
-        scores = choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
+        scores = SIGNALS.catch(
+            lambda: choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
+        )
     measure = "accuracy" if corpus.scheme is None else "F1"
     if json:
         options.print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})

@@ -105,7 +105,7 @@ def tag(
             raise SkipchainError("--text is empty; there is nothing to tag")
         corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
     else:
-        if source == STDIO and sys.stdin.isatty():
+        if source == STDIO and sys.stdin is not None and sys.stdin.isatty():
             options.say("reading from the terminal; end with Ctrl-D")
         corpus = options.read_corpora(
             [source],

@@ -98,6 +98,7 @@ def train(
     from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.progress import training_display
+    from skipchain.cli.signals import SIGNALS
     from skipchain.modelfile import check_model_target, save
     from skipchain.tagger import load
 
@@ -127,9 +128,14 @@ def train(
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
     begin_with = None if start is None else load(start).model
     estimator.check(dev=held_out, start=begin_with)
+
+    def fit() -> None:
+        nonlocal estimator
+        estimator, annotated = estimator.fit_annotators(corpus, display)
+        estimator.fit(annotated, dev=held_out, start=begin_with, progress=display)
+
     with compile_notice(quiet=quiet), warned, watched as display:
-        estimator, corpus = estimator.fit_annotators(corpus, display)
-        estimator.fit(corpus, dev=held_out, start=begin_with, progress=display)
+        SIGNALS.catch(fit)
     save(estimator.model_, output, overwrite=overwrite)
     _report(estimator, output, time.perf_counter() - began, json=json, quiet=quiet)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 
 from skipchain.corpus import Corpus
 from skipchain.datasets.registry import VARIABLE, data_folder, data_set
 from skipchain.errors import CorpusError
+from skipchain.io.temporary import scratch_folder
 from skipchain.nametagger import gender
 from skipchain.resources.ngrams import NgramStore
 from skipchain.resources.ngrams.store import common_words
@@ -55,8 +55,8 @@ def count_text(train: Corpus, quick: bool) -> TextStatistics:
     # labels that are names go; parts of speech stay
     more = [corpus.without_labels() if corpus.scheme else corpus for corpus in more]
     texts = [train.without_labels(), *more]
-    with TemporaryDirectory() as folder:
-        store = NgramStore.count(texts, Path(folder) / "store", orders=5)
+    with scratch_folder() as folder:
+        store = NgramStore.count(texts, folder / "store", orders=5)
         patterns = dict(zip(gender.PATTERNS, gender.count_properties(store), strict=True))
         common = common_words(store)
     raw = texts[0], _in_documents(texts[1][:NEWS])

@@ -7,11 +7,13 @@ back first.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from skipchain.errors import ReadError, SkipchainError
@@ -21,13 +23,16 @@ from skipchain.io.temporary import (
     lock,
     lock_if_dead,
     remove,
+    same_file,
     sync_path,
     temporary_folder,
     temporary_names,
 )
 from skipchain.resources.ngrams.manifest import FILE, TAGS_FILE, order_file, parse_manifest
+from skipchain.unfinished import Clearing
 
 ASIDE = ".skipchain.old"
+RIVALRY = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT)
 
 
 @contextmanager
@@ -41,11 +46,14 @@ def replaced_folder(path: str | Path, overwrite: bool) -> Iterator[Path]:
         for file in sorted(folder.iterdir()):
             sync_path(file)
         sync_path(folder)
-        if target.exists():
-            check_folder(target, path, overwrite)  # it may have changed in the hours of counting
-            exchange(folder, target)
-        else:
-            os.rename(folder, target)
+        try:
+            publish(folder, target, path, overwrite)
+        except OSError as error:
+            if error.errno not in RIVALRY or not target.parent.is_dir():
+                raise
+            fault = "another process wrote or removed it at the same time"
+            advice = "nothing was written; give the command again, or name another folder"
+            raise SkipchainError(f"cannot write {path}: {fault}; {advice}") from None
         with suppress(OSError):
             sync_path(target.parent)
 
@@ -58,7 +66,7 @@ def recover(target: Path) -> None:
         if not target.exists():
             # Without locks it may be that of a living process between its two renames, which then
             # fails; the older store is kept in any case.
-            with _locked(Path(aside)) as own, suppress(OSError):
+            with _locked(Path(aside)) as (own, _), suppress(OSError):
                 if own is not False:
                     os.rename(aside, target)
         elif _strange(target) is None:
@@ -87,23 +95,40 @@ def check_folder(target: Path, path: str | Path, overwrite: bool) -> None:
         raise already_there(path)
 
 
+def publish(folder: Path, target: Path, path: str | Path, overwrite: bool) -> None:
+    """Give the folder its last name."""
+    if target.exists():
+        check_folder(target, path, overwrite)  # it may have changed in the hours of counting
+        exchange(folder, target)
+    else:
+        os.rename(folder, target)
+
+
 def exchange(folder: Path, target: Path) -> None:
     """Put the folder in the place of the older one, which is kept until then."""
-    with _locked(target):  # so that no other process takes it for left behind
+    with _locked(target) as (_, descriptor):  # so that no other process takes it for left behind
         aside = Path(next(n for n in temporary_names(str(target), ASIDE) if not os.path.lexists(n)))
-        try:
+        # Once replaced it is rubbish, and bears the name of what the next process may remove.
+        rubbish = aside.with_name(aside.name.removesuffix(ASIDE) + ENDING)
+        with Clearing(partial(_settle, descriptor, target, aside, rubbish)):
             os.rename(target, aside)
             os.rename(folder, target)
-        except BaseException:
-            if not target.exists():
-                os.rename(aside, target)
-            raise
-        # From here on it is rubbish, and bears the name of what the next process may remove.
-        rubbish = aside.with_name(aside.name.removesuffix(ASIDE) + ENDING)
-        if not os.path.lexists(rubbish):
-            os.rename(aside, rubbish)
-            aside = rubbish
-        remove(aside)
+
+
+def _settle(descriptor: int | None, target: Path, aside: Path, rubbish: Path) -> None:
+    """Bring the older folder back, or remove it where the new one is in its place."""
+    if descriptor is not None and same_file(rubbish, descriptor):
+        remove(rubbish)
+    moved = os.path.lexists(aside) if descriptor is None else same_file(aside, descriptor)
+    if not moved:
+        return
+    if not target.exists():
+        os.rename(aside, target)
+        return
+    if not os.path.lexists(rubbish):
+        os.rename(aside, rubbish)
+        aside = rubbish
+    remove(aside)
 
 
 def _strange(folder: Path) -> str | None:
@@ -132,13 +157,13 @@ def _strange(folder: Path) -> str | None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[bool | None]:
-    """Whether the folder is locked inside the block; None where that is not possible."""
+def _locked(folder: Path) -> Iterator[tuple[bool | None, int | None]]:
+    """Whether the folder is locked inside the block, and by what; None where it cannot be."""
     if os.name != "posix":  # Windows opens no folders
-        yield None
+        yield None, None
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        yield lock(descriptor)
+        yield lock(descriptor), descriptor
     finally:
         os.close(descriptor)

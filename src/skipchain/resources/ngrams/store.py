@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from skipchain.checks import check_integer
 from skipchain.corpus.corpus import Corpus, plural
 from skipchain.errors import ParameterError, ReadError, SkipchainError
+from skipchain.io.temporary import scratch_folder
 from skipchain.resources.ngrams.counting import NgramCounter, read_blocks
 from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb, sql_literal
 from skipchain.resources.ngrams.importing import LONGEST, add_counts
@@ -144,7 +145,7 @@ class NgramStore:
     @contextmanager
     def session(self) -> Iterator[Session]:
         """The store opened once for many queries."""
-        with TemporaryDirectory() as spill, connection(self.memory, Path(spill)) as database:
+        with scratch_folder() as spill, connection(self.memory, spill) as database:
             source = self.path / self.manifest.tags.file if self.manifest.tags else None
             if source is not None:
                 with naming_database_errors(source):
