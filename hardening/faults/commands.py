@@ -10,6 +10,14 @@ from pathlib import Path
 
 SENTENCES = 60  # of the built-in corpus that models are trained on
 OLD = b"what was here before\n"
+# What commands take for an output of their own, which they replace without being told to.
+OLD_MODEL = bytes([64, 1, 0, 0, 0, 0, 0, 0]) + b'{"__metadata__": {}}' + OLD
+OLD_COMPARISON = {
+    "crf.json": b'{"model": "crf"}\n',
+    "crf.skip": OLD_MODEL,
+    "comparison.md": b"# Comparison\n\n" + OLD,
+}
+OLD_PAGE = b"<title>Stories tagged by skipchain</title>\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,7 @@ COMMANDS = (
         "compare",
         ("compare", *COMPARE.split(), "-o", "out/comparison"),
         "comparison",
-        {f"comparison/{name}": OLD for name in ("crf.json", "crf.skip", "comparison.md")},
+        {f"comparison/{name}": content for name, content in OLD_COMPARISON.items()},
     ),
     _file("brown", "in/first.txt --clusters 20 --min-count 2 -q -o out/paths.txt", "paths.txt"),
     Command("ngrams", FIRST, "store", whole=True),
@@ -69,7 +77,7 @@ COMMANDS = (
         "demo",
         ("demo", "--threads", "1", "-o", "out/demo"),
         "demo",
-        {"demo/harbour.skip": OLD, "demo/harbour.html": OLD},
+        {"demo/harbour.skip": OLD_MODEL, "demo/harbour.html": OLD_PAGE},
     ),
 )
 """Those that are killed."""

@@ -438,6 +438,71 @@ def test_demo_writes_a_model_and_a_page(run, tmp_path):
     assert "</html>" in (tmp_path / "demo" / "harbour.html").read_text()
 
 
+def test_demo_replaces_its_own_files_only(run, tmp_path):
+    (tmp_path / "harbour.html").write_text("remember the milk")
+    code, out, err = run("demo", "-o", tmp_path)
+    assert (code, out) == (2, "")
+    assert "harbour.html exists already, and this command has not written it" in err
+    assert os.listdir(tmp_path) == ["harbour.html"]
+    assert run("demo", "-o", tmp_path, "--overwrite")[0] == 0
+    assert run("demo", "-o", tmp_path)[0] == 0
+
+
+@pytest.mark.parametrize("name", ["comparison.json", "comparison.md", "comparison-results.png"])
+def test_compare_replaces_its_own_files_only(run, tmp_path, name):
+    (tmp_path / name).write_text("remember the milk")
+    code, out, err = run("compare", "no.conll", "--test", "no.conll", "-o", tmp_path)
+    assert (code, out) == (2, "")
+    assert f"{name} exists already, and this command has not written it" in err
+    _, _, err = run("compare", "no.conll", "--test", "no.conll", "-o", tmp_path, "--overwrite")
+    assert "no such file" in err
+
+
+def test_a_comparison_goes_on_in_its_folder(run, tmp_path):
+    train, test = harbour().split(0.75)
+    train.write(tmp_path / "train.conll")
+    test.write(tmp_path / "test.conll")
+    line = ("compare", tmp_path / "train.conll", "--test", tmp_path / "test.conll",
+            "--models", "hmm", "--features", "word", "-o", tmp_path / "out")  # fmt: skip
+    for _ in range(2):
+        code, _, err = run(*line)
+        assert code == 0, err
+    assert "done before" in err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell of POSIX")
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("tag MODEL DATA --to conll -o - >&-", "cannot write stdout: it is closed"),
+        ("tag MODEL DATA --to conll -o - <&- >&-", "cannot write stdout: it is closed"),
+        ("convert DATA - --to jsonl -q >&-", "cannot write stdout: it is closed"),
+        ("tag MODEL - <&-", "stdin: it is closed"),
+        ("train - --from conll -q -o new.skip <&-", "stdin: it is closed"),
+        ("convert - new.jsonl --from conll <&-", "stdin: it is closed"),
+    ],
+)
+def test_a_closed_stream_is_one_line(folder, tmp_path, line, told):
+    data = tmp_path / "a.conll"
+    harbour()[:3].write(data)
+    line = line.replace("MODEL", str(folder / "model.skip")).replace("DATA", str(data))
+    command = f"{sys.executable} -m skipchain {line}"
+    done = subprocess.run(
+        command, shell=True, check=False, cwd=tmp_path, stderr=subprocess.PIPE, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert told in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == ["a.conll"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell of POSIX")
+def test_a_report_on_a_closed_stdout_is_lost_in_silence(folder):
+    command = f"{sys.executable} -m skipchain inspect {folder / 'model.skip'} >&-"
+    done = subprocess.run(command, shell=True, check=False, stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_version_and_help(run):
     from skipchain import __version__
 

@@ -301,6 +301,18 @@ def test_a_damaged_outcome_is_made_anew(corpora, here, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["hmm.json", "hmm.skip"]
 
 
+@pytest.mark.parametrize("name", ["hmm.json", "hmm.skip"])
+def test_a_file_of_others_is_replaced_only_when_told_to(corpora, here, tmp_path, name):
+    train, test = corpora
+    (tmp_path / name).write_text("remember the milk")
+    with pytest.raises(SkipchainError, match=f"{name} exists already, and this command has not"):
+        compare("hmm", train, test, features=WORDS, folder=tmp_path)
+    assert not here
+    assert (tmp_path / name).read_text() == "remember the milk"
+    compare("hmm", train, test, features=WORDS, folder=tmp_path, overwrite=True)
+    assert (tmp_path / name).read_bytes() != b"remember the milk"
+
+
 def test_outcomes_survive_a_file(corpora):
     train, test = corpora
     outcome = EntryRun(Entry.of("hmm").estimator({}), train, test, train, ("greedy",)).run()

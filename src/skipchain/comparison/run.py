@@ -41,6 +41,7 @@ def compare(
     decoders: Sequence[str] = (),
     beam: int = BEAM,
     folder: str | Path | None = None,
+    overwrite: bool = False,
     say: Callable[[str], None] | None = None,
     display: Display | None = None,
     **settings: Any,
@@ -53,9 +54,10 @@ def compare(
     for each entry that has them; one that none has is refused.
 
     ``folder`` keeps the result of each entry as soon as it is there, and its model. A later call
-    with the same folder takes what is there, unless settings or data have changed. ``say`` is
-    called with messages on the progress; ``display`` makes a display of training in the entry's
-    process, so it must be a function that can be imported.
+    with the same folder takes what is there, unless settings or data have changed; files in it
+    that no comparison wrote are refused unless ``overwrite``. ``say`` is called with messages on
+    the progress; ``display`` makes a display of training in the entry's process, so it must be a
+    function that can be imported.
 
     >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
@@ -72,6 +74,8 @@ def compare(
     chosen = tuple(dict.fromkeys(decoders))
     check_width(beam)
     store = None if folder is None else ResultStore(folder)
+    if store is not None:
+        store.check(parsed, overwrite=overwrite)
     prepared_entries = []
     for entry in parsed:
         file = None if store is None else store.model_file(entry)

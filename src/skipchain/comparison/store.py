@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from skipchain.comparison.entry import Entry
 from skipchain.comparison.fingerprint import Fingerprint, changed_parts
 from skipchain.comparison.run_result import RunResult
-from skipchain.io.files import make_folder, write_text
+from skipchain.io.files import begins_as_model, check_own_target, make_folder, write_text
+
+BEGINNING = b'{"model": '  # of a result
 
 
 class ResultStore:
@@ -18,6 +21,14 @@ class ResultStore:
 
     def __init__(self, path: str | Path) -> None:
         self.path = make_folder(path)
+
+    def check(self, entries: Iterable[Entry], *, overwrite: bool = False) -> None:
+        """Refuse to replace files of others; a damaged result beside a model is one of ours."""
+        for entry in entries:
+            model, result = self.model_file(entry), self._file(entry, ".json")
+            check_own_target(model, begins_as_model, overwrite=overwrite)
+            is_own = _is_anything if model.is_file() else _is_result
+            check_own_target(result, is_own, overwrite=overwrite)
 
     def load(self, entry: Entry, fingerprint: Fingerprint) -> tuple[RunResult | None, str]:
         """The stored result with this fingerprint, or None; and a note on what is stored."""
@@ -49,3 +60,11 @@ class ResultStore:
         if plain != entry.name:
             plain += "-" + hashlib.sha256(entry.name.encode()).hexdigest()[:6]
         return self.path / (plain + ending)
+
+
+def _is_result(start: bytes) -> bool:
+    return start.startswith(BEGINNING)
+
+
+def _is_anything(start: bytes) -> bool:
+    return True

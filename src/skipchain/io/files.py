@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
@@ -207,6 +207,36 @@ def check_target(path: str | Path, overwrite: bool) -> None:
         raise SkipchainError(f"cannot write {path}: it is a folder; name a file in it")
     if stat.S_ISREG(mode) and not overwrite:
         raise already_there(path)
+
+
+def check_own_target(
+    path: str | Path, is_own: Callable[[bytes], bool], *, overwrite: bool = False
+) -> None:
+    """Refuse to replace a file that does not begin as ours do, before any work is done.
+
+    ``is_own`` is asked about the first 4096 bytes; in an empty file there is nothing to lose.
+    """
+    check_target(path, overwrite=True)
+    if overwrite or not os.path.isfile(path):
+        return
+    try:
+        with open(path, "rb") as file:
+            start = file.read(4096)
+    except OSError as error:
+        raise describe_os_error(path, error) from None
+    if start and not is_own(start):
+        fault = f"{path} exists already, and this command has not written it"
+        advice = "name another folder, or use --overwrite (overwrite=True) to replace it"
+        raise SkipchainError(f"{fault}; {advice}")
+
+
+def begins_as_model(start: bytes) -> bool:
+    """Whether bytes are the beginning of a model file: a header's length, then the header.
+
+    >>> begins_as_model(bytes([64, 1, 0, 0, 0, 0, 0, 0]) + b'{"__meta'), begins_as_model(b"what ")
+    (True, False)
+    """
+    return start[5:9] == b"\0\0\0{"
 
 
 def already_there(path: str | Path) -> SkipchainError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 INSTALL_HINT = "pictures need matplotlib: pip install 'skipchain[plot]'"
+SOFTWARE = "skipchain"  # by which a picture is known as ours
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,5 +36,5 @@ def png(picture: Picture) -> bytes:
     FigureCanvasAgg(figure)
     picture.draw(figure)
     data = io.BytesIO()
-    figure.savefig(data, format="png", dpi=120, metadata={"Software": None})
+    figure.savefig(data, format="png", dpi=120, metadata={"Software": SOFTWARE})
     return data.getvalue()

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 ALL = "crf,memm,maxent,perceptron,hmm"
 NAME = "comparison"
+SIGNS = {
+    f"{NAME}.json": b'{\n  "metric": ',
+    f"{NAME}.md": b"# Comparison\n",
+    f"{NAME}-results.png": b"Software\0skipchain",
+}
+"""What tells the files that the command writes, besides those of each model, from others."""
 WORDS = ("model", "decoder")  # columns that are no figures
 WIDE = 10_000  # for files and pipes
 
@@ -91,6 +97,7 @@ def compare(
             metavar="DIR",
         ),
     ] = None,
+    overwrite: options.Overwrite = False,
     format: options.Format = None,
     columns: options.Columns = None,
     label: options.Label = None,
@@ -116,6 +123,8 @@ def compare(
     wanted = [name.strip() for name in (decoders or "").split(",") if name.strip()]
     if beam is not None and "beam" not in wanted:
         raise SkipchainError("--beam needs beam among the --decoders")
+    if output is not None:
+        _check(output, overwrite)
     how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme,
         "max_bytes": max_bytes, "quiet": quiet,
@@ -140,6 +149,7 @@ def compare(
                 dev=held_out,
                 decoders=wanted,
                 folder=output,
+                overwrite=overwrite,
                 say=None if quiet else options.say,
                 display=None if quiet else training_display,
                 features=features,
@@ -162,6 +172,22 @@ def compare(
         options.print_json(comparison.as_dict())
     else:
         _print(comparison)
+
+
+def _check(output: str, overwrite: bool) -> None:
+    """Refuse a folder with files of others under the names of ours, before any work is done."""
+    from pathlib import Path
+
+    from skipchain.io.files import check_own_target
+
+    if not Path(output).is_dir():
+        return
+    for name, sign in SIGNS.items():
+        check_own_target(Path(output, name), partial(_holds, sign), overwrite=overwrite)
+
+
+def _holds(sign: bytes, start: bytes) -> bool:
+    return sign in start
 
 
 def _write(comparison: Comparison, output: str, quiet: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skipchain.cli.options import Threads
+from skipchain.cli.options import Overwrite, Threads
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from skipchain.report.terminal import Terminal
 
 COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "red")
+TITLE = "Stories tagged by skipchain"
 SHOWN = 3  # documents shown in the terminal
 BEFORE, AFTER = 3, 4  # words shown around a name
 TEXT = (
@@ -30,6 +31,7 @@ def demo(
     folder: Annotated[
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write model and page.")
     ] = "demo",
+    overwrite: Overwrite = False,
     threads: Threads = None,
 ) -> None:
     """Train on part of a small built-in corpus, score the rest, and show what was found.
@@ -39,7 +41,7 @@ def demo(
     from skipchain import CRF
     from skipchain.cli.compiling import compile_notice
     from skipchain.datasets.harbour import harbour
-    from skipchain.io.files import make_folder
+    from skipchain.io.files import begins_as_model, check_own_target, make_folder
     from skipchain.metrics import evaluate, render
     from skipchain.modelfile import save
     from skipchain.report.terminal import Terminal, styled
@@ -47,6 +49,9 @@ def demo(
 
     console = Terminal()
     target = make_folder(folder)
+    model, page = target / "harbour.skip", target / "harbour.html"
+    check_own_target(model, begins_as_model, overwrite=overwrite)
+    check_own_target(page, lambda start: TITLE.encode() in start, overwrite=overwrite)
     corpus = harbour()
     train, test = corpus.split(0.75)
     console.print(
@@ -77,14 +82,9 @@ def demo(
     console.print(f"   {TEXT}", style="dim")
     for entity in tagger.tag(TEXT).entities:
         console.print(f"   {entity.label:5} {entity.confidence:4.0%}  {entity.text}")
-    model, page = target / "harbour.skip", target / "harbour.html"
     save(crf.model_, model, overwrite=True)
     prediction.corpus.write(
-        page,
-        "html",
-        title="Stories tagged by skipchain",
-        confidences=prediction.confidences,
-        overwrite=True,
+        page, "html", title=TITLE, confidences=prediction.confidences, overwrite=True
     )
     console.print(f"\nWritten: {model} (the model), {page} (open it in a browser)\n")
     tell_story(console, threads)
