@@ -18,6 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+HANDLING = b"h"  # of `hardening.faults.launch`
 LAUNCH = Path(__file__).with_name("launch.py")
 MARK = "SKIPCHAIN_FAULT"
 PATIENCE = 30.0  # seconds after the fault until a process counts as hanging
@@ -49,7 +50,9 @@ class Child:
         self.errors = folder / f"stderr-{self.mark}"
         self.code: int | None = None
         self.steps = 0
+        self._handling = False
         reading, writing = os.pipe()
+        os.set_blocking(reading, False)
         given = {"folder": str(folder / "out"), **options}
         command = [sys.executable, "-P", str(LAUNCH), str(writing), json.dumps(given), *arguments]
         if closed:
@@ -76,7 +79,7 @@ class Child:
             got = os.read(self._reports, 1) if ready else b""
             if not got:
                 return False
-            self.steps += 1
+            self._note(got)
         return True
 
     def send(self, number: int, *, group: bool = False) -> None:
@@ -102,6 +105,7 @@ class Child:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()
+        self.left_running()  # a killed process takes a moment to go
 
     def close(self) -> None:
         """Leave nothing behind, whatever happened."""
@@ -111,9 +115,20 @@ class Child:
 
     def count_steps(self) -> int:
         """How many steps the command took that has ended."""
-        while got := os.read(self._reports, 4096):
-            self.steps += len(got)
+        with suppress(BlockingIOError):  # what it started may hold the pipe open
+            while got := os.read(self._reports, 4096):
+                self._note(got)
         return max(0, self.steps - 1)
+
+    @property
+    def began_handling(self) -> bool:
+        """Whether a command that has ended had come to the code that handles signals."""
+        self.count_steps()
+        return self._handling
+
+    def _note(self, reports: bytes) -> None:
+        self._handling = self._handling or HANDLING in reports
+        self.steps += len(reports) - reports.count(HANDLING)
 
     def left_running(self) -> list[int]:
         """Processes that the command started and that still run after some grace."""

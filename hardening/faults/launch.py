@@ -1,10 +1,11 @@
 """Run as a script: the command line in a new interpreter that tells how far it has come.
 
 ``python -P launch.py FD OPTIONS ARGUMENT...`` writes one byte to the file descriptor when the
-interpreter is ready and the command begins, and one more before each step in which Python is about
-to change the output folder (open for writing, rename, remove, make a folder). OPTIONS is JSON:
-``folder`` to watch, ``limits`` of the process, and ``step`` with ``signal`` to be sent at it: so a
-process dies at the very moment of writing, which no clock outside would meet.
+interpreter is ready and the command begins, one when our code is there to handle signals, and one
+before each step in which Python is about to change the output folder (open for writing, rename,
+remove, make a folder). OPTIONS is JSON: ``folder`` to watch, ``limits`` of the process, and
+``step`` with ``signal`` to be sent at it: so a process dies at the very moment of writing, which no
+clock outside would meet.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import runpy
 import sys
 from typing import Any
 
-BEGUN, STEP = b"b", b"s"
+BEGUN, HANDLING, STEP = b"b", b"h", b"s"
 CHANGES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
 MAKING, WRITING = os.O_CREAT | os.O_TRUNC, os.O_WRONLY | os.O_RDWR
 
@@ -37,6 +38,7 @@ def launch(descriptor: int, options: dict[str, Any], arguments: list[str]) -> No
         return
     from skipchain.cli import main
 
+    os.write(descriptor, HANDLING)
     main()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Collection
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from hardening.faults.snapshot import (
 Findings = list[tuple[str, str]]
 """Kinds of finding (see `hardening.report`) with what was seen."""
 NUMPYS = "OpenBLAS"  # a library that speaks for itself where it may not start threads
+HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+INTERRUPTED = 128 + signal.SIGINT
 SIGNS = ("Traceback", "Exception ignored", "Fatal Python error", "terminate called")
 
 
@@ -108,6 +111,10 @@ def judge_end(child: Child, codes: Collection[int], sent: Collection[int] = ()) 
         faults.append(f"{len(lines)} lines on stderr: {' / '.join(lines)[:300]}")
     elif child.code == 2 and not lines:
         faults.append("exit code 2 without a word")
+    if child.code == INTERRUPTED and not last.startswith("skipchain: interrupted"):
+        faults.append(f"interrupted without saying so; stderr: {last}")
+    if child.code < 0 and -child.code in HANDLED and child.began_handling:
+        faults.append(f"it died of signal {-child.code}, which it should have handled")
     running = child.left_running()
     if running:
         faults.append(f"{len(running)} processes left running")
