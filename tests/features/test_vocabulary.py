@@ -558,3 +558,10 @@ def test_a_missing_array_is_named(stored):
     del arrays["template.1.rows"]
     with pytest.raises(ValueError, match=r"no array template\.1\.rows"):
         Vocabulary.from_arrays(templates, arrays)
+
+
+@pytest.mark.parametrize("view", ["prefix", "suffix"])
+def test_no_word_is_longer_than_any_number(view):
+    text = f"word\n{view}(9223372036854775808)"
+    vocabulary, _ = Vocabulary.fit(Corpus.of([["Ada", ""]]), Templates.parse(text))
+    assert vocabulary.names() == ["word=Ada", "word="]

@@ -13,6 +13,7 @@ from skipchain.arrays import Arrays, Bools, Ints, offsets_of
 from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
 from skipchain.schema.arrays import ArrayError, ArraySchema, Length
 
+LONGER_THAN_ANY = 1 << 40  # characters; no array has more
 LONGEST_OVERLAP = 50  # characters of a string that shares its letters with others: an n-gram
 
 
@@ -37,10 +38,12 @@ class TextSlices(NamedTuple):
 
     def prefixes(self, length: int) -> TextSlices:
         """The first characters of each slice that is long enough."""
+        length = min(length, LONGER_THAN_ANY)
         return self._replace(lengths=np.where(self.lengths >= length, length, -1))
 
     def suffixes(self, length: int) -> TextSlices:
         """The last characters of each slice that is long enough."""
+        length = min(length, LONGER_THAN_ANY)
         starts = self.starts + self.lengths - length
         return TextSlices(self.points, starts, np.where(self.lengths >= length, length, -1))
 

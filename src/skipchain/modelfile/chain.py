@@ -71,6 +71,8 @@ def read(stored: StoredModel) -> ChainModel:
     header, arrays = stored.header, stored.arrays
     n_labels, order = len(header["labels"]), header["order"]
     history = _has_history(stored.features)
+    if len(header["summary"].get("unknown", header["labels"])) != n_labels:
+        raise ValueError(f"summary.unknown has not one number for each of {n_labels} labels")
     if history and order > 2:
         raise ValueError(f"a model with a label history has order 1 or 2, not {order}")
     return ChainModel(

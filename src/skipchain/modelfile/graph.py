@@ -132,10 +132,10 @@ def _check_edge_types(
     rules: Sequence[Rule], edge_models: Mapping[str, EdgeModel], orderings: Sequence[Ordering]
 ) -> None:
     """Refuse edge types that no rule has, and chains that nothing begins."""
-    known = {kind for rule in rules for kind in rule.edge_types} | {"alone"}
+    chains = [rule for rule in rules if rule.is_chain] or [Alone()]
+    known = {kind for rule in (*rules, *chains) for kind in rule.edge_types}
     if not set(edge_models) <= known:
         raise ValueError(f"the kinds of edges {list(edge_models)} are not those of the rules")
-    chains = [rule for rule in rules if rule.is_chain] or [Alone()]
     for ordering in orderings:
         if not any(rule.edge_types[ordering.backward] in edge_models for rule in chains):
             raise ValueError(f"no kind of edge begins chains in the ordering {ordering}")

@@ -8,7 +8,7 @@ from typing import Any
 
 from skipchain.arrays import Arrays
 from skipchain.schema.arrays import ArraySchema, check_arrays
-from skipchain.schema.fields import Anything, Entries, Flag, Items, Number, Record, Whole
+from skipchain.schema.fields import Anything, Entries, Flag, Items, Number, Record, Shown, Whole
 
 MODEL_HEADER = Entries(Anything())
 """The header of a model inside another one; its entries are checked as that model is read."""
@@ -23,7 +23,7 @@ SUMMARY = Record(
         "longest_document": Whole(),
         "pairs": Entries(Whole(0, 1 << 53)),
     },
-    others=Anything(),
+    others=Shown(10_000),
 )
 """What a model tells of its training; what is counted with has a form."""
 

@@ -6,6 +6,7 @@ wanted. `Record` has every key that is allowed, so that an unknown key is an err
 
 from __future__ import annotations
 
+import json
 import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -205,8 +206,20 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """Any value of JSON up to a size: what is shown, and never counted with."""
+
+    most: int = LONGEST_TEXT
+
+    def check(self, value: Any, where: str) -> None:
+        """Refuse what is too long to be read."""
+        if len(json.dumps(value)) > self.most:
+            raise _refusal(where, value, f"at most {self.most:,} characters")
+
+
+@dataclass(frozen=True, slots=True)
 class Anything:
-    """Any value of JSON: what is shown, and never counted with."""
+    """Any value of JSON: what another schema checks."""
 
     def check(self, value: Any, where: str) -> None:
         """Take it."""

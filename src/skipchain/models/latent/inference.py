@@ -8,6 +8,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
+from skipchain.chains.decode import renormalised
 from skipchain.chains.potentials import Constraints, require_paths
 from skipchain.chains.span_events import SpanEvents
 from skipchain.kernels.chain import forward_backward
@@ -90,7 +91,7 @@ def marginals(scores: StateScores, workers: Workers) -> Floats:
         out[p.tokens] = joint.sum(axis=1)
 
     workers.map(run, scores.blocks())
-    return out
+    return renormalised(out)
 
 
 def viterbi(scores: StateScores, constraints: Constraints | None, workers: Workers) -> Labels:
