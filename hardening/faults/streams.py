@@ -23,9 +23,7 @@ from hardening.faults.trial import (
 
 BROKEN_PIPE = (0, 1, 2)  # 1 without a word: whoever read the output knows that it is cut off
 MEGABYTE = 2**20
-# Too little to import what is needed, and hardly enough. In between numba, which then can load
-# compiled kernels no more, compiles them anew for minutes, or for ever.
-ADDRESS_SPACES = ((160, 320), (600, 1500))
+ADDRESS_SPACES = (160, 1500)  # from too little to begin with to hardly enough
 DEATHS = {signal.SIGABRT, signal.SIGSEGV}
 TO_STDOUT = (
     "tag in/names.skip in/story.txt --threads 1 -o -",
@@ -86,7 +84,7 @@ def few_descriptors(references: References, random: Random, name: str) -> Case:
 def little_memory(references: References, random: Random, name: str) -> Case:
     """There is little memory, of which LLVM, OpenBLAS and DuckDB may die: nothing is lost by it."""
     place = draw_place(references, random, name)
-    limit = random.randint(*random.choice(ADDRESS_SPACES))
+    limit = random.randint(*ADDRESS_SPACES)
     child = start(place, place.reference.command.arguments, limits={"RLIMIT_AS": limit * MEGABYTE})
     findings = finish(child, ENDS, sent=DEATHS)
     what = f"{named(place)} with {limit} MB"

@@ -438,6 +438,13 @@ def test_demo_writes_a_model_and_a_page(run, tmp_path):
     assert "</html>" in (tmp_path / "demo" / "harbour.html").read_text()
 
 
+def test_quiet_tables_say_nothing(run, tmp_path):
+    line = ("reproduce", "labelbias", "--quick", "-o", tmp_path, "--overwrite")
+    code, _, err = run(*line, "-q")
+    assert (code, err) == (0, "")
+    assert (tmp_path / "labelbias.md").is_file()
+
+
 def test_demo_replaces_its_own_files_only(run, tmp_path):
     (tmp_path / "harbour.html").write_text("remember the milk")
     code, out, err = run("demo", "-o", tmp_path)

@@ -88,6 +88,11 @@ def test_languages_and_paths(folder, variables):
     assert err.count("\n") == 1
 
 
+def test_little_memory_suffices_where_nothing_is_compiled(folder):
+    limits = {"RLIMIT_AS": 300 << 20}
+    assert call(folder, "convert", "train.conll", "small.jsonl", limits=limits)[0] == 0
+
+
 def test_few_descriptors(folder):
     journey(folder, limits={"RLIMIT_NOFILE": 20})
 
@@ -96,17 +101,22 @@ def test_enough_memory(folder):
     journey(folder, limits={"RLIMIT_AS": 3 << 30})
 
 
-@pytest.mark.parametrize("megabytes", [150, 300, 400, 500])
+@pytest.mark.parametrize("megabytes", [150, 300, 400, 500, 700])
 def test_too_little_memory_is_one_line(folder, megabytes):
     limits = {"RLIMIT_AS": megabytes << 20}
     for arguments in (
         ("train", "train.conll", "-o", "m.skip"),
         ("tag", "--text", "a"),
         ("compare", "train.conll", "--test", "test.conll"),
+        ("states", "train.conll"),
+        ("brown", "train.conll", "-o", "paths.txt"),
+        ("reproduce", "labelbias"),
+        ("ngrams", "count", "train.conll", "-o", "store"),
     ):
         code, out, err = call(folder, *arguments, limits=limits)
         assert (code, out) == (2, "")
-        assert err.startswith(f"skipchain: the limit of memory is {megabytes} MB")
+        wanted = f"{megabytes} MB, but skipchain {arguments[0]} needs "
+        assert err.startswith(f"skipchain: the limit of memory is {wanted}")
         assert err.count("\n") == 1
     assert call(folder, "--version", limits=limits)[0] == 0
     assert not (folder / "m.skip").exists()

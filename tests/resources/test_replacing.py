@@ -21,6 +21,30 @@ from skipchain.resources.ngrams.replacing import ASIDE
 pytest.importorskip("duckdb")
 OLD, NEW = Corpus.of([["old", "words"]]), Corpus.of([["new", "words"]])
 
+# The change of that number to the folder ends the process, before or after it is done.
+ENDED = """
+import os, signal, sys
+sys.argv[0] = "skipchain"
+import skipchain.cli.signals
+from skipchain.corpus import Corpus
+from skipchain.resources.ngrams import NgramStore
+number, when = int(sys.argv[2]), sys.argv[3]
+def counted(call):
+    def act(*arguments, **named):
+        global number
+        number -= 1
+        if number == -1 and when == "before":
+            os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            return call(*arguments, **named)
+        finally:
+            if number == -1 and when == "after":
+                os.kill(os.getpid(), signal.SIGTERM)
+    return act
+os.rename, os.mkdir = counted(os.rename), counted(os.mkdir)
+NgramStore.count([Corpus.of([["new", "words"]])], sys.argv[1], overwrite=True)
+"""
+
 # The rename or removal of that number kills the process, before it is done.
 KILLED = """
 import os, signal, shutil, sys
@@ -140,6 +164,36 @@ def test_a_process_killed_anywhere_loses_no_store(tmp_path, number):
     count(Corpus.of([["newest", "words"]]), path, overwrite=True)
     assert first_word(path) == "newest"
     assert os.listdir(tmp_path) == ["store"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("number", range(5))
+def test_a_signal_anywhere_leaves_a_store_and_nothing_else(tmp_path, number, when):
+    path = tmp_path / "store"
+    count(OLD, path)
+    done = subprocess.run([sys.executable, "-c", ENDED, path, str(number), when], check=False)
+    assert done.returncode == 143
+    assert os.listdir(tmp_path) == ["store"]
+    assert first_word(path) in ("old", "new")
+
+
+def test_a_rival_is_named(tmp_path, monkeypatch):
+    count(OLD, tmp_path / "store")
+    rename = os.rename
+
+    def rival(source, target):
+        rename(source, target)
+        if str(target).endswith(ASIDE):
+            monkeypatch.setattr(os, "rename", rename)
+            count(NEW, tmp_path / "rivals")
+            rename(tmp_path / "rivals", tmp_path / "store")
+
+    monkeypatch.setattr(os, "rename", rival)
+    with pytest.raises(SkipchainError, match=r"another process wrote .* give the command again"):
+        count(OLD, tmp_path / "store", overwrite=True)
+    assert os.listdir(tmp_path) == ["store"]
+    assert first_word(tmp_path / "store") == "new"
 
 
 def test_what_a_living_process_has_moved_aside_stays(tmp_path):

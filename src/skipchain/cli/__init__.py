@@ -31,7 +31,9 @@ ADVICE = {
     "reproduce": "use --quick",
 }
 """What helps each command where memory does not suffice."""
-ADDRESS_SPACE = 600 << 20  # bytes that libraries reserve before there is any work
+ADDRESS_SPACE = 800  # megabytes that libraries reserve to compile, before there is any work
+ADDRESS_SPACES = {"convert": 300, "data": 300, "ngrams": 1000}
+"""What commands need that compile nothing, or use DuckDB."""
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 NO_MEMORY = ("cannot allocate memory", "failed to map segment", "can't start new thread")
 NO_FILES = ("too many open files",)
@@ -122,9 +124,10 @@ def _check_memory() -> None:
     if limit == resource.RLIM_INFINITY:
         return
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each of its threads reserves megabytes
-    if limit < ADDRESS_SPACE and not {"-h", "--help", "--version"} & set(sys.argv):
+    needed = ADDRESS_SPACES.get(_command(), ADDRESS_SPACE)
+    if limit >> 20 < needed and not {"-h", "--help", "--version"} & set(sys.argv):
         size = f"the limit of memory is {limit >> 20} MB"
-        wanted = f"skipchain needs {ADDRESS_SPACE >> 20} MB or more"
+        wanted = f"skipchain {_command()}".rstrip() + f" needs {needed} MB or more"
         raise SkipchainError(f"{size}, but {wanted}; raise it (ulimit -v)")
 
 
@@ -145,8 +148,12 @@ def _describe(error: BaseException) -> str | None:
 
 def _advice() -> str:
     """What may help the command that ran."""
-    command = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
-    return ADVICE.get(command, "end other programs, or use a machine with more memory")
+    return ADVICE.get(_command(), "end other programs, or use a machine with more memory")
+
+
+def _command() -> str:
+    """The command that the arguments name."""
+    return next((word for word in sys.argv[1:] if not word.startswith("-")), "")
 
 
 def _is_interrupt(error: BaseException | None) -> bool:
