@@ -169,6 +169,18 @@ def test_an_interrupt_that_comes_twice_in_a_moment_is_one():
     assert (done.returncode, done.stdout, done.stderr) == (0, "kept\n", "")
 
 
+def test_another_signal_after_an_interrupt_ends_the_command():
+    done = guarded(
+        "try:",
+        "    os.kill(os.getpid(), signal.SIGINT)",
+        "    wait()",
+        "except KeyboardInterrupt:",
+        "    os.kill(os.getpid(), signal.SIGTERM)",
+        "    wait()",
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (143, "", "")
+
+
 def test_a_later_interrupt_ends_the_command():
     done = guarded(
         "try:",

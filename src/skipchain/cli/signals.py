@@ -45,7 +45,7 @@ class Signals:
 
     def __init__(self) -> None:
         self._waiting: int | None = None
-        self._since = 0.0
+        self._first, self._since = 0, 0.0
         self._raised: BaseException | None = None
         self._hook: Any = None
         self.ended = False
@@ -71,10 +71,10 @@ class Signals:
         """Raise, wait, or end at once, by what the signal has come upon."""
         now = time.monotonic()
         again = self._raised is not None or self._waiting is not None
-        if again and now - self._since < TWICE:
+        if again and number == self._first and now - self._since < TWICE:
             return
         if not again:
-            self._since = now
+            self._first, self._since = number, now
         self.decide(number, frame, again)
 
     def decide(self, number: int, frame: FrameType | None, again: bool) -> None:
