@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from skipchain.comparison import process
 from skipchain.comparison.process import PROGRAM
 from skipchain.datasets.harbour import harbour
 
@@ -45,6 +46,16 @@ def test_a_run_ends_with_the_command(tmp_path, name, code, told):
     assert "".join(rest) == told
     assert command.wait(60) == code
     assert sorted(os.listdir(tmp_path)) == ["test.conll", "train.conll"]
+
+
+def test_a_process_is_born_with_interrupts_blocked(monkeypatch):
+    """Ctrl-C reaches it, too, before its program has begun."""
+    mask = "sorted(map(int, signal.pthread_sigmask(signal.SIG_BLOCK, ())))"
+    program = f"import pickle, signal, sys; pickle.dump({mask}, sys.stdout.buffer)"
+    monkeypatch.setattr(process, "PROGRAM", program)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert set(process._ask((None, None, False))) >= {signal.SIGINT, signal.SIGHUP}
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
 @pytest.mark.parametrize("question", [b"", pickle.dumps("half a question")[:-4]])

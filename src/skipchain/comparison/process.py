@@ -14,7 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import NoReturn
 from warnings import simplefilter
@@ -55,16 +56,7 @@ def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> Ru
 
 
 def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
-    path = os.pathsep.join(entry for entry in sys.path if entry)
-    with (
-        subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": path},
-        ) as child,
-        Clearing(partial(_end, child)),
-    ):
+    with _start() as child, Clearing(partial(_end, child)):
         answer = _exchange(child, pickle.dumps(question))
         child.wait()
     if answer:
@@ -74,6 +66,34 @@ def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
     return f"the process that trained the model ended with code {child.returncode}" + (
         "; was there too little memory?" if killed else ""
     )
+
+
+def _start() -> subprocess.Popen[bytes]:
+    """The process that answers."""
+    path = os.pathsep.join(entry for entry in sys.path if entry)
+    with _blocked():
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+
+@contextmanager
+def _blocked() -> Iterator[None]:
+    """Block what the parent decides about: a process started inside is born with it blocked.
+
+    Until its program ignores these signals, the interpreter would die of them with a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGHUP))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _exchange(child: subprocess.Popen[bytes], question: bytes) -> bytes:
