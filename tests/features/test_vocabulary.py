@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skipchain.corpus import Column, Corpus
-from skipchain.errors import TemplateError
+from skipchain.errors import FeatureError, TemplateError
 from skipchain.features.template import MAX_COMBINATIONS, Atom, Template, View
 from skipchain.features.templates import Templates, combinations
 from skipchain.features.vocabulary import Vocabulary
@@ -558,6 +558,28 @@ def test_a_missing_array_is_named(stored):
     del arrays["template.1.rows"]
     with pytest.raises(ValueError, match=r"no array template\.1\.rows"):
         Vocabulary.from_arrays(templates, arrays)
+
+
+def test_tuples_that_fit_into_no_memory_are_refused():
+    """A few lines of a text with a thousand words each."""
+    corpus = Corpus.of([[" ".join(f"w{k}" for k in range(5000))]])
+    with pytest.raises(FeatureError, match="25,000,000 tuples of values in this input"):
+        Vocabulary.fit(corpus, Templates.parse("words(word) & items(word)"))
+
+
+@pytest.mark.parametrize("offsets", [(-40, 40), (5, 9), (-3, 70)])
+def test_wide_bags_hold_what_the_sentence_holds(offsets):
+    words = [[f"w{k % 7}" for k in range(size)] for size in (1, 4, 50)]
+    vocabulary, rows = Vocabulary.fit(
+        Corpus.of(words), Templates.parse(f"word\nbag(word, {offsets[0]}..{offsets[1]})")
+    )
+    names = vocabulary.names()
+    index = rows.expanded()
+    for t, (sentence, place) in enumerate([(s, k) for s in words for k in range(len(s))]):
+        first, last = place + offsets[0], place + offsets[1]
+        wanted = {sentence[k] for k in range(max(first, 0), min(last + 1, len(sentence)))}
+        found = [names[k] for k in index.indices[index.indptr[t] : index.indptr[t + 1]]]
+        assert {name.partition("=")[2] for name in found if name.startswith("bag")} == wanted
 
 
 @pytest.mark.parametrize("view", ["prefix", "suffix"])

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from skipchain.annotators import words
 from skipchain.arrays import LARGEST_WEIGHT
 from skipchain.chains import decode
 from skipchain.edges import ordering
-from skipchain.features import label_ngrams, regex, template
+from skipchain.features import label_ngrams, reader, regex, template
 from skipchain.io import unpack
-from skipchain.modelfile import container, features, graph, latent
+from skipchain.modelfile import container, features, graph, latent, stored
 from skipchain.modelfile.contents import MAX_LABELS
 from skipchain.models.base import model
 from skipchain.models.document import annealing, candidates
@@ -35,6 +36,12 @@ LIMITS = [
     ("samples and chains of annealing", annealing.MAX_SAMPLES, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_CHAINS, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_SAMPLES_OF_CHAINS, "{:,}"),
+    ("models inside models", stored.MAX_DEPTH, "{}"),
+    ("a cluster's path", words.LONGEST_PATH, "{:,}"),
+    ("tokens of a bag", template.MAX_BAG, "{:,}"),
+    ("a regular expression;", template.MAX_PATTERNS, "{}"),
+    ("tuples of values", reader.MAX_TUPLES, "{:,}"),
+    ("tuples of values", reader.TUPLES_PER_TOKEN, "{:,}"),
     ("sampling steps of a model", gibbs.MAX_STEPS, "{:,}"),
     ("sampling steps of a model", gibbs.MAX_TOKEN_WORK, "{:,}"),
     ("orderings; edge rules", ordering.MAX_ORDERINGS, "{:,}"),
@@ -50,8 +57,8 @@ LIMITS = [
     ("views joined by", template.MAX_ATOMS, "{}"),
     ("views joined by", template.MAX_NESTED, "{}"),
     ("combinations of values", template.MAX_COMBINATIONS, "{:,}"),
-    ("a regular expression |", regex.LONGEST_PATTERN, "{:,}"),
-    ("a regular expression |", regex.MAX_MEMORY // MIB, "{} MiB"),
+    ("a regular expression;", regex.LONGEST_PATTERN, "{:,}"),
+    ("a regular expression;", regex.MAX_MEMORY // MIB, "{} MiB"),
     ("`--max-bytes`", unpack.MAX_BYTES // GIB, "{} GiB"),
     ("n-best lists", model.MAX_NBEST, "{:,}"),
     ("n-best lists", decode.MAX_WIDTH, "{:,}"),

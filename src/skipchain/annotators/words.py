@@ -16,7 +16,9 @@ from skipchain.features.strings import strings_from_arrays, strings_schema, stri
 from skipchain.parallel import Workers
 from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
-from skipchain.schema.arrays import ArraySchema, check_arrays
+from skipchain.schema.arrays import ArrayError, ArraySchema, check_arrays
+
+LONGEST_PATH = 1_000  # characters; a class is a number or a path through a tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,8 @@ class ClusterColumn(StatelessAnnotator):
         """The annotator of a `config` and `arrays`; an `ArrayError` says what does not fit."""
         check_arrays(cls.array_schema(config), arrays)
         words, paths = strings_from_arrays("words", arrays), strings_from_arrays("paths", arrays)
+        if paths.lengths.max(initial=0) > LONGEST_PATH:
+            raise ArrayError(f"paths of clusters are longer than {LONGEST_PATH:,} characters")
         clusters = Clusters(words, paths, arrays["path"], np.zeros(len(words), np.int64))
         return cls(clusters, config["column"])
 

@@ -116,12 +116,13 @@ class Constraints:
 
     def allow_every_length(self) -> bool:
         """Whether a chain of any length has at least one allowed path."""
-        reached = self.start.copy()
-        for _ in range(len(self.start) + 1):  # after that, the sets of reached labels repeat
+        reached, seen = self.start.copy(), set[bytes]()
+        while reached.tobytes() not in seen and len(seen) <= len(self.start):
+            seen.add(reached.tobytes())
             if not (reached & self.end).any():
                 return False
             reached = np.asarray(self.pairs[reached].any(axis=0))
-        return True
+        return True  # sets of labels that are reached repeat
 
 
 def log_mask(allowed: Bools) -> Floats:

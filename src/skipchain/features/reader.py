@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BEFORE, AFTER, RESERVED = 0, 1, 2  # numbers of the places outside a sentence; strings come after
 ABSENT = -1
+FEW = 32  # offsets of a bag that are compared with each other; those of more are sorted
+MAX_TUPLES, TUPLES_PER_TOKEN = 1 << 24, 2_000  # of a template in an input
 
 # Views that are a piece of the value itself: found without making a string of each.
 AFFIXES = {"prefix": TextSlices.prefixes, "suffix": TextSlices.suffixes}
@@ -266,8 +268,11 @@ class ViewReader:
 
     def bag(self, atom: Atom) -> list[ViewTuples]:
         """The numbers within the bag's window, each once a token, never from outside it."""
-        parts = [self._codes(atom.view, offset) for offset in atom.offsets]
-        if all(part.tokens is None for part in parts):
+        longest = int(np.diff(self.corpus.sentences).max(initial=1))
+        offsets = [offset for offset in atom.offsets if abs(offset) < longest]
+        offsets = offsets or [atom.offsets[0]]  # all lie outside
+        parts = [self._codes(atom.view, offset) for offset in offsets]
+        if len(parts) <= FEW and all(part.tokens is None for part in parts):
             keys = (part.keys[:, 0] for part in parts)
             columns = [np.where(codes < RESERVED, ABSENT, codes) for codes in keys]
             for k, column in enumerate(columns):
@@ -309,9 +314,19 @@ class ViewReader:
         return ViewTuples(values.codes[entries][:, None], tokens)
 
 
-def expand_entries(indptr: Ints, chosen: NDArray[np.int32]) -> tuple[Ints, Ints]:
-    """All entries of the chosen rows of an index: which choice [K], which entry [K]."""
-    return np.repeat(np.arange(len(chosen)), np.diff(indptr)[chosen]), members(indptr, chosen)
+def expand_entries(
+    indptr: Ints, chosen: NDArray[np.int32], n_tokens: int | None = None
+) -> tuple[Ints, Ints]:
+    """All entries of the chosen rows of an index: which choice [K], which entry [K].
+
+    They belong to ``n_tokens``, or to a token each; more of them than memory can hold are refused.
+    """
+    sizes = np.diff(indptr)[chosen]
+    most = max(MAX_TUPLES, TUPLES_PER_TOKEN * (len(chosen) if n_tokens is None else n_tokens))
+    if sizes.sum() > most:
+        fault = f"a template has {sizes.sum():,} tuples of values in this input"
+        raise FeatureError(f"{fault}; wanted at most {most:,}: join fewer views of several values")
+    return np.repeat(np.arange(len(chosen)), sizes), members(indptr, chosen)
 
 
 def _multi_valued(indptr: Ints, numbers: NDArray[np.int32], strings: int) -> ViewValues:
@@ -336,5 +351,5 @@ def _token_product(a: ViewTuples, b: ViewTuples, n_tokens: int) -> ViewTuples:
         return ViewTuples(np.concatenate([a.keys, b.keys[a.tokens]], axis=1), a.tokens)
     indptr = offsets_of(np.bincount(b.tokens, minlength=n_tokens))
     tokens = a.owners(n_tokens)
-    owner, entries = expand_entries(indptr, tokens.astype(np.int32))
+    owner, entries = expand_entries(indptr, tokens.astype(np.int32), n_tokens)
     return ViewTuples(np.concatenate([a.keys[owner], b.keys[entries]], axis=1), tokens[owner])

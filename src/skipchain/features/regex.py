@@ -94,9 +94,15 @@ def _rewrite(part: re.Match[str]) -> str:
     return text
 
 
+@lru_cache(maxsize=1_000)
 def _listed(characters: str) -> str:
     """A set as the ranges of its characters: RE2 has no sets of what is in none of several."""
-    everything = "".join(map(chr, range(0x110000)))
-    ranges = (hit.span() for hit in re.compile(f"{characters}+").finditer(everything))
+    ranges = (hit.span() for hit in re.compile(f"{characters}+").finditer(_everything()))
     listed = "".join(f"\\x{{{first:x}}}-\\x{{{last - 1:x}}}" for first, last in ranges)
     return f"[{listed}]" if listed else r"[^\x{0}-\x{10ffff}]"
+
+
+@lru_cache(maxsize=1)
+def _everything() -> str:
+    """All characters, in their order."""
+    return "".join(map(chr, range(0x110000)))

@@ -18,7 +18,9 @@ from skipchain.features.label_history import LabelHistory
 from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
     MAX_ATOMS,
+    MAX_BAG,
     MAX_COMBINATIONS,
+    MAX_PATTERNS,
     MAX_TEMPLATES,
     NAME,
     NUMERIC,
@@ -29,7 +31,14 @@ from skipchain.features.template import (
     parse_templates,
     shorten,
 )
-from skipchain.features.views import BUILTIN_VIEWS, MULTI_VALUED, NGRAMS, UserViews, check_arguments
+from skipchain.features.views import (
+    BUILTIN_VIEWS,
+    MULTI_VALUED,
+    NGRAMS,
+    REGEX_VIEWS,
+    UserViews,
+    check_arguments,
+)
 
 STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
@@ -67,11 +76,8 @@ class Templates:
         for name in self.functions:
             if name in RESERVED_NAMES or not NAME.fullmatch(name):
                 raise TemplateError(f"{name!r} cannot name a view of your own; choose another name")
-        if len(self.templates) > MAX_TEMPLATES:
-            fault = f"there are {len(self.templates):,} templates; wanted at most {MAX_TEMPLATES:,}"
-            raise TemplateError(f"{fault} with one for each offset of a window")
+        _check_sizes(self.templates)
         for template in self.templates:
-            _check_size(template)
             for atom in template.atoms:
                 if atom.view.numeric and (len(template.atoms) > 1 or atom.bag):
                     fault = "is a number, which goes with no other view and into no bag"
@@ -231,11 +237,29 @@ class Templates:
         return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=history)
 
 
+def _check_sizes(templates: Sequence[Template]) -> None:
+    """Refuse more templates, or more expressions, than a few lines may ask for."""
+    if len(templates) > MAX_TEMPLATES:
+        fault = f"there are {len(templates):,} templates; wanted at most {MAX_TEMPLATES:,}"
+        raise TemplateError(f"{fault} with one for each offset of a window")
+    views = (view for t in templates for atom in t.atoms for view in nested_views(atom.view))
+    patterns = {view.arguments for view in views if view.function in REGEX_VIEWS}
+    if len(patterns) > MAX_PATTERNS:
+        fault = f"there are {len(patterns):,} regular expressions"
+        raise TemplateError(f"{fault}; wanted at most {MAX_PATTERNS}")
+    for template in templates:
+        _check_size(template)
+
+
 def _check_size(template: Template) -> None:
     """Refuse a template whose combinations of values would be too many for any token."""
     if len(template.atoms) > MAX_ATOMS:
         fault = f"'{shorten(str(template))}' joins {len(template.atoms)} views"
         raise TemplateError(f"{fault}; wanted at most {MAX_ATOMS}")
+    widest = max(len(atom.offsets) for atom in template.atoms)
+    if widest > MAX_BAG:
+        fault = f"'{shorten(str(template))}' has a bag of {widest:,} tokens"
+        raise TemplateError(f"{fault}; wanted at most {MAX_BAG:,}")
     size = combinations(template)
     if size > MAX_COMBINATIONS:
         fault = f"'{shorten(str(template))}' has about {size:,} combinations of values"

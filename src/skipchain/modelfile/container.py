@@ -8,6 +8,7 @@ import platform
 import re
 import stat
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -157,9 +158,8 @@ def parse_json(text: str) -> Any:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r} stands twice in the header")
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"{counts.most_common(1)[0][0][:60]!r} stands twice in the header")
     return entries
 
 

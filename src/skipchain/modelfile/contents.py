@@ -25,7 +25,7 @@ from skipchain.schema.fields import (
     Whole,
 )
 
-MAX_LABELS = 10_000
+MAX_LABELS = 5_000
 COMMON_FIELDS: dict[str, Field] = {
     "kind": Text(least=1, most=1000),
     "labels": Items(Text(most=1000), least=1, most=MAX_LABELS, distinct=True),

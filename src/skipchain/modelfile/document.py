@@ -39,6 +39,7 @@ from skipchain.schema.fields import (
 )
 
 TABLES = ("same", "inside")
+MAX_FACTOR_WORK = 1_000_000  # samples, chains and factors multiplied
 _TYPE, _PENALTY = Text(most=1000), Number()
 FACTOR_FIELDS = {
     "consistency": Record(
@@ -112,7 +113,11 @@ def header_and_arrays(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
 def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
     """What the arrays of a chain model with factors and such a header must be."""
     schema = chains.array_schema(stored)
-    for number, own in enumerate(stored.header["factors"]):
+    header = stored.header
+    annealing, factors = header["annealing"], max(len(header["factors"]), 1)
+    if annealing["samples"] * annealing["chains"] * factors > MAX_FACTOR_WORK:
+        raise ValueError(f"so many samples of {factors} factors would take too long")
+    for number, own in enumerate(header["factors"]):
         FACTOR_KIND.check(own, f"factors[{number}]")
         FACTOR_FIELDS[own["factor"]].check(own, f"factors[{number}]")
         if own["factor"] == "consistency":

@@ -10,6 +10,7 @@ from skipchain.arrays import Arrays
 from skipchain.schema.arrays import ArraySchema, check_arrays
 from skipchain.schema.fields import Anything, Entries, Flag, Items, Number, Record, Shown, Whole
 
+MAX_DEPTH = 8  # of models and annotators inside each other; each costs as much as one alone
 MODEL_HEADER = Entries(Anything())
 """The header of a model inside another one; its entries are checked as that model is read."""
 _COUNTS = Items(Items(Number(0.0)))
@@ -43,6 +44,7 @@ class StoredModel:
     path: object
     features: Any = None
     prefix: str = ""
+    depth: int = 0
     claimed: set[str] = field(default_factory=set)
 
     @property
@@ -73,5 +75,9 @@ class StoredModel:
         """A model that is part of this one; the names of its arrays begin with ``prefix``."""
         size = len(prefix)
         arrays = {k[size:]: own for k, own in self.arrays.items() if k.startswith(prefix)}
-        prefix = self.prefix + prefix
-        return replace(self, header=header, arrays=arrays, features=None, prefix=prefix)
+        if self.depth >= MAX_DEPTH:
+            raise ValueError(f"models are more than {MAX_DEPTH} deep inside each other")
+        prefix, depth = self.prefix + prefix, self.depth + 1
+        return replace(
+            self, header=header, arrays=arrays, features=None, prefix=prefix, depth=depth
+        )

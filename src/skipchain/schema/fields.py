@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import reprlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -138,8 +139,8 @@ class Items:
         for k, item in enumerate(value):
             self.of.check(item, f"{where}[{k}]")
         if self.distinct and len(set(value)) < len(value):
-            twice = next(item for k, item in enumerate(value) if item in value[:k])
-            raise _refusal(where, value, f"a list without {twice!r} twice")
+            twice, _ = Counter(value).most_common(1)[0]
+            raise _refusal(where, value, f"a list without {_short.repr(twice)} twice")
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ class Beliefs:
     residual: Floats  # [D]
 
 
-MAX_SWEEPS = 10_000  # that settings may ask for
+MAX_SWEEPS = 1_000  # that settings may ask for
 
 
 @dataclass(frozen=True, slots=True)
