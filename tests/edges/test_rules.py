@@ -249,6 +249,12 @@ def test_recent_may_be_larger_than_any_number_of_mentions():
     assert found.tolist() == [[0, 2], [2, 3], [0, 3]]
 
 
+@pytest.mark.parametrize("view", ["ngrams", "words", "items(pos)"])
+def test_a_rule_of_several_strings_is_refused(view):
+    with pytest.raises(ParameterError, match="several strings; wanted one"):
+        parse_rules(f"same({view})", {})
+
+
 def test_a_view_of_several_strings_is_refused():
     corpus = Corpus.of([["Ada", "Ada"]], documents=[1])
     both = {"halves": lambda word: [word[:1], word[1:]]}

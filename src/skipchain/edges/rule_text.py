@@ -21,6 +21,7 @@ from skipchain.edges.rules import (
 from skipchain.errors import ParameterError, TemplateError
 from skipchain.features.template import View, nested_views, parse_template
 from skipchain.features.templates import STRING_VIEWS, Templates
+from skipchain.features.views import MULTI_VALUED
 
 Arguments = dict[str, Any]
 _CALL = re.compile(r"\s*([^\W\d]\w*)\s*(?:\((.*)\))?\s*", re.DOTALL)
@@ -115,6 +116,8 @@ def _view(text: str, functions: Mapping[str, Any]) -> View:
         atoms = templates[0].atoms if len(templates) == 1 else ()
         if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
             raise TemplateError("wanted one view of the token itself")
+        if atoms[0].view.function in MULTI_VALUED:
+            raise TemplateError("the view gives several strings; wanted one")
         used = {view.function for view in nested_views(atoms[0].view)}
         Templates(tuple(templates), {name: functions[name] for name in functions if name in used})
     except TemplateError as error:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
+from skipchain.chains.decode import renormalised
 from skipchain.chains.scorer import Weights
 from skipchain.corpus import Corpus
 from skipchain.edges.ordering import Ordering
@@ -221,7 +222,8 @@ def _propagated_marginals(
     """Messages along all edges and back, until they rest."""
     graph = UndirectedGraph.of(scores.dataset)
     found = graph.propagate(graph.scores(scores, workers), model.propagation, workers)
-    return GraphMarginals(scores.dataset, found.node, model.propagation.unconverged(found))
+    marginals = renormalised(found.node)
+    return GraphMarginals(scores.dataset, marginals, model.propagation.unconverged(found))
 
 
 MarginalInference = Callable[[GraphModel, EdgeScores, Workers], GraphMarginals]
