@@ -198,10 +198,13 @@ def _be_child(
             os.dup2(nothing, standard)
         with open(folder / "trace", "w") as trace:
             faulthandler.enable(trace)
+            # by a signal to the thread itself: another would look at frames as they change, and
+            # has crashed
+            faulthandler.register(signal.SIGALRM, trace, all_threads=False)
             for number in numbers:
-                faulthandler.dump_traceback_later(0.9 * seconds, file=trace)
+                signal.setitimer(signal.ITIMER_REAL, 0.9 * seconds)
                 outcome = _outcome(number, work, folder)
-                faulthandler.cancel_dump_traceback_later()
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
                 os.write(pipe, json.dumps(outcome).encode() + b"\n")
         status = 0
     finally:

@@ -12,7 +12,7 @@ from skipchain.chains import decode
 from skipchain.edges import ordering
 from skipchain.features import label_ngrams, reader, regex, template
 from skipchain.io import unpack
-from skipchain.modelfile import container, features, graph, latent, stored
+from skipchain.modelfile import container, document, features, graph, latent, stored
 from skipchain.modelfile.contents import MAX_LABELS
 from skipchain.models.base import model
 from skipchain.models.document import annealing, candidates
@@ -36,6 +36,7 @@ LIMITS = [
     ("samples and chains of annealing", annealing.MAX_SAMPLES, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_CHAINS, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_SAMPLES_OF_CHAINS, "{:,}"),
+    ("samples and chains of annealing", document.MAX_FACTOR_WORK, "{:,}"),
     ("models inside models", stored.MAX_DEPTH, "{}"),
     ("a cluster's path", words.LONGEST_PATH, "{:,}"),
     ("tokens of a bag", template.MAX_BAG, "{:,}"),

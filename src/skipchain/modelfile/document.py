@@ -39,7 +39,7 @@ from skipchain.schema.fields import (
 )
 
 TABLES = ("same", "inside")
-MAX_FACTOR_WORK = 1_000_000  # samples, chains and factors multiplied
+MAX_FACTOR_WORK = 100_000  # samples, chains and factors multiplied
 _TYPE, _PENALTY = Text(most=1000), Number()
 FACTOR_FIELDS = {
     "consistency": Record(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -13,8 +13,10 @@ from skipchain.report.grid import split_to_width
 if TYPE_CHECKING:
     from skipchain.report.terminal import Terminal
 
+Item = TypeVar("Item")
 ORDERINGS = 5  # that are named; of more only the number is said
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
+MOST_SHOWN = 100  # labels, hidden units or states
 
 
 def inspect(
@@ -85,6 +87,7 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
         console.print(styled(("\nAnnotators", "bold")))
         for own in summary["sources"]:
             console.print(f"{', '.join(own['columns'])}: {own['description']}")
+    labels = _first(console, labels, "labels")
     if "rules" in summary:
         _print_graph(console, summary, labels)
         return
@@ -172,7 +175,8 @@ def _print_groups(console: Terminal, summary: dict[str, Any], labels: list[str])
         if name in summary["labels"]:
             _print_features(console, f"Features of {name}", summary["labels"][name]["features"])
     for group in summary["groups"]:
-        for number, unit in enumerate(group["units"]):
+        what = f"hidden units of {group['group']}"
+        for number, unit in enumerate(_first(console, group["units"], what)):
             console.print()
             console.print(
                 styled(
@@ -197,7 +201,7 @@ def _print_states(console: Terminal, summary: dict[str, Any]) -> None:
     if losses:
         given_up = "" if all(r["finished"] for r in summary["restarts"]) else " (* given up early)"
         console.print(f"losses of the restarts: {', '.join(losses)}{given_up}")
-    for state in summary["states"]:
+    for state in _first(console, summary["states"], "states"):
         console.print()
         share = f"{state['share']:.1f} % of tokens, first in {state['first']:.1f} % of sequences"
         console.print(styled((f"State {state['state']}", "bold"), f": {share}"))
@@ -209,6 +213,13 @@ def _print_states(console: Terminal, summary: dict[str, Any]) -> None:
         ):
             marked = [{**f, "name": f"{f['name']} → {f[arrow]}"} for f in features]
             _print_features(console, f"State {state['state']} {title}", marked)
+
+
+def _first(console: Terminal, items: list[Item], what: str, most: int = MOST_SHOWN) -> list[Item]:
+    """As many as a person reads; whether there are more is told."""
+    if len(items) > most:
+        console.print(f"(the first {most} of {len(items):,} {what}; --json has all)")
+    return items[:most]
 
 
 def _shares(shares: dict[Any, float]) -> str:
@@ -233,9 +244,10 @@ def _print_grid(console: Terminal, scores: dict[str, dict[str, float]], chosen: 
     """Rows of scores, cut into several tables where there are too many columns."""
     from rich.table import Table
 
-    columns = list(next(iter(scores.values())))
+    chosen = _first(console, chosen, "rows", 2 * MOST_SHOWN)
+    columns = _first(console, list(next(iter(scores.values()))), "columns", 2 * MOST_SHOWN)
     rows = [
-        (source, *(f"{value:+.2f}" for value in scores[source].values()))
+        (source, *(f"{scores[source][column]:+.2f}" for column in columns))
         for source in chosen
         if source in scores
     ]

@@ -18,7 +18,7 @@ from skipchain.parallel import Workers
 RETYPE_INTERVAL = 10  # sweeps after which spans with the same words may change their type together
 MAX_SWEEPS = 100  # of ICM and of mean field, at most
 DAMPING = 0.5
-MAX_SAMPLES, MAX_CHAINS, MAX_SAMPLES_OF_CHAINS = 100_000, 1_000, 1_000_000
+MAX_SAMPLES, MAX_CHAINS, MAX_SAMPLES_OF_CHAINS = 10_000, 1_000, 20_000
 MEAN_FIELD_TOLERANCE = 1e-4  # the largest change of a probability in a sweep
 
 
