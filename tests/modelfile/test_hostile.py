@@ -128,6 +128,16 @@ def test_an_expression_that_goes_back_ends_here(path):
     assert len(load(path).predict(Corpus.of([["a" * 5000 + "b"]])).corpus.labels) == 1
 
 
+def test_a_few_letters_do_not_become_a_large_text(path):
+    model = CRF().fit([[{"w": "a"}, {"w": "b"}]] * 2, [["X", "Y"]] * 2)
+    size, count = 20_000, 20_000
+    text = np.full(size, ord("a"), np.uint8)
+    strings = {"names.starts": np.zeros(count, np.int32), "names.text": text}
+    changed(model, path, arrays=strings | {"names.lengths": np.full(count, size, np.int32)})
+    with pytest.raises(ModelFileError, match="share letters, and would be too long written out"):
+        load_model(path)
+
+
 def test_an_array_too_many_is_refused(crf, path):
     changed(crf, path, arrays={"more": np.zeros(3)})
     with pytest.raises(ModelFileError, match="an array 'more', which this version does not know"):

@@ -89,6 +89,19 @@ def test_views_of_ones_own_must_be_given_again(tmp_path):
     assert load_model(tmp_path / "m.skip", functions).features.names()
 
 
+def test_long_n_grams_round_trip(tmp_path):
+    words = [["a" * 30 + str(k) * 50 for k in range(10)]] * 2
+    crf = CRF("ngrams(60, 75)", solver="lbfgs").fit(Corpus.of(words, [["X", "Y"] * 5] * 2))
+    save(crf.model_, tmp_path / "m.skip")
+    assert load_model(tmp_path / "m.skip").features.names() == crf.model_.features.names()
+
+
+def test_files_that_do_not_say_their_form_are_read(path, fitted):
+    """As earlier versions wrote them."""
+    rewritten(path, lambda h: h.pop("form"))
+    assert_same_predictions(load_model(path), fitted.model_, TRAIN)
+
+
 def test_an_existing_file_is_kept_unless_told(path, fitted):
     before = path.read_bytes()
     with pytest.raises(SkipchainError, match="exists"):

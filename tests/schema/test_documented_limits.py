@@ -10,13 +10,14 @@ from skipchain.annotators import words
 from skipchain.arrays import LARGEST_WEIGHT
 from skipchain.chains import decode
 from skipchain.edges import ordering
-from skipchain.features import label_ngrams, reader, regex, template
+from skipchain.features import label_ngrams, reader, regex, strings, template
 from skipchain.io import unpack
 from skipchain.modelfile import container, document, features, graph, latent, stored
 from skipchain.modelfile.contents import MAX_LABELS
 from skipchain.models.base import model
 from skipchain.models.document import annealing, candidates
 from skipchain.models.graph import belief
+from skipchain.models.latent.scorer import MAX_STATES
 from skipchain.models.rbm import gibbs, units
 from skipchain.schema import arrays
 
@@ -28,7 +29,7 @@ LIMITS = [
     ("brackets inside brackets", container.MAX_DEPTH, "{}"),
     ("| labels |", MAX_LABELS, "{:,}"),
     ("order of a MEMM", label_ngrams.HIGHEST_ORDER, "{}"),
-    ("hidden states;", latent.MAX_STATES, "{:,}"),
+    ("hidden states;", MAX_STATES, "{:,}"),
     ("hidden states;", latent.MAX_STATE_PAIRS, "{:,}"),
     ("hidden units of a group", units.MAX_UNITS, "{:,}"),
     ("hidden units of a group", units.MAX_OFFSET, "{:,}"),
@@ -37,6 +38,7 @@ LIMITS = [
     ("samples and chains of annealing", annealing.MAX_CHAINS, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_SAMPLES_OF_CHAINS, "{:,}"),
     ("samples and chains of annealing", document.MAX_FACTOR_WORK, "{:,}"),
+    ("strings that share letters", strings.MAX_CHARACTERS, "{:,}"),
     ("models inside models", stored.MAX_DEPTH, "{}"),
     ("a cluster's path", words.LONGEST_PATH, "{:,}"),
     ("tokens of a bag", template.MAX_BAG, "{:,}"),

@@ -14,7 +14,7 @@ from skipchain.kernels.intern import empty_slots, find_slices, index_ngrams
 from skipchain.schema.arrays import ArrayError, ArraySchema, Length
 
 LONGER_THAN_ANY = 1 << 40  # characters; no array has more
-LONGEST_OVERLAP = 50  # characters of a string that shares its letters with others: an n-gram
+MAX_CHARACTERS = 1 << 28  # of strings that share letters, as n-grams do
 
 
 class TextSlices(NamedTuple):
@@ -173,6 +173,6 @@ def strings_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> String
     ends = starts.astype(np.int64) + lengths  # in 32 bits a sum could wrap around
     if len(ends) and ends.max() > len(text):
         raise ArrayError(f"strings of {name} reach beyond their text")
-    if lengths.sum(dtype=np.int64) > len(text) + LONGEST_OVERLAP * len(lengths):
-        raise ArrayError(f"strings of {name} share letters, and are longer than n-grams can be")
+    if lengths.sum(dtype=np.int64) > max(len(text), MAX_CHARACTERS):
+        raise ArrayError(f"strings of {name} share letters, and would be too long written out")
     return StringTable(text, starts, lengths)

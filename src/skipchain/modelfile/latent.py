@@ -8,11 +8,11 @@ from skipchain.arrays import Arrays
 from skipchain.modelfile.stored import StoredModel
 from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.latent.model import StateModel
-from skipchain.models.latent.scorer import StateWeights, state_shapes
+from skipchain.models.latent.scorer import MAX_STATES, StateWeights, state_shapes
 from skipchain.schema.arrays import ArraySchema, sparse_schema
 from skipchain.schema.fields import Field, Flag, Whole
 
-MAX_STATES, MAX_STATE_PAIRS = 1_000, 250_000  # a token costs states times states or labels
+MAX_STATE_PAIRS = 1_000_000  # a token costs states times states or labels
 FIELDS: dict[str, Field] = {"local": Flag(), "states": Whole(1, MAX_STATES)}
 """What the header of a model of hidden states has beside what all models have."""
 NAMES = ("weights.transitions", "weights.emissions")

@@ -38,7 +38,7 @@ from skipchain.models.latent.likelihood import (
     expected_counts,
 )
 from skipchain.models.latent.model import VITERBI, StateModel
-from skipchain.models.latent.scorer import StateScorer, StateWeights
+from skipchain.models.latent.scorer import MAX_STATES, StateScorer, StateWeights
 from skipchain.parallel import Workers
 
 CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
@@ -131,7 +131,7 @@ class LatentEstimator(BaseEstimator):
 
     def _check(self) -> None:
         super()._check()
-        check_integer("states", self.states)
+        check_integer("states", self.states, most=MAX_STATES)
         check_choice("objective", self.objective, OBJECTIVES)
         self._only_decoding()
 

@@ -14,6 +14,7 @@ from skipchain.kernels.latent import evidence, log_softmax
 from skipchain.parallel import BLOCK_TOKENS, Workers
 
 BLOCK_SCORES = 1 << 15  # scores of one block
+MAX_STATES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
