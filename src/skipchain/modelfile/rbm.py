@@ -11,7 +11,7 @@ from skipchain.modelfile.stored import MODEL_HEADER, StoredModel
 from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.model import AnyModel
 from skipchain.models.latent.model import StateModel
-from skipchain.models.rbm.gibbs import MAX_STEPS, MAX_TOKEN_WORK, GibbsSettings
+from skipchain.models.rbm.gibbs import MAX_STEPS, GibbsSettings
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.units import BORDERS, LabelFilters, format_unit_groups, parse_unit_groups
 from skipchain.schema.arrays import ArraySchema, check_table_size, sparse_schema
@@ -88,11 +88,6 @@ def read(stored: StoredModel) -> RBMModel:
         if not isinstance(expert, StateModel) or expert.labels != labels:
             raise ValueError(f"expert {number + 1} has no hidden states, or other labels")
         experts.append(expert)
-    links = sum(group.units * len(group.offsets) for group in units.groups)
-    states = sum(expert.n_states * (expert.n_states + len(labels)) for expert in experts)
-    work = (1 + links) * (1 + len(labels)) + states  # of a token in a step
-    if (sampling.burn_in + sampling.samples) * work > MAX_TOKEN_WORK:
-        raise ValueError(f"{sampling} of {links:,} units and offsets would take too long")
     return RBMModel(
         **stored.common,
         weights=dense("weights", arrays, (_count(stored), len(labels))),

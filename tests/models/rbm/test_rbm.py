@@ -544,6 +544,13 @@ def test_a_model_file_keeps_everything(own, tmp_path):
     assert load(tmp_path / "m.skip").label(PROBLEM.test_x) == model.predict(PROBLEM.test_x)
 
 
+def test_sampling_that_never_ends_is_refused_before_learning():
+    with pytest.raises(ParameterError, match=r"steps of sampling .* would take too long"):
+        RBMCRF(groups="5000:0..9", samples=5000).fit(PROBLEM.train_x, PROBLEM.train_y)
+    with pytest.raises(ParameterError, match="samples must be at most 10,000"):
+        RBMCRF(samples=10**9).fit(PROBLEM.train_x, PROBLEM.train_y)
+
+
 def test_a_damaged_file_is_named(fitted, tmp_path):
     model = fitted.model_
     units = model.units

@@ -21,7 +21,7 @@ INITIAL_INVERSE_TEMPERATURE = 0.1  # where annealing begins: scores are multipli
 
 
 MAX_STEPS = 10_000  # of burn-in, and of those that count
-MAX_TOKEN_WORK = 10_000_000  # steps, units, offsets and labels multiplied: a token's cost
+MAX_TOKEN_WORK = 20_000_000  # steps, units, offsets and labels multiplied: a token's cost
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.table_scorer import table_scores
+from skipchain.errors import ParameterError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, Input, as_input, encode
 from skipchain.models.base.marginal_model import MarginalModel
@@ -70,6 +71,18 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
     constrained: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
     experts: tuple[StateModel, ...] = ()
+
+    def __post_init__(self) -> None:
+        size = len(self.labels)
+        links = sum(group.units * len(group.offsets) for group in self.units.groups)
+        numbers = (own.n_states for own in self.experts if isinstance(own, StateModel))
+        states = sum(number * (number + size) for number in numbers)
+        work = (1 + links) * (1 + size) + states  # of a token in a step
+        if (self.sampling.burn_in + self.sampling.samples) * work > gibbs.MAX_TOKEN_WORK:
+            raise ParameterError(
+                f"{self.sampling.burn_in} + {self.sampling.samples} steps of sampling {links:,} "
+                "units and offsets would take too long; use fewer of them"
+            )
 
     def dataset(self, given: Input, workers: Workers | None = None) -> RBMDataset:
         """The input encoded."""
