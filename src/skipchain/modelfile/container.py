@@ -114,7 +114,8 @@ def _read_sized(file: BinaryIO, path: str | Path) -> bytes:
         raise ValueError("the header is longer than the file")
     if length > MAX_HEADER_BYTES:
         raise ValueError(f"a header of {length:,} bytes, wanted {MAX_HEADER_BYTES:,} at most")
-    return start + file.read()
+    file.seek(0)
+    return file.read()
 
 
 def _parse_header(data: bytes, path: str | Path) -> dict[str, Any]:
