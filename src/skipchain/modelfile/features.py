@@ -14,7 +14,7 @@ from skipchain.features.views import BUILTIN_VIEWS, NGRAMS
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.stored import StoredModel
 from skipchain.models.base.inputs import Features
-from skipchain.schema.arrays import INCREASING, ArraySchema, check_arrays
+from skipchain.schema.arrays import INCREASING, ArraySchema
 from skipchain.schema.fields import LARGEST_INTEGER, Anything, Items, Record, Text, Whole
 
 LONGEST_TEMPLATES = 200_000  # characters of the text of all templates
@@ -57,16 +57,12 @@ def read_features(stored: StoredModel) -> Features:
     KIND.check(recipe, f"{stored.prefix}features")
     FIELDS[recipe["kind"]].check(recipe, f"{stored.prefix}features")
     if recipe["kind"] == "named":
-        schema = strings_schema("names")
-        stored.claim(schema)
-        check_arrays(schema, arrays)
+        stored.check(strings_schema("names"))
         return NamedFeatures(strings_from_arrays("names", arrays))
     if recipe["kind"] == "numbered":
         width = recipe["width"]
         columns = ArraySchema("int64", ("columns",), least=0, below=width, order=INCREASING)
-        schema = {"columns": columns}
-        stored.claim(schema)
-        check_arrays(schema, arrays)
+        stored.check({"columns": columns})
         return NumberedFeatures(arrays["columns"], width)
     missing = [name for name in recipe["functions"] if name not in functions]
     if missing:

@@ -59,8 +59,11 @@ class StoredModel:
 
     @property
     def lengths(self) -> dict[str, int]:
-        """The lengths that a schema can name from the start."""
-        return {"labels": len(self.header["labels"]), "features": self.features.n_features}
+        """The lengths that a schema can name: labels, and features once they are read."""
+        lengths = {"labels": len(self.header["labels"])}
+        if self.features is not None:
+            lengths["features"] = self.features.n_features
+        return lengths
 
     def claim(self, schema: Mapping[str, ArraySchema]) -> None:
         """Note that arrays of these names belong here; any other is one too many."""
