@@ -48,7 +48,7 @@ def load(
 class Entity:
     """A labelled span of a text: characters ``start … end − 1``, and how sure the model is.
 
-    A model of order 3 or more, or of linked labels, cannot tell, and gives None.
+    A model that can only be searched, or of linked labels, cannot tell, and gives None.
     """
 
     start: int
@@ -224,6 +224,10 @@ class Tagger:
     def with_samples(self, samples: int) -> Tagger:
         """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""
         return Tagger(self.model.with_samples(samples), self.threads)
+
+    def with_moves(self, moves: str) -> Tagger:
+        """The tagger whose Gibbs sampling draws a ``segment`` or a ``token`` at a time."""
+        return Tagger(self.model.with_moves(moves), self.threads)
 
     def without_factors(self, decoder: str | None = None) -> Tagger | None:
         """The tagger of the chain model alone; None where ``decoder`` uses no factors anyway."""

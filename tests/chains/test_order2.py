@@ -257,6 +257,6 @@ def test_a_warm_start_carries_the_scores_of_triples():
 
 def test_orders_out_of_range_are_refused():
     with pytest.raises(ParameterError, match="order must be 1 or 2"):
-        CRF("word", order=3).fit(alternating(2))
+        Perceptron("word", order=3).fit(alternating(2))
     with pytest.raises(ParameterError, match="order 1"):
         CRF("word", order=2, objective="marginal").fit(alternating(2))

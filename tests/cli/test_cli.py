@@ -597,7 +597,9 @@ def test_parts_of_speech_with_a_dictionary(run, tmp_path):
 
 def test_a_long_history_is_searched_with_a_beam_unless_told(run, tmp_path):
     data, model = tmp_path / "train.conllu", tmp_path / "m.skip"
-    data.write_text(UD)
+    # 17 labels have more than 4,096 runs of three
+    others = "".join(f"1\tw{k}\t_\tP{k}\tP\t_\t0\t_\t_\t_\n\n" for k in range(15)) * 3
+    data.write_text(UD + others)
     settings = ("--model", "memm:order=3", "--features", "pos", "--quiet")
     assert run("train", data, *settings, "-o", model)[0] == 0
     code, out, err = run("tag", model, "--text", "the cats")

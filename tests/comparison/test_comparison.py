@@ -119,8 +119,8 @@ def test_common_settings_are_for_those_that_have_them():
     assert repr(Entry.of("hmm").estimator(common)) == "HMM(emissions='features', threads=1)"
     assert repr(Entry.of("tokenhmm").estimator(common)) == "HMM(threads=1)"
     assert Entry.of("hmm:features=shape").estimator(common).emissions == "token"
-    with pytest.raises(ParameterError, match="crf:order=3: order must be 1 or 2"):
-        Entry.of("crf:order=3").estimator(common)
+    with pytest.raises(ParameterError, match="perceptron:order=3: order must be 1 or 2"):
+        Entry.of("perceptron:order=3").estimator(common)
     with pytest.raises(ParameterError, match=r"crf:encoding=abc: .*iob2"):
         Entry.of("crf:encoding=abc").estimator(common)
 
@@ -185,7 +185,7 @@ def test_decoders_are_those_of_the_model(corpora, here, tmp_path):
     [
         ("hrf:states=1,restarts=1,em=1", ("legal", "posterior", "viterbi"), ("greedy", "beam")),
         ("rbm-crf:epochs=1,groups=1:0..1", ("legal", "posterior"), ("viterbi", "greedy")),
-        ("memm:order=3,epochs=1", ("beam", "greedy"), ("viterbi", "posterior", "legal")),
+        ("memm:order=2,epochs=1", ("viterbi", "greedy", "posterior", "beam"), ("legal",)),
         ("memm:epochs=1,features=history", ("beam", "greedy"), ("viterbi", "posterior")),
     ],
 )

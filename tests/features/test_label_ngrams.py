@@ -249,7 +249,8 @@ def test_spans_forced_labels_and_a_dictionary():
     train = Corpus.of(words, labels, scheme="iob2")
     tagger = Tagger(MEMM("word", order=3, dictionary=5).fit(train).model_)
     [entity] = tagger.tag("he met Ada").entities
-    assert (entity.text, entity.label, entity.confidence) == ("Ada", "PER", None)
+    assert (entity.text, entity.label) == ("Ada", "PER")
+    assert entity.confidence == 1.0  # the dictionary leaves nothing else
     found = tagger.predict(Corpus.of([["he", "met"]]), forced=["B-PER", None])
     assert found.corpus.labels.tolist()[0] == "B-PER"
 
@@ -257,13 +258,27 @@ def test_spans_forced_labels_and_a_dictionary():
 # What has no answer ------------------------------------------------------------------------------
 
 
-def test_what_goes_through_all_labellings_is_refused():
-    model = MEMM("word", order=3, **PLAIN).fit(parity(5))
+def many_labels(count=17):
+    """Sentences of so many labels that order 3 has more than 4,096 runs of them."""
+    names = [f"L{k:02}" for k in range(count)]
+    return Corpus.of([[name.lower() for name in names]] * 3, [names] * 3)
+
+
+def test_what_goes_through_too_many_labellings_is_refused():
+    train = many_labels()
+    model = MEMM("word", order=3, **PLAIN).fit(train)
+    assert model.model_.decoders == ("beam", "greedy")
+    assert model.predict(train) == [list(sentence.labels) for sentence in train]
     with pytest.raises(SkipchainError, match=r"order 3.*no decoder 'viterbi'; it has beam, greedy"):
-        model.predict(parity(1), decoder="viterbi")
+        model.predict(train, decoder="viterbi")
     for ask in (model.predict_marginals, lambda x: model.predict_nbest(x, 2)):
-        with pytest.raises(SkipchainError, match="order 3 is searched from left to right"):
-            ask(parity(1))
+        with pytest.raises(SkipchainError, match=r"order 3 with 17 labels .* 4,913 runs of labels"):
+            ask(train)
+    with pytest.raises(ParameterError, match=r"CRF of order 3 .* 17 labels have 4,913 of them"):
+        CRF("word", order=3).fit(train)
+    fewer = MEMM("word", order=3, **PLAIN).fit(many_labels(16))
+    assert fewer.model_.decoders[0] == "viterbi"
+    assert fewer.predict(many_labels(16)) == fewer.predict(many_labels(16), decoder="beam")
 
 
 @pytest.mark.parametrize("order", [3, 5])
@@ -276,20 +291,35 @@ def test_a_decision_is_explained_given_the_labels_before(order):
     plain = Plain(scores)
     plain.raw = replace(plain.raw, edge=np.repeat(plain.raw.edge, given.n_tokens, axis=0))
     plain.limits = plain.raw
+    with Workers(1) as workers:
+        chances = model.marginals(scores, workers)
     for at in range(given.n_tokens):
         found = Tagger(model).explain(given, at, labels=["A", "B"])
         wanted = plain.log_probabilities(tuple(path[:at]))
         first, second = found.totals
         assert first - second == pytest.approx(wanted[0] - wanted[1], abs=1e-8)
-        assert np.log(found.probabilities) == pytest.approx(wanted, abs=1e-8)
+        assert found.probabilities == pytest.approx(tuple(chances[at]), abs=1e-8)
     names = [part.name for part in found.contributions if part.kind == "labels"]
     assert " → ".join("AB"[y] for y in path[-4:-1]) + " → ·" in names
 
 
-@pytest.mark.parametrize("kind", [CRF, Perceptron])
-def test_models_that_cannot_say_so(kind):
-    with pytest.raises(ParameterError, match=r"order must be 1 or 2, got 3; .* use MEMM"):
-        kind("word", order=3).fit(parity(2))
+def test_what_is_only_searched_is_explained_by_the_classifier_of_the_position():
+    train = many_labels()
+    model = MEMM("word", order=3, **PLAIN).fit(train).model_
+    with Workers(1) as workers:
+        scores = model.scores(train[:1], workers)
+        path = model.decode(scores, workers).codes.tolist()
+    plain = Plain(scores)
+    plain.raw = replace(plain.raw, edge=np.repeat(plain.raw.edge, len(path), axis=0))
+    plain.limits = plain.raw
+    found = Tagger(model).explain(train[:1], 5, labels=["L05", "L02"])
+    wanted = plain.log_probabilities(tuple(path[:5]))
+    assert np.log(found.probabilities) == pytest.approx(wanted[[5, 2]], abs=1e-8)
+
+
+def test_models_that_cannot_say_so():
+    with pytest.raises(ParameterError, match=r"order must be 1 or 2, got 3; .* MEMM and CRF"):
+        Perceptron("word", order=3).fit(parity(2))
 
 
 @pytest.mark.parametrize("order", [0, 9, 2.5, "3", True, None])

@@ -18,6 +18,7 @@ from skipchain.models.rbm.model import RBMModel
 from skipchain.models.registry import make_estimator, model_kinds
 
 SAMPLED = {"epochs": 10, "burn_in": 5, "samples": 10}
+TRIGRAMS = "word\nshape\nlabel[-2] & shape\nlabel[-2] & label[-1] & word"
 FAMILY = {
     "crf": {},
     "crf, lbfgs": {"solver": "lbfgs"},
@@ -30,6 +31,8 @@ FAMILY = {
     "crf, l1": {"l1": 0.1},
     "crf, dictionary": {"dictionary": 3},
     "crf, order 2, dictionary": {"order": 2, "dictionary": 3},
+    "crf, order 3": {"order": 3},
+    "crf, trigrams": {"order": 2, "features": TRIGRAMS},
     "memm": {},
     "memm, lbfgs": {"solver": "lbfgs"},
     "memm, newton": {"solver": "newton"},
@@ -37,6 +40,12 @@ FAMILY = {
     "memm, dependent": {"dependent": True},
     "memm, marginal": {"objective": "marginal"},
     "memm, order 4": {"order": 4},
+    "memm, order 6": {"order": 6},
+    "memm, order 3": {"order": 3},
+    "memm, trigrams": {"order": 2, "features": TRIGRAMS},
+    "memm, trigrams, order 3": {"order": 3, "features": TRIGRAMS},
+    "memm, stop": {"stop": True},
+    "memm, order 2, stop": {"order": 2, "stop": True},
     "memm, history": {"features": "word\nshape\nword[-1]\nhistory(lower)"},
     "maxent": {},
     "maxent, lbfgs": {"solver": "lbfgs"},
@@ -259,9 +268,9 @@ def test_nbest_begins_with_the_best_and_falls(exact):
 
 
 def test_what_a_long_history_does_not_have_is_said():
-    fitted = make("memm, order 4").fit(TRAIN)
+    fitted = make("memm, order 6").fit(TRAIN)
     for ask in (fitted.predict_marginals, lambda given: fitted.predict_nbest(given, 2)):
-        with pytest.raises(SkipchainError, match="order 4"):
+        with pytest.raises(SkipchainError, match="order 6"):
             ask(TEST)
 
 

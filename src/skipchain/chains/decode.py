@@ -10,7 +10,7 @@ import numpy as np
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains.potentials import require_paths
-from skipchain.chains.scores import ChainScores, NBestPaths
+from skipchain.chains.scores import MAX_CONTEXTS, ChainScores, NBestPaths, is_exact
 from skipchain.checks import check_integer
 from skipchain.errors import SkipchainError
 from skipchain.kernels import chain
@@ -26,7 +26,7 @@ PAIR_NUMBERS = 1 << 20  # numbers in the pair marginals of one block
 
 def viterbi(scores: ChainScores, workers: Workers) -> Labels:
     """The jointly best labels. [N]"""
-    order2 = _exact_order2(scores)
+    order2 = _exact_higher_order(scores)
     if order2 is not None:
         path: Labels = order2.viterbi(scores, workers)
         return path
@@ -98,7 +98,7 @@ def check_width(width: int) -> None:
 
 def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
-    order2 = _exact_order2(scores)
+    order2 = _exact_higher_order(scores)
     if order2 is not None:
         return renormalised(order2.marginals(scores, workers))
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
@@ -135,7 +135,7 @@ def posterior(scores: ChainScores, workers: Workers) -> Labels:
 
 def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
     """The k best label sequences of every chain; fewer where there are fewer."""
-    order2 = _exact_order2(scores)
+    order2 = _exact_higher_order(scores)
     if k < 1:
         raise SkipchainError(f"n-best needs at least 1 sequence, got {k}")
     if order2 is not None:
@@ -166,7 +166,7 @@ def nbest(scores: ChainScores, k: int, workers: Workers) -> list[NBestPaths]:
 
 def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Workers) -> Floats:
     """The probability that the labels of each window lie in its sets. [K]"""
-    order2 = _exact_order2(scores)
+    order2 = _exact_higher_order(scores)
     if order2 is not None:
         out: Floats = order2.event_probabilities(scores, windows, workers)
         return out
@@ -205,7 +205,7 @@ def _higher_order(scores: ChainScores) -> ModuleType | None:
         from skipchain.chains import history_search
 
         return history_search
-    if scores.label_ngrams is not None:
+    if scores.by_contexts:
         from skipchain.chains import order_n
 
         return order_n
@@ -216,18 +216,24 @@ def _higher_order(scores: ChainScores) -> ModuleType | None:
     return None
 
 
-def _exact_order2(scores: ChainScores) -> ModuleType | None:
-    """The module of chains of order 2; None for order 1. What can only be searched is refused."""
+def _exact_higher_order(scores: ChainScores) -> ModuleType | None:
+    """The module of order 2 and more; None for order 1. What can only be searched is refused."""
     if scores.label_history is not None:
         raise SkipchainError(
             "labels that depend on earlier ones of the document (history) are found from left to "
             "right (beam, greedy), and not all labellings can be gone through: the model has no "
             "viterbi, marginals, confidences or n-best lists; without history it has them"
         )
-    if scores.label_ngrams is not None:
+    n_labels, order = scores.weights.n_labels, scores.order
+    if not is_exact(n_labels, order):
         raise SkipchainError(
-            f"a model of order {scores.label_ngrams.order} is searched from left to right (beam, "
-            "greedy) and cannot go through all labellings: it has no viterbi, marginals, "
-            "confidences or n-best lists; orders 1 and 2 have them"
+            f"a model of order {order} with {n_labels} labels is searched from left to right "
+            f"(beam, greedy): it would have to go through {n_labels**order:,} runs of labels, and "
+            f"{MAX_CONTEXTS:,} are allowed; it has no viterbi, marginals, confidences or n-best "
+            "lists, which lower orders have"
         )
-    return _higher_order(scores)
+    if order == 1:
+        return None
+    from skipchain.chains import order2
+
+    return order2

@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.online import StochasticLikelihood, decaying_rate
 from skipchain.chains.potentials import Constraints
@@ -23,6 +23,11 @@ from skipchain.learn.epochs import run_epochs
 from skipchain.learn.solvers import LBFGS, SGD, AdaGrad, Automatic, Newton, Solver
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.parallel import Workers
+
+if TYPE_CHECKING:
+    from skipchain.chains.likelihood import ChainObjective
+    from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.label_trigrams import LabelTrigrams
 
 CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
 DECAY = 2.0  # the last epoch's rate is a third of the first's
@@ -39,7 +44,9 @@ class ChainProblem:
 
     A ``local`` model is normalised at each position. ``constraints`` limit the label sequences that
     training looks at, ``initial_weights`` is where learning begins. ``numeric`` features were given
-    as matrices.
+    as matrices. ``label_ngrams`` and ``label_trigrams`` are what the labels of a chain that is
+    normalised as a whole depend on beyond three in a row: their weights are the last rows of the
+    table of states.
     """
 
     data: Dataset
@@ -53,6 +60,13 @@ class ChainProblem:
     initial_weights: Weights | None = None
     seed: int = 0
     numeric: bool = False
+    label_ngrams: LabelNgrams | None = None
+    label_trigrams: LabelTrigrams | None = None
+
+    @property
+    def by_contexts(self) -> bool:
+        """Whether labels depend on more before them than tables of three labels say."""
+        return self.label_ngrams is not None or self.label_trigrams is not None
 
     @property
     def for_learners(self) -> dict[str, Any]:
@@ -105,6 +119,11 @@ def learn_chain(
     """The weights of a chain, learnt by a solver."""
     chosen = resolve(problem, solver)
     check_solver(chosen, local=problem.local, objective=problem.objective)
+    if problem.by_contexts and isinstance(chosen, SGD):
+        raise ParameterError(
+            f"solver={chosen.name!r} learns chains of order 1 and 2 without templates that begin "
+            "with 'label[-2] &'; use solver='lbfgs', or MEMM"
+        )
     if problem.data.allowed is not None:
         _check_partial(problem, chosen)
     monitor = monitor or Monitor()
@@ -119,6 +138,7 @@ def resolve(problem: ChainProblem, solver: Solver) -> Solver:
         return solver
     partly_labelled = problem.local and problem.data.allowed is not None
     batch = problem.objective != CONDITIONAL or problem.numeric or partly_labelled
+    batch = batch or problem.by_contexts
     return solver.as_solver(LBFGS if batch else SGD)
 
 
@@ -166,16 +186,25 @@ def _by_batch(
         workers=workers,
         order=problem.order,
         single_precision=isinstance(solver, LBFGS) and solver.tolerance >= SINGLE_TOLERANCE,
+        further=_shown(problem) if problem.by_contexts else None,
     )
     if by_newton and scorer.size > MAX_DENSE:
         raise ParameterError(
             f"solver='newton' is for up to {MAX_DENSE:,} weights, and there would be "
             f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
         )
-    form: dict[str, Any] = {"constraints": problem.constraints, "local": problem.local}
-    marginal = problem.objective == MARGINAL
-    loss = MarginalLikelihood if marginal else ConditionalLikelihood
-    objective = loss(data, scorer, workers, l2=problem.l2, **form)
+    form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
+    objective: ChainObjective
+    if problem.by_contexts:
+        from skipchain.chains.context_likelihood import ContextLikelihood
+
+        names = ("order", "label_ngrams", "label_trigrams")
+        form |= {name: getattr(problem, name) for name in names}
+        objective = ContextLikelihood(data, scorer, workers, **form)
+    else:
+        marginal = problem.objective == MARGINAL
+        loss = MarginalLikelihood if marginal else ConditionalLikelihood
+        objective = loss(data, scorer, workers, local=problem.local, **form)
     if monitor.begin is not None:
         # the history of L-BFGS is in single precision
         vectors = 3 * scorer.size if by_newton else MEMORY + 8
@@ -240,6 +269,26 @@ def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWei
     result = stopping.best_of(result)
     weights = _without_small(learner.weights(result.vector), solver.smallest_weight)
     return FittedWeights(weights, result, learner.size)
+
+
+def _shown(problem: ChainProblem) -> Bools:
+    """Which labels training shows after each label n-gram, and with each row of trigrams. [K, L]"""
+    data, ngrams, trigrams = problem.data, problem.label_ngrams, problem.label_trigrams
+    assert data.labels is not None
+    parts = []
+    if ngrams is not None:
+        shown = np.zeros((len(ngrams.ngrams), problem.n_labels), np.bool_)
+        for column in ngrams.context_indices(data.labels, data.offsets).T:
+            shown[column[column >= 0], data.labels[column >= 0]] = True
+        parts.append(shown)
+    if trigrams is not None:
+        assert data.rows.trigrams is not None
+        shown = np.zeros((len(trigrams.rows), problem.n_labels), np.bool_)
+        rows = trigrams.row_indices(data.rows.trigrams, data.labels, data.offsets)
+        tokens = data.rows.trigrams.row_ids
+        shown[rows[rows >= 0], data.labels[tokens[rows >= 0]]] = True
+        parts.append(shown)
+    return np.concatenate(parts)
 
 
 def _without_small(weights: Weights, limit: float) -> Weights:

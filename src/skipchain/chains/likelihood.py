@@ -113,15 +113,19 @@ class ChainObjective(ABC):
             loss, pairs = self._second_residuals(potentials, weights.triples, node, triples)
         else:
             loss, pairs = self._residuals(potentials, node)
-        heads = potentials.heads()
+        start, end = self._ends(potentials, node, pairs)
+        return loss, pairs.sum(axis=0), start, end, triples
+
+    def _ends(self, p: Potentials, node: Residuals, pairs: Floats) -> tuple[Floats, Floats]:
+        """The gradient in the scores of first and last labels; features of pairs are noted."""
+        heads = p.heads()
         if len(self._edges):
-            edges = self._edges[potentials.tokens]
+            edges = self._edges[p.tokens]
             edges[:, :-1] = pairs
             edges[:, -1] = 0.0
             edges[heads, -1] = node[heads]
         start = node[heads].sum(axis=0, dtype=np.float64)
-        end = node[potentials.tails()].sum(axis=0, dtype=np.float64)
-        return loss, pairs.sum(axis=0), start, end, triples
+        return start, node[p.tails()].sum(axis=0, dtype=np.float64)
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Runs of whole chains that are worked on together."""
@@ -162,7 +166,7 @@ class ConditionalLikelihood(ChainObjective):
         score = np.empty(len(p.offsets) - 1)
         forward_backward(p.node, p.edge, p.offsets, node, pairs, log_z)
         path_score(p.node, p.edge, p.offsets, gold, score)
-        _require_possible(score, p)
+        require_possible(score, p)
         subtract_path(p.offsets, gold, node, pairs)
         return float((log_z - score).sum()), pairs
 
@@ -178,7 +182,7 @@ class ConditionalLikelihood(ChainObjective):
         if self._data.allowed is None:
             known = np.empty_like(log_z)
             order2.path_score(p.node, p.edge, second, p.offsets, gold, known)
-            _require_possible(known, p)
+            require_possible(known, p)
             subtract_path(p.offsets, gold, node, pairs)
             order2.subtract_path(p.offsets, gold, triples)
         else:
@@ -187,7 +191,7 @@ class ConditionalLikelihood(ChainObjective):
                 np.zeros_like(x) for x in (p.node, pairs, triples)
             )
             known = self._second_sums(clamped, second, clamped_node, clamped_pairs, clamped_triples)
-            _require_possible(known, p)
+            require_possible(known, p)
             node -= clamped_node
             pairs -= clamped_pairs
             triples -= clamped_triples
@@ -214,7 +218,7 @@ class ConditionalLikelihood(ChainObjective):
         known, known_pairs = np.empty_like(p.node), np.zeros_like(pairs)
         known_z = np.empty(len(p.offsets) - 1)
         forward_backward(clamped.node, clamped.edge, p.offsets, known, known_pairs, known_z)
-        _require_possible(known_z, p)
+        require_possible(known_z, p)
         if self._local:
             norms = np.empty_like(p.node)
             normalisers(p.node, p.edge, p.offsets, norms)
@@ -252,7 +256,7 @@ class MarginalLikelihood(ChainObjective):
         return float(loss.sum()), pairs
 
 
-def _require_possible(score: Floats, p: Potentials) -> None:
+def require_possible(score: Floats, p: Potentials) -> None:
     """Raise where what is known of a chain has no path."""
     lost = np.flatnonzero(score == -np.inf)
     if len(lost):

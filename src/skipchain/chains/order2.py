@@ -1,8 +1,14 @@
-"""Inference over chains of order 2, block by block, with threads."""
+"""Inference over chains of order 2 and more, block by block, with threads.
+
+Order 2 has recursions of its own; what depends on longer runs of labels, or on features of them,
+goes by way of `skipchain.chains.order_n`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +21,8 @@ from skipchain.kernels import chain2 as kernel
 from skipchain.parallel import Workers, blocks
 
 BLOCK_TOKENS = 1024  # each token has tables of label pairs
+Sums = Callable[[Potentials, Potentials, Floats | None], Floats]
+Paths = Callable[[Potentials, Potentials, int], tuple[Labels, Floats]]
 
 
 def viterbi(scores: ChainScores, workers: Workers) -> Labels:
@@ -42,10 +50,11 @@ def beam(scores: ChainScores, width: int, workers: Workers) -> Labels:
 def marginals(scores: ChainScores, workers: Workers) -> Floats:
     """The probability of each label at each token. [N, L]"""
     out = np.empty((scores.data.n_tokens, scores.weights.n_labels))
+    sums, _ = _recursions(scores)
 
     def run(block: tuple[int, int]) -> None:
         p = scores.potentials(block)
-        require_paths(log_partition(scores, p, scores.raw(block), out[p.tokens]), p)
+        require_paths(sums(p, scores.raw(block), out[p.tokens]), p)
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return out
@@ -62,6 +71,7 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
     The sum over all paths through the sets, as a share of the sum over all paths.
     """
     out = np.empty(len(windows.starts))
+    sums, _ = _recursions(scores)
 
     def run(block: tuple[int, int]) -> None:
         first, last = scores.data.offsets[[block[0], block[1]]]
@@ -69,7 +79,7 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
         if len(which) == 0:
             return
         p, raw = scores.potentials(block), scores.raw(block)
-        whole = log_partition(scores, p, raw)
+        whole = sums(p, raw, None)
         for w, start, stop, row in zip(
             which, inside.starts, inside.stops, inside.rows, strict=True
         ):
@@ -78,11 +88,24 @@ def event_probabilities(scores: ChainScores, windows: SpanEvents, workers: Worke
             chain = p.part(a, b)
             node = chain.node.copy()
             node[start - a : stop - a][~inside.allowed[row : row + stop - start]] = -np.inf
-            clamped = log_partition(scores, replace(chain, node=node), raw.part(a, b))[0]
+            clamped = sums(replace(chain, node=node), raw.part(a, b), None)[0]
             out[w] = min(1.0, np.exp(clamped - whole[c]))
 
     workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))
     return out
+
+
+def _recursions(scores: ChainScores) -> tuple[Sums, Paths]:
+    """How chains are summed over, and how their best paths are found."""
+    if not scores.by_contexts:
+        return partial(log_partition, scores), partial(best_paths, scores)
+    from skipchain.chains.order_n import ContextPotentials
+
+    contexts, local = ContextPotentials.of(scores), scores.local
+    return (
+        lambda p, raw, node: contexts.log_partition(p, raw, local, node),
+        lambda p, raw, k: contexts.best_paths(p, raw, local, k),
+    )
 
 
 def log_partition(
@@ -110,26 +133,28 @@ def best_paths(
 def _best(
     scores: ChainScores, k: int, workers: Workers, *, probabilities: bool
 ) -> list[NBestPaths]:
+    sums, best = _recursions(scores)
+
     def run(block: tuple[int, int]) -> list[NBestPaths]:
         p, raw = scores.potentials(block), scores.raw(block)
         log_z = np.zeros(len(p.offsets) - 1)
         if probabilities:
-            log_z = log_partition(scores, p, raw)
+            log_z = sums(p, raw, None)
             require_paths(log_z, p)
         ranked = []
-        best = np.zeros(len(log_z))
+        top = np.zeros(len(log_z))
         for c, (a, b) in enumerate(pairwise(p.offsets.tolist())):
             if a == b:
                 ranked.append(NBestPaths(np.empty((1, 0), np.int32), np.ones(1)))
                 continue
-            paths, values = best_paths(scores, p.part(a, b), raw.part(a, b), k)
-            best[c] = values[0]
+            paths, values = best(p.part(a, b), raw.part(a, b), k)
+            top[c] = values[0]
             real = values > -np.inf
             shares = np.zeros(int(real.sum()))
             if probabilities:
                 shares = np.exp(np.minimum(values[real] - log_z[c], 0.0))
             ranked.append(NBestPaths(paths[real], shares))
-        require_paths(best, p)
+        require_paths(top, p)
         return ranked
 
     parts = workers.map(run, blocks(scores.data.offsets, BLOCK_TOKENS))

@@ -50,6 +50,33 @@ class Potentials:
             self.node[first:last], self.tables(first, last), bounds, self.first + first
         )
 
+    def like(self, other: Potentials) -> Potentials:
+        """With one edge table per token where the potentials of the same tokens have that."""
+        if len(self.edge) == len(other.edge):
+            return self
+        return replace(self, edge=np.repeat(self.edge, len(other.edge), axis=0))
+
+    def stopping(self, stop: Floats) -> Potentials:
+        """With the probability of going on after each label, and of stopping after the last.
+
+        ``stop`` [S] has the log odds of stopping after a label, or [S + 1, S] after the last two;
+        the first index S stands for the place before the chain.
+        """
+        go, end = -np.logaddexp(0.0, stop), -np.logaddexp(0.0, -stop)
+        heads, tails = self.heads(), self.tails()
+        node = self.node.copy()
+        if stop.ndim == 1:
+            node += go
+            node[tails] += end - go
+            return replace(self, node=node)
+        single = np.isin(heads, tails)
+        node[heads] += np.where(single[:, None], end[-1], go[-1])
+        edge = (self.edge if len(self.edge) > 1 else self.edge[0]) + np.broadcast_to(
+            go[:-1], (len(node), *go[:-1].shape)
+        )
+        edge[tails] += end[:-1] - go[:-1]
+        return replace(self, node=node, edge=edge)
+
     def constrained(self, constraints: Constraints) -> Potentials:
         """With −∞ for whatever the constraints forbid."""
         node = self.node.copy()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints
+from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
@@ -148,9 +148,11 @@ class LinearScorer:
 
     The vector holds the weights in the order of the fields of `Weights`. With ``observed`` only the
     (feature, label) and (feature, label pair) weights that occur in the data are parameters, the
-    others stay zero; without ``boundaries`` there are no start and end scores. With
+    others stay zero; without ``boundaries`` there are no start and end scores. ``further`` [K, L]
+    says so of the last K features, which no token has: runs of labels have them. With
     ``single_precision`` scores are read from state weights in single precision, which takes half
-    the time, and added up in double.
+    the time, and added up in double. ``before`` are the labels before those of the data, L where a
+    chain begins, of chains that do not run as the data do.
     """
 
     def __init__(
@@ -163,6 +165,8 @@ class LinearScorer:
         workers: Workers,
         order: int = 1,
         single_precision: bool = False,
+        further: Bools | None = None,
+        before: Labels | None = None,
     ) -> None:
         rows = data.rows
         self.rows = rows
@@ -184,29 +188,32 @@ class LinearScorer:
         self._edge_gradient = np.empty(shape)
         self._state_support: Ints | None = None
         self._edge_support: Ints | None = None
+        self._n_further = 0 if further is None else len(further)
         if observed:
-            self._find_support(data)
+            self._find_support(data, further, before)
 
-    def _find_support(self, data: Dataset) -> None:
+    def _find_support(self, data: Dataset, further: Bools | None, before: Labels | None) -> None:
         """What occurs has a count, and counts are a gradient with gold labels as residuals.
 
         A token without a known label (−1) supports all its labels.
         """
         assert data.labels is not None
-        labels, size = data.labels, self.n_labels
-        gold = labels[:, None] == np.arange(size)
-        gold[labels < 0] = True
+        size = self.n_labels
+        gold = _allowed(data.labels, size)
         # without the features' values, which may cancel each other
         counts = self._sum_state(
             self._by_row.unweighted(), self._by_bundle.unweighted(), gold.astype(np.float64)
         )
+        if further is not None:
+            counts[len(counts) - len(further) :] = further
         self._state_support = np.flatnonzero(counts.ravel())
         if self.rows.n_edge_features:
-            heads = data.offsets[:-1][np.diff(data.offsets) > 0]
-            before = np.zeros((data.n_tokens, size + 1), np.bool_)
-            before[1:, :size] = gold[:-1]
-            before[heads] = np.arange(size + 1) == size
-            pairs = before[:, :, None] & gold[:, None, :]
+            if before is None:
+                before = np.roll(data.labels, 1)
+                before[data.offsets[:-1][np.diff(data.offsets) > 0]] = size
+            previous = _allowed(before, size + 1)
+            previous[before < 0, size] = False
+            pairs = previous[:, :, None] & gold[:, None, :]
             sum_rows(
                 self._by_edge.unweighted(),
                 pairs.reshape(data.n_tokens, (size + 1) * size).astype(np.float64),
@@ -289,13 +296,17 @@ class LinearScorer:
         end: Floats,
         edges: Floats,
         second: Floats,
+        further: Floats | None = None,
     ) -> Floats:
         """The gradient in the vector, from that in potentials.
 
         node [N, L]; pairs [L, L] and second [L + 1, L, L] or [0, L, L] summed over positions; start
-        and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features.
+        and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features;
+        further [K, L] that of the last features, which no token has.
         """
         state = self._sum_state(self._by_row, self._by_bundle, node)
+        if further is not None:
+            state[len(state) - len(further) :] = further
         if self.rows.n_edge_features:
             sum_rows(self._by_edge, edges, self._edge_gradient, self._workers)
         return self.pack(Weights(state, pairs, start, end, self._edge_gradient, second))
@@ -311,6 +322,7 @@ class LinearScorer:
         if self.rows.n_edge_features:
             sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
         whole = spread.sum(axis=0, dtype=np.float64)
+        state[len(state) - self._n_further :] = whole / self.n_labels
         _, pairs, _, _, _, triples = self._shapes
         shared = whole / self.n_labels
         transitions, second = np.full(pairs, shared), np.full(triples, shared)
@@ -365,6 +377,13 @@ def sum_block(index: CSRMatrix, first: int, table: Residuals, more: Residuals, o
 def _fill(table: NDArray[Any], support: Ints | None, values: Floats) -> None:
     """Write values to the places of a table that are parameters, or to all."""
     table.reshape(-1)[slice(None) if support is None else support] = values
+
+
+def _allowed(labels: Labels, size: int) -> Bools:
+    """Which labels are those given, or all where one is not known (−1). [N, size]"""
+    allowed = np.asarray(labels[:, None] == np.arange(size))
+    allowed[labels < 0] = True
+    return allowed
 
 
 def _variances(residuals: Residuals) -> Residuals:

@@ -13,7 +13,9 @@ from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
     from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.label_trigrams import LabelTrigrams
 
+MAX_CONTEXTS = 4_096  # label m-grams that exact inference goes through at a position
 Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
@@ -29,9 +31,10 @@ class ChainScores:
     """What is needed to score any block of chains: data, weights, and what is ruled out.
 
     ``allowed`` [N, L] says which labels each token may have; None leaves all tokens free. With
-    ``local`` each position is normalised given the label before it. ``label_ngrams`` make a label
-    depend on more labels before it, ``label_history`` on those of like tokens earlier in the
-    document. ``extra`` [N, L] is added to the scores of labels after all.
+    ``local`` each position is normalised given the label before it. ``label_ngrams`` and
+    ``label_trigrams`` make a label depend on more labels before it, ``label_history`` on those of
+    like tokens earlier in the document. ``stop`` has the log odds of stopping after a label [L], or
+    after two [L + 1, L]. ``extra`` [N, L] is added to the scores of labels after all.
     """
 
     data: Dataset
@@ -43,6 +46,8 @@ class ChainScores:
     label_ngrams: LabelNgrams | None = None
     extra: Floats | None = None
     label_history: LabelHistoryWeights | None = None
+    label_trigrams: LabelTrigrams | None = None
+    stop: Floats | None = None
 
     @classmethod
     def of(
@@ -55,16 +60,28 @@ class ChainScores:
         local: bool = False,
         label_ngrams: LabelNgrams | None = None,
         label_history: LabelHistoryWeights | None = None,
+        label_trigrams: LabelTrigrams | None = None,
+        stop: Floats | None = None,
     ) -> ChainScores:
         """Scores of a dataset under weights."""
         sums = sum_bundles(data.rows, weights.state, workers)
         limits = constraints, allowed, local, label_ngrams
-        return cls(data, weights, sums, *limits, label_history=label_history)
+        return cls(data, weights, sums, *limits, None, label_history, label_trigrams, stop)
 
     @property
     def offsets(self) -> Ints:
         """Where chains begin. [C + 1]"""
         return self.data.offsets
+
+    @property
+    def order(self) -> int:
+        """How many labels back a label depends on."""
+        return self.weights.order if self.label_ngrams is None else self.label_ngrams.order
+
+    @property
+    def by_contexts(self) -> bool:
+        """Whether labels depend on more before them than tables of three labels say."""
+        return self.label_ngrams is not None or self.label_trigrams is not None
 
     @property
     def unknown(self) -> int:
@@ -83,10 +100,12 @@ class ChainScores:
 
     def order2_arguments(self, p: Potentials, raw: Potentials) -> Order2Arguments:
         """Potentials, those before anything was ruled out, and triples, as kernels take them."""
-        return p.node, p.edge, raw.node, raw.edge, self.weights.triples
+        return p.node, p.edge, raw.node, raw.like(p).edge, self.weights.triples
 
     def with_constraints(self, potentials: Potentials) -> Potentials:
-        """With −∞ for whatever is ruled out."""
+        """With −∞ for whatever is ruled out, and all that is added after normalising."""
+        if self.stop is not None:
+            potentials = potentials.stopping(self.stop)
         if self.constraints is not None:
             potentials = potentials.constrained(self.constraints)
         if self.allowed is not None:
@@ -94,6 +113,20 @@ class ChainScores:
         if self.extra is not None:
             potentials = replace(potentials, node=potentials.node + self.extra[potentials.tokens])
         return potentials
+
+
+def is_exact(n_labels: int, order: int) -> bool:
+    """Whether all labellings can be gone through, by their runs of ``order`` labels.
+
+    >>> is_exact(16, 3), is_exact(17, 3), is_exact(100, 2)
+    (True, False, True)
+    """
+    return order <= 2 or n_labels**order <= MAX_CONTEXTS
+
+
+def has_trigram_tables(n_labels: int) -> bool:
+    """Whether labels are few enough for a table of three of them at single positions."""
+    return n_labels**2 <= MAX_CONTEXTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.keys import token_keys
 from skipchain.features.matrix import FeatureMatrix
-from skipchain.features.template import Atom, Template, View, parse_template
+from skipchain.features.template import STATE, Atom, Template, View, parse_template
 from skipchain.features.views import UserViews
 
 WINDOW = 1000  # tokens that are looked back
@@ -58,7 +58,7 @@ class LabelHistory:
         inside, scale = ("", None) if match is None else _split_scale(match[1])
         templates = parse_template(inside, functions)
         atoms = templates[0].atoms if len(templates) == 1 else ()
-        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
+        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].family != STATE:
             raise TemplateError(
                 f"cannot read {line.strip()!r}; wanted one view of the token itself, and how many "
                 "tokens back it is forgotten, such as 'history(lower)' or 'history(lower, 500)', "

@@ -52,6 +52,30 @@ class LabelNgrams:
         places = np.searchsorted(self.ngrams, codes).clip(0, len(self.ngrams) - 1)
         return np.where(self.ngrams[places] == codes, places, -1)
 
+    def indices_of(self, contexts: Ints) -> Ints:
+        """The n-grams that runs of labels end in, as indices into ``ngrams``, or −1.
+
+        ``contexts`` [R, order] have the last label at the right, and L wherever the chain has not
+        begun. [R, order − 2]
+
+        >>> ngrams = LabelNgrams(3, np.array([25, 54]), np.zeros((2, 2)))
+        >>> ngrams.indices_of(np.array([[0, 1, 0], [2, 0, 1], [2, 2, 0]])).tolist()
+        [[0], [1], [-1]]
+        """
+        size = self.weights.shape[1]
+        base = size + 2
+        found = np.full((len(contexts), self.order - SHORTEST + 1), -1)
+        code = np.zeros(len(contexts), np.int64)
+        for back in range(1, self.order + 1):
+            code = code + (contexts[:, -back] + 1) * base ** (back - 1)
+            if back >= SHORTEST and len(self.ngrams):
+                # the place before the chain is one label
+                whole = contexts[:, 1 - back] < size
+                places = np.searchsorted(self.ngrams, code).clip(0, len(self.ngrams) - 1)
+                known = whole & (self.ngrams[places] == code)
+                found[known, back - SHORTEST] = places[known]
+        return found
+
     def append_features(self, rows: FeatureMatrix, labels: Labels, offsets: Ints) -> FeatureMatrix:
         """The rows with K further features, the last ones: the n-grams of ``labels``."""
         return rows.with_features(self.context_indices(labels, offsets), len(self.ngrams))

@@ -101,8 +101,9 @@ class FeatureMatrix:
     distinct value of a column at one offset (the word itself, its shape, its affixes …), or from
     one combination of neighbouring values that occurs often (parts of speech around a token): its
     scores are summed once for all tokens that share it. ``edges`` is the index of the features of
-    label pairs, without bundles. ``unknown`` counts the (token, feature) pairs that were dropped
-    because the vocabulary does not have the feature.
+    label pairs, without bundles, and ``trigrams`` that of the features that go with the label two
+    tokens back, where there are any. ``unknown`` counts the (token, feature) pairs that were
+    dropped because the vocabulary does not have the feature.
     """
 
     tokens: CSRMatrix
@@ -111,19 +112,28 @@ class FeatureMatrix:
     n_features: int
     n_edge_features: int = 0
     unknown: int = 0
+    trigrams: CSRMatrix | None = None
 
     @classmethod
     def of(
-        cls, state: FeatureMatrixBuilder, edge: FeatureMatrixBuilder, *, joined: bool
+        cls,
+        state: FeatureMatrixBuilder,
+        edge: FeatureMatrixBuilder,
+        trigram: FeatureMatrixBuilder,
+        *,
+        joined: bool,
     ) -> FeatureMatrix:
-        """The matrix of a corpus from its state features and its label-pair features."""
+        """The matrix of a corpus from its features of labels, of label pairs and of trigrams."""
         tokens, bundles = state.build(grouped=True, joined=joined)
         edges, _ = edge.build(grouped=False)
-        unknown = state.unknown + edge.unknown
-        return cls(tokens, bundles, edges, state.n_features, edge.n_features, unknown)
+        unknown = state.unknown + edge.unknown + trigram.unknown
+        sizes = state.n_features, edge.n_features, unknown
+        trigrams = trigram.build(grouped=False)[0] if trigram.n_features else None
+        return cls(tokens, bundles, edges, *sizes, trigrams)
 
     def __post_init__(self) -> None:
-        for part in (self.tokens, self.bundles, self.edges):
+        parts = (self.tokens, self.bundles, self.edges, self.trigrams)
+        for part in (part for part in parts if part is not None):
             fit = np.abs(part.values) <= MAX_FEATURE_VALUE  # NaN is not
             if not fit.all():
                 where = int(np.flatnonzero(~fit)[0])
@@ -145,7 +155,9 @@ class FeatureMatrix:
 
     def take(self, tokens: Ints) -> FeatureMatrix:
         """The chosen tokens, in their order."""
-        return replace(self, tokens=self.tokens.take(tokens), edges=self.edges.take(tokens))
+        trigrams = None if self.trigrams is None else self.trigrams.take(tokens)
+        edges = self.edges.take(tokens)
+        return replace(self, tokens=self.tokens.take(tokens), edges=edges, trigrams=trigrams)
 
     def compact(self) -> tuple[FeatureMatrix, Ints]:
         """The matrix with only the features and bundles that occur, and the features' old numbers.

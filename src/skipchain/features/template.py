@@ -7,9 +7,10 @@ looks k tokens away, ``[a..b]`` stands for one template per offset, ``&`` joins 
 feature, ``bag(view, a..b)`` is the set of values within a window. ``value(column)`` and
 ``vector(column)`` read the column's strings as numbers, which become the values of features;
 ``raw`` as a last argument keeps their scale. A template that begins with ``label[-1] &`` is scored
-for each pair of labels instead of each label. ``?`` after a column leaves the template out where
-the corpus has no such column; ``#`` begins a comment. Strings are written as in JSON, so a
-backslash is written twice.
+for each pair of labels instead of each label; ``label[-2] &``, with ``label[-1] &`` or without it,
+looks at the label two tokens back. ``?`` after a column leaves the template out where the corpus
+has no such column; ``#`` begins a comment. Strings are written as in JSON, so a backslash is
+written twice.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from skipchain.errors import TemplateError
 NUMERIC = frozenset({"value", "vector"})  # views that give numbers, one or several
 RAW = "raw"
 MISSING = ("", "_")  # cells that hold no number
+PREVIOUS_LABEL, SECOND_LABEL = "label[-1]", "label[-2]"
+STATE, PAIR, TRIGRAM = "state", "pair", "trigram"  # families of features
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,31 @@ class Atom:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A conjunction of atoms; with ``transition``, also of the previous label."""
+    """A conjunction of atoms; with ``transition``, also of the previous label.
+
+    With ``trigram`` it is one of the label two tokens back, too.
+
+    >>> [t] = parse_template("word & label[-1] & label[-2]")
+    >>> str(t), t.family
+    ('label[-2] & label[-1] & word', 'trigram')
+    """
 
     atoms: tuple[Atom, ...]
     transition: bool = False
+    trigram: bool = False
 
     def __str__(self) -> str:
-        parts = [str(atom) for atom in self.atoms]
-        return " & ".join(["label[-1]", *parts] if self.transition else parts)
+        labels = [PREVIOUS_LABEL] * self.transition
+        if self.trigram:
+            labels.insert(0, SECOND_LABEL)
+        return " & ".join([*labels, *map(str, self.atoms)])
+
+    @property
+    def family(self) -> str:
+        """With which labels its features go, and are numbered: ``state``, ``pair``, ``trigram``."""
+        if self.trigram:
+            return TRIGRAM
+        return PAIR if self.transition else STATE
 
     @property
     def columns(self) -> set[str]:
@@ -154,10 +174,12 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
     if parser.at_end():
         return []
     terms: list[list[Atom]] = []
-    transition = False
+    transition = trigram = False
     while True:
-        if parser.accept("label[-1]"):
+        if parser.accept(PREVIOUS_LABEL):
             transition = True
+        elif parser.accept(SECOND_LABEL):
+            trigram = True
         else:
             terms.append(parser.term())
         if not parser.accept("&"):
@@ -165,12 +187,12 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
     if not parser.at_end():
         raise parser.error("'&' or the end of the line")
     if not terms:
-        fault = f"{line.strip()!r} has only the previous label"
+        fault = f"{line.strip()!r} has only the previous label{'s' * trigram}"
         raise TemplateError(f"{fault}; plain label transitions are always there")
     if math.prod(map(len, terms)) > MAX_TEMPLATES:
         fault = f"{shorten(line)!r} stands for more than {MAX_TEMPLATES:,} templates"
         raise TemplateError(f"{fault}; make its windows smaller, or use bag(…)")
-    return [Template(atoms, transition) for atoms in itertools.product(*terms)]
+    return [Template(atoms, transition, trigram) for atoms in itertools.product(*terms)]
 
 
 NAME = re.compile(r"[^\W\d]\w*")

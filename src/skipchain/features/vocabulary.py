@@ -7,7 +7,7 @@ of view numbers, one per atom, so that its name can be written out when somebody
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -27,7 +27,7 @@ from skipchain.features.strings import (
     strings_schema,
     strings_to_arrays,
 )
-from skipchain.features.template import Atom, Template, View
+from skipchain.features.template import PAIR, STATE, TRIGRAM, Atom, Template, View
 from skipchain.features.templates import Templates
 from skipchain.kernels.intern import empty_slots, find_tuples, index_tuples, number_tuples
 from skipchain.parallel import Workers
@@ -45,8 +45,9 @@ class Vocabulary:
     """Templates, the strings of their views, and the features kept of each template.
 
     ``rows[k]`` is ``int32 [F_k, atoms]``: the view numbers of each feature of template k. State
-    features are numbered template by template; the features of transition templates have numbers of
-    their own. ``scales`` has the mean and deviation of each view that gives numbers.
+    features are numbered template by template; the features of transition templates, and of those
+    that look two labels back, have numbers of their own. ``scales`` has the mean and deviation of
+    each view that gives numbers.
 
     >>> corpus = Corpus.of([["Ada", "saw", "Bo"]])
     >>> vocabulary, rows = Vocabulary.fit(corpus, Templates.parse("word\\nword[-1] & word"))
@@ -104,21 +105,40 @@ class Vocabulary:
     @property
     def n_features(self) -> int:
         """The number of state features."""
-        return sum(len(rows) for template, rows in self._pairs() if not template.transition)
+        return self._count(STATE)
 
     @property
     def n_edge_features(self) -> int:
         """The number of label-pair features."""
-        return sum(len(rows) for template, rows in self._pairs() if template.transition)
+        return self._count(PAIR)
+
+    @property
+    def n_trigram_features(self) -> int:
+        """The number of features that go with the label two tokens back."""
+        return self._count(TRIGRAM)
+
+    @property
+    def trigram_has_previous(self) -> Bools:
+        """Which features of trigrams go with the label before, too. [n_trigram_features]"""
+        trigrams = [(t, len(rows)) for t, rows in self._pairs() if t.trigram]
+        flags = np.array([t.transition for t, _ in trigrams], np.bool_)
+        return np.repeat(flags, [count for _, count in trigrams])
+
+    def _count(self, family: str) -> int:
+        return sum(len(rows) for template, rows in self._pairs() if template.family == family)
 
     def names(self, *, transition: bool = False) -> list[str]:
         """Every feature's name, in the order of their numbers; no two are the same."""
-        return list(self._names(transition))
+        return list(self._names(PAIR if transition else STATE))
 
-    def _names(self, transition: bool) -> Iterator[str]:
+    def trigram_names(self) -> list[str]:
+        """The names of the features that go with the label two tokens back."""
+        return list(self._names(TRIGRAM))
+
+    def _names(self, family: str) -> Iterator[str]:
         strings: dict[View, list[str]] = {}
         for template, rows in self._pairs():
-            if template.transition != transition:
+            if template.family != family:
                 continue
             for atom in template.atoms:
                 if atom.view not in strings:
@@ -133,10 +153,18 @@ class Vocabulary:
 
     def _blocks(self) -> Iterator[tuple[Template, NDArray[np.int32], int]]:
         """Each template, its features, and the number of the first of them."""
-        first = {False: 0, True: 0}
+        first = dict.fromkeys((STATE, PAIR, TRIGRAM), 0)
         for template, rows in self._pairs():
-            yield template, rows, first[template.transition]
-            first[template.transition] += len(rows)
+            yield template, rows, first[template.family]
+            first[template.family] += len(rows)
+
+    def features_of(self, templates: Collection[Template]) -> Bools:
+        """Which state features are those of some of the templates. [F]"""
+        chosen = np.zeros(self.n_features, np.bool_)
+        for template, rows, first in self._blocks():
+            if template.family == STATE and template in templates:
+                chosen[first : first + len(rows)] = True
+        return chosen
 
     # Encoding ----------------------------------------------------------------------------------
 
@@ -144,15 +172,17 @@ class Vocabulary:
         """Unary templates of one (column, offset) share feature bundles; the others are columns."""
         wide = [k for k, t in enumerate(self.templates.templates) if len(t.atoms) > 1]
         looked_up = dict(zip(wide, workers.map(partial(self._look_up, reader), wide), strict=True))
-        state = FeatureMatrixBuilder(reader, self.n_features)
-        edge = FeatureMatrixBuilder(reader, self.n_edge_features)
+        builders = {
+            family: FeatureMatrixBuilder(reader, self._count(family))
+            for family in (STATE, PAIR, TRIGRAM)
+        }
         for k, (template, rows, first) in enumerate(self._blocks()):
-            builder = edge if template.transition else state
+            builder = builders[template.family]
             if len(template.atoms) == 1:
                 self._encode_unary(builder, template.atoms[0], rows, first)
             else:
                 builder.add_tuples(template.atoms, *looked_up[k], first)
-        return FeatureMatrix.of(state, edge, joined=joined)
+        return FeatureMatrix.of(*builders.values(), joined=joined)
 
     def _look_up(self, reader: ViewReader, k: int) -> tuple[ViewTuples, NDArray[np.int32]]:
         """The conjunctions of template k that the corpus has, and which features they are."""
@@ -182,12 +212,17 @@ class Vocabulary:
 
     # Pruning and storage -----------------------------------------------------------------------
 
-    def keep(self, state: Bools, edge: Bools) -> Vocabulary:
-        """The vocabulary with only the chosen features, and only the strings they need."""
+    def keep(self, state: Bools, edge: Bools, trigram: Bools | None = None) -> Vocabulary:
+        """The vocabulary with only the chosen features, and only the strings they need.
+
+        Without ``trigram`` all features that go with the label two tokens back are kept.
+        """
+        if trigram is None:
+            trigram = np.ones(self.n_trigram_features, np.bool_)
+        families = {STATE: state, PAIR: edge, TRIGRAM: trigram}
         kept = []
         for template, rows, first in self._blocks():
-            chosen = edge if template.transition else state
-            kept.append(rows[chosen[first : first + len(rows)]])
+            kept.append(rows[families[template.family][first : first + len(rows)]])
         renumber, views = {}, {}
         for view, strings in self.views.items():
             used = np.zeros(len(strings) + RESERVED, np.bool_)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skipchain.arrays import Arrays
+from skipchain.chains.scores import has_trigram_tables
 from skipchain.features.label_ngrams import HIGHEST_ORDER, ngram_limit
+from skipchain.features.label_trigrams import ANY, row_limit
 from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.stored import StoredModel
@@ -19,6 +21,7 @@ from skipchain.schema.fields import Field, Flag, Nullable, Whole
 
 if TYPE_CHECKING:
     from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.label_trigrams import LabelTrigrams
     from skipchain.features.tag_dictionary import TagDictionary
 
 FIELDS: dict[str, Field] = {
@@ -27,6 +30,8 @@ FIELDS: dict[str, Field] = {
     "dictionary": Nullable(Whole(1)),
 }
 """What the header of a chain model has beside what all models have."""
+OPTIONAL_FIELDS: dict[str, Field] = {"stop": Flag()}
+"""What it may have; files of earlier versions have none of it."""
 
 
 def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
@@ -40,12 +45,17 @@ def header_and_arrays(model: ChainModel) -> tuple[dict[str, Any], Arrays]:
         arrays |= sparse("histories.weights", model.label_ngrams.weights)
     if model.history_weights is not None:
         arrays["recalled"] = model.history_weights
+    if model.label_trigrams is not None:
+        arrays["trigrams.rows"] = model.label_trigrams.rows
+        arrays |= sparse("trigrams.weights", model.label_trigrams.weights)
+    if model.stop is not None:
+        arrays["stop"] = model.stop
     header = {
         "local": model.local,
         "order": model.order,
         "dictionary": None if model.dictionary is None else model.dictionary.min_count,
     }
-    return header, arrays
+    return header if model.stop is None else {**header, "stop": True}, arrays
 
 
 def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
@@ -63,6 +73,16 @@ def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
         schema |= sparse_schema("histories.weights", (size, n_labels))
     if _has_history(stored.features):
         schema["recalled"] = ArraySchema("float64", (n_labels, n_labels))
+    if _has_trigrams(stored.features):
+        row_limit(stored.features.n_trigram_features, n_labels)
+        below = (stored.features.n_trigram_features, n_labels + 1, n_labels + 1)
+        shape = ("label trigrams", 3)
+        schema["trigrams.rows"] = ArraySchema("int64", shape, least=ANY, below=below)
+        size = len(stored.arrays.get("trigrams.rows", ()))
+        schema |= sparse_schema("trigrams.weights", (size, n_labels))
+    if stored.header.get("stop", False):
+        before = () if order == 1 else (n_labels + 1,)
+        schema["stop"] = ArraySchema("float64", (*before, n_labels))
     return schema
 
 
@@ -75,6 +95,10 @@ def read(stored: StoredModel) -> ChainModel:
         raise ValueError(f"summary.unknown has not one number for each of {n_labels} labels")
     if history and order > 2:
         raise ValueError(f"a model with a label history has order 1 or 2, not {order}")
+    if _has_trigrams(stored.features) and (order < 2 or history):
+        raise ValueError("a model that looks two labels back has order 2 or more, and no history")
+    if _has_trigrams(stored.features) and not has_trigram_tables(n_labels):
+        raise ValueError(f"{n_labels:,} labels are too many for a model that looks two labels back")
     return ChainModel(
         **stored.common,
         weights=read_weights("weights", arrays, *_sizes(stored)),
@@ -82,6 +106,8 @@ def read(stored: StoredModel) -> ChainModel:
         dictionary=_dictionary(header["dictionary"], arrays, n_labels),
         label_ngrams=_label_ngrams(order, arrays, n_labels),
         history_weights=arrays["recalled"] if history else None,
+        label_trigrams=_label_trigrams(stored, n_labels),
+        stop=arrays["stop"] if header.get("stop", False) else None,
     )
 
 
@@ -94,6 +120,23 @@ def _sizes(stored: StoredModel) -> tuple[int, int, int, int]:
 
 def _has_history(features: Features) -> bool:
     return isinstance(features, Vocabulary) and features.templates.label_history is not None
+
+
+def _has_trigrams(features: Features) -> bool:
+    return isinstance(features, Vocabulary) and features.templates.trigram is not None
+
+
+def _label_trigrams(stored: StoredModel, n_labels: int) -> LabelTrigrams | None:
+    features, arrays = stored.features, stored.arrays
+    if not _has_trigrams(features):
+        return None
+    from skipchain.features.label_trigrams import LabelTrigrams
+
+    weights = dense("trigrams.weights", arrays, (len(arrays["trigrams.rows"]), n_labels))
+    trigrams = LabelTrigrams(arrays["trigrams.rows"], features.trigram_has_previous, weights)
+    if not trigrams.well_formed:
+        raise ValueError("trigrams.rows are not sorted, or do not fit their templates")
+    return trigrams
 
 
 def _dictionary(min_count: int | None, arrays: Arrays, n_labels: int) -> TagDictionary | None:

@@ -52,6 +52,10 @@ class BaseEstimator(ABC):
     """Whether some labels may be unknown, or known to be one of several."""
     supports_label_history: ClassVar[bool] = False
     """Whether a label can depend on those given earlier in the document."""
+    supports_edge_templates: ClassVar[bool] = False
+    """Whether edges between labels of a document can have templates of their own."""
+    supports_label_trigrams: ClassVar[bool] = False
+    """Whether templates may look two labels back."""
     solvers: ClassVar[tuple[type[Solver], ...]] = ()
     """The solvers that can be chosen; a setting that several have asks for the first of them."""
     groups_of_settings: ClassVar[Mapping[str, tuple[type, Mapping[str, str]]]] = {}
@@ -316,6 +320,16 @@ class BaseEstimator(ABC):
                 f"{templates.label_history} looks at labels given earlier in the document, and "
                 f"{type(self).__name__} looks for the best labels all at once; only models that "
                 "label from left to right can use it: MEMM and MaxEnt"
+            )
+        if templates.edge_templates and not self.supports_edge_templates:
+            raise ParameterError(
+                f"'{templates.edge_templates[0]}' is about edges between labels of a document, "
+                f"which {type(self).__name__} does not have; leave it out, or use MoPMEMM"
+            )
+        if templates.trigram is not None and not self.supports_label_trigrams:
+            raise ParameterError(
+                f"template '{templates.trigram}' looks two labels back, and {type(self).__name__} "
+                "does not; use CRF or MEMM of order 2, or leave the template out"
             )
         return templates
 

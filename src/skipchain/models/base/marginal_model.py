@@ -30,7 +30,10 @@ class MarginalModel(Model[Data, Marginals]):
     scheme allows, ``posterior`` the best label of each token.
     """
 
-    decoders = DECODERS
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has by default."""
+        return DECODERS
 
     def decode(
         self, scores: Marginals, workers: Workers, decoder: str | None = None, beam: int = BEAM

@@ -15,7 +15,7 @@ from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.allowed import allowed_labels, require_agreement
 from skipchain.chains.decode import check_width
 from skipchain.chains.potentials import Constraints
-from skipchain.chains.scores import NBestPaths
+from skipchain.chains.scores import MAX_CONTEXTS, NBestPaths
 from skipchain.checks import check_integer
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import Spans, decode, transitions
@@ -144,6 +144,13 @@ class Model(ABC, Generic[Data, Scores]):
             "--consistency"
         )
 
+    def with_moves(self, moves: str) -> Self:
+        """The model that samples in other moves; refused where it does not sample."""
+        raise SkipchainError(
+            f"moves are for models with factors, and {self.kind} has none; train it with "
+            "--consistency"
+        )
+
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
@@ -237,7 +244,10 @@ class Model(ABC, Generic[Data, Scores]):
         check_integer("nbest", k, most=MAX_NBEST)
         if offsets is None or len(offsets) < 2:
             return
-        histories = int(np.diff(offsets).max()) * len(self.labels) ** min(self.order, 2)
+        contexts = len(self.labels) ** min(self.order, 2)
+        if self.order > 2:
+            contexts = max(contexts, min(len(self.labels) ** self.order, MAX_CONTEXTS))
+        histories = int(np.diff(offsets).max()) * contexts
         size = int(k) * (8 * histories + 4 * int(offsets[-1]))
         if size > NBEST_BYTES:
             raise ParameterError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skipchain.models.chain.estimator import ChainEstimator
+from skipchain.models.chain.estimator import MAX_ORDER, ChainEstimator
 
 
 class CRF(ChainEstimator):
@@ -18,8 +18,8 @@ class CRF(ChainEstimator):
         are, and so does any where the labels have no scheme. Predictions come back in the scheme of
         the training data.
     order
-        How many labels back a label depends on: 1, or 2 (scores of three labels in a row); `MEMM`
-        up to 8.
+        How many labels back a label depends on: 1, 2 (scores of three labels in a row), and up to
+        8 where L labels have at most 4,096 runs of that length.
     objective
         ``conditional``: the likelihood of whole label sequences. ``marginal``: the sum over
         positions of the likelihood of each label, for when single labels count (lbfgs only).
@@ -36,7 +36,8 @@ class CRF(ChainEstimator):
         Whether the first and the last label have scores of their own.
     dependent
         Whether every template goes with the pair of labels instead of with the label alone. (A
-        template marked ``label[-1] &`` always does.)
+        template marked ``label[-1] &`` always does; one marked ``label[-2] &`` goes with the label
+        two tokens back, and needs order 2.)
     constraints
         Whether label sequences that the encoding forbids are excluded from ``decoding``, from
         ``training`` too, or not at all (``none``).
@@ -67,3 +68,5 @@ class CRF(ChainEstimator):
     """
 
     kind = "crf"
+    max_order = MAX_ORDER
+    supports_label_trigrams = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from skipchain.chains.learn import (
 )
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
+from skipchain.chains.scores import MAX_CONTEXTS, has_trigram_tables, is_exact
 from skipchain.checks import check_choice, check_integer
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import labels_in_scheme, transitions
@@ -28,6 +30,7 @@ from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.direct import NumberedFeatures
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
 from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
@@ -53,6 +56,8 @@ class ChainEstimator(BaseEstimator):
     objective: str = "conditional"
     boundaries: bool = True
     folds: int | None = None
+    stop: bool = False
+    l2: float = 0.0
     model_: ChainModel
     passes_: int = 0
     """How many passes ``partial_fit`` has made."""
@@ -81,13 +86,16 @@ class ChainEstimator(BaseEstimator):
 
     @property
     def decoders(self) -> tuple[str, ...]:
-        """The decoders that the fitted model will have, first the one that it has by default."""
-        return decoders_of(self.kind, self.order)
+        """The decoders that the fitted model will have, first the one that it has by default.
+
+        With an order above 2 and many labels it will only have the last two, see `is_exact`.
+        """
+        return decoders_of(self.kind)
 
     def decoders_for(self, templates: Templates | None) -> tuple[str, ...]:
         """The decoders of a model with these templates; a history can only be searched."""
         history = templates is not None and templates.label_history is not None
-        return decoders_of(self.kind, self.order, has_label_history=history)
+        return decoders_of(self.kind, exact=not history)
 
     # Fitting -----------------------------------------------------------------------------------
 
@@ -136,7 +144,8 @@ class ChainEstimator(BaseEstimator):
         )
         data = Dataset(rows, offsets, *known.to_codes(names))
         untrained, data = self._with_dictionary(untrained, data, task.given)
-        return self._with_label_ngrams(untrained, data)
+        untrained, data = self._with_label_contexts(untrained, data)
+        return self._with_stop(untrained, data), data
 
     def _fit_weights(
         self, task: TrainingTask, data: Dataset, untrained: ChainModel, start: Weights | None
@@ -168,10 +177,12 @@ class ChainEstimator(BaseEstimator):
             data,
             len(untrained.labels),
             **{name: getattr(self, name) for name in shared},
-            l2=getattr(self, "l2", 0.0),
+            l2=self.l2,
             constraints=constraints,
             initial_weights=start,
             numeric=isinstance(untrained.features, NumberedFeatures),
+            label_ngrams=None if self.local else untrained.label_ngrams,
+            label_trigrams=None if self.local else untrained.label_trigrams,
         )
 
     def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
@@ -184,6 +195,8 @@ class ChainEstimator(BaseEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
+        if self.stop:
+            raise ParameterError("stop=True counts where all chains end; use fit, or stop=False")
         solver = self._solver
         if isinstance(solver, Automatic):
             solver = solver.as_solver(SGD)
@@ -220,7 +233,7 @@ class ChainEstimator(BaseEstimator):
                 rows, offsets = encode(untrained.features, given)
                 data = Dataset(rows, offsets, *known.to_codes(untrained.labels))
                 untrained, data = once._with_dictionary(untrained, data, given)
-                untrained, data = once._with_label_ngrams(untrained, data)
+                untrained, data = once._with_label_contexts(untrained, data)
                 untrained, data = once._with_label_history(untrained, data, given)
                 fitted = once._fit_weights(task, data, untrained, untrained.all_weights)
         assert isinstance(fitted.model, ChainModel)
@@ -234,6 +247,12 @@ class ChainEstimator(BaseEstimator):
 
     def _templates(self, given: Input) -> Templates | None:
         templates = super()._templates(given)
+        trigram = None if templates is None else templates.trigram
+        if trigram is not None and self.order < 2:
+            raise ParameterError(
+                f"template '{trigram}' looks two labels back, and order={self.order} does not; use "
+                "order=2 or more, or leave the template out"
+            )
         if not self.dependent:
             return templates
         if templates is None:
@@ -266,23 +285,69 @@ class ChainEstimator(BaseEstimator):
         untrained = replace(untrained, dictionary=dictionary)
         return untrained, replace(data, candidates=untrained.candidates(given))
 
-    def _with_label_ngrams(
+    def _with_label_contexts(
         self, untrained: ChainModel, data: Dataset
     ) -> tuple[ChainModel, Dataset]:
-        """For orders above 2: what the labels before say, as features of the training data."""
-        if self.order <= 2:
+        """What the labels before say, where there are more than tables of three labels tell.
+
+        In training a local model knows them: they are features of its positions, the last ones.
+        Other models have room for their weights in the same place, and no token has them.
+        """
+        index, size = data.rows.trigrams, len(untrained.labels)
+        if self.order <= 2 and index is None:
             return untrained, data
+        labels, offsets, rows = data.labels, data.offsets, data.rows
+        assert labels is not None
+        if data.allowed is not None:
+            wanted = "order=1, or a CRF" if self.local else "order 1 or 2"
+            more = "" if index is None else ", without templates that begin with 'label[-2] &'"
+            raise ParameterError(f"partial labels need {wanted}{more}")
+        if not self.local and not is_exact(size, self.order):
+            raise ParameterError(
+                f"{type(self).__name__} of order {self.order} sums over runs of labels, and "
+                f"{size} labels have {size**self.order:,} of them; wanted at most "
+                f"{MAX_CONTEXTS:,}: use a lower order, or MEMM"
+            )
+        if index is not None and not has_trigram_tables(size):
+            raise ParameterError(
+                f"templates that begin with 'label[-2] &' make tables of three labels, and {size} "
+                f"labels have too many; wanted at most {math.isqrt(MAX_CONTEXTS)} labels"
+            )
+        if self.order > 2:
+            ngrams = untrained.label_ngrams
+            if ngrams is None:
+                from skipchain.features.label_ngrams import LabelNgrams
+
+                ngrams = LabelNgrams.fit(labels, offsets, size, self.order)
+                untrained = replace(untrained, label_ngrams=ngrams)
+            if self.local:
+                rows = ngrams.append_features(rows, labels, offsets)
+        if index is not None:
+            trigrams = untrained.label_trigrams
+            if trigrams is None:
+                from skipchain.features.label_trigrams import LabelTrigrams
+
+                assert isinstance(untrained.features, Vocabulary)  # others have no templates
+                flags = untrained.features.trigram_has_previous
+                trigrams = LabelTrigrams.fit(index, flags, labels, offsets, size)
+                untrained = replace(untrained, label_trigrams=trigrams)
+            if self.local:
+                rows = trigrams.append_features(rows, labels, offsets)
+        if not self.local:
+            rows = rows.with_features(np.zeros((len(labels), 0), np.int64), untrained.n_further)
+        return untrained, replace(data, rows=rows)
+
+    def _with_stop(self, untrained: ChainModel, data: Dataset) -> ChainModel:
+        """The model with the factor of the end, which is learnt apart from all weights."""
+        if not self.stop:
+            return untrained
         assert data.labels is not None
         if data.allowed is not None:
-            raise ParameterError("partial labels need order=1, or a CRF")
-        ngrams = untrained.label_ngrams
-        if ngrams is None:
-            from skipchain.features.label_ngrams import LabelNgrams
+            raise ParameterError("stop=True needs full labels; use stop=False for partial ones")
+        from skipchain.models.chain.stop import fit_stop
 
-            ngrams = LabelNgrams.fit(data.labels, data.offsets, len(untrained.labels), self.order)
-            untrained = replace(untrained, label_ngrams=ngrams)
-        rows = ngrams.append_features(data.rows, data.labels, data.offsets)
-        return untrained, replace(data, rows=rows)
+        counted = data.labels, data.offsets, len(untrained.labels), self.order
+        return replace(untrained, stop=fit_stop(*counted, self.l2))
 
     def _with_label_history(
         self, untrained: ChainModel, data: Dataset, given: Input, labels: Labels | None = None
@@ -311,6 +376,10 @@ class ChainEstimator(BaseEstimator):
             raise ParameterError(f"{history} needs full labels; leave it out for partial ones")
         if self.order > 2:
             raise ParameterError(f"{history} goes with order 1 or 2, got order {self.order}")
+        if untrained.label_trigrams is not None:
+            raise ParameterError(f"{history} goes with no template that begins with 'label[-2] &'")
+        if self.stop:
+            raise ParameterError(f"{history} does not go with stop=True")
 
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
@@ -340,10 +409,7 @@ class ChainEstimator(BaseEstimator):
         orders = "1 or 2" if most == 2 else f"a whole number from 1 to {most}"
         hint = ""
         if whole and most < order <= MAX_ORDER:
-            hint = (
-                "; longer histories need a model that is normalised at each position, so that "
-                "it can be searched with a beam: use MEMM"
-            )
+            hint = "; models of longer runs of labels are MEMM and CRF"
         raise ParameterError(f"order must be {orders}, got {order!r}{hint}")
 
     def _labels_for(self, model: ChainModel, given: Input, y: Any) -> KnownLabels:

@@ -14,7 +14,9 @@ from skipchain.chains.decode import marginals
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.features.label_ngrams import SHORTEST
+from skipchain.features.label_trigrams import ANY
 from skipchain.features.matrix import CSRMatrix
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input, chain_offsets
 from skipchain.models.base.model import AnyModel
 from skipchain.models.chain.model import ChainModel
@@ -52,8 +54,8 @@ class Explanation:
     odds are those of that classifier: the total minus a normaliser which is the same for both. For
     a perceptron it is a difference of scores and no more.
 
-    ``probabilities`` are the marginals, in which the labels around are free; a model of order 3 or
-    more has none, and they are those of this position's classifier given the labels before.
+    ``probabilities`` are the marginals, in which the labels around are free; a model that can only
+    be searched has none, and they are those of this position's classifier given the labels before.
     ``forbidden`` names those of the two labels that the scheme does not allow next to the labels
     around, which no score can make up for.
     """
@@ -109,7 +111,7 @@ def explain(
     >>> found.labels, sorted(part.name for part in found.contributions)
     (('B-PER', 'O'), ['<start> → ·', 'word=Ada', '· → O'])
     """
-    if not model.exact and model.label_ngrams is None:
+    if model.history_weights is not None:
         raise SkipchainError(
             "labels that depend on earlier ones of the document (history) cannot be explained by "
             "their sentence; explain a model without history"
@@ -235,6 +237,7 @@ def _contributions(
             f"{told[earlier]} → {told[before]} → ·", LABELS, weights.triples[earlier, before, own]
         )
     yield from _ngram_contributions(model, at, path, own)
+    yield from _trigram_contributions(model, data, at, path, own)
     if model.local or at + 1 == len(path):
         return
     # Whole sequences are scored: the label also has its part in what comes after it.
@@ -254,6 +257,7 @@ def _contributions(
             yield contribution(
                 f"· → {told[after]} → {told[last]}", LABELS, weights.triples[own, after, last]
             )
+    yield from _later_contributions(model, data, at, path, own)
 
 
 def _ngram_contributions(
@@ -270,6 +274,44 @@ def _ngram_contributions(
         if number >= 0:
             seen = " → ".join(told[path[k] if k >= 0 else -1] for k in range(at - back, at))
             yield contribution(f"{seen} → ·", LABELS, model.label_ngrams.weights[number, own])
+
+
+def _trigram_contributions(
+    model: ChainModel, data: Dataset, at: int, path: list[int], own: list[int]
+) -> Iterator[Contribution]:
+    """What features add that go with the label two tokens back."""
+    trigrams, index = model.label_trigrams, data.rows.trigrams
+    if trigrams is None or index is None:
+        return
+    assert isinstance(model.features, Vocabulary)
+    names, told = model.features.trigram_names(), [*model.labels, "<start>"]
+    found = trigrams.row_indices(index, np.array(path, np.int32), np.array([0, len(path)]))
+    rows = found[index.indptr[at] : index.indptr[at + 1]].tolist()
+    for row, (number, value) in zip(rows, row_entries(index, at), strict=True):
+        if row >= 0:
+            _, second, before = trigrams.rows[row].tolist()
+            seen = f"{told[second]} → {told[before] if before != ANY else '…'} → ·"
+            scores = value * trigrams.weights[row, own]
+            yield contribution(f"{seen} & {names[number]}", FEATURE, scores, value)
+
+
+def _later_contributions(
+    model: ChainModel, data: Dataset, at: int, path: list[int], own: list[int]
+) -> Iterator[Contribution]:
+    """What the label is worth as one of those before later labels, beyond tables of three."""
+    if model.plain:
+        return
+    for later in range(at + 1, min(at + model.order, len(path) - 1) + 1):
+        sums = []
+        for label in own:
+            labels, after = [*path[:at], label, *path[at + 1 :]], [path[later]] * 2
+            parts = (
+                *_ngram_contributions(model, later, labels, after),
+                *_trigram_contributions(model, data, later, labels, after),
+            )
+            sums.append(sum(part.scores[0] for part in parts))
+        seen = " → ".join(model.labels[label] for label in path[at + 1 : later + 1])
+        yield contribution(f"· → {seen} (longer runs)", LABELS, np.array(sums))
 
 
 def sort_contributions(parts: Iterable[Contribution]) -> tuple[Contribution, ...]:

@@ -18,8 +18,9 @@ class MEMM(ChainEstimator):
     templates marked ``label[-1] &`` do so one by one.
 
     The scores of the last label are those of the last position's classifier. The ``order`` may be
-    up to 8: training looks at the gold labels before a position only, however many. From 3 on the
-    model is searched with a beam, and has no marginals.
+    up to 8: training looks at the gold labels before a position only, however many. Where L labels
+    have more than 4,096 runs of that length the model is searched with a beam, and has no
+    marginals.
 
     Parameters
     ----------
@@ -27,6 +28,9 @@ class MEMM(ChainEstimator):
         With a ``history(…)`` among the templates: every fold of documents is labelled by what was
         learnt from the others, so that earlier labels have the errors that they will have in
         tagging. None is 3; 1: gold labels.
+    stop
+        Whether the model says where a chain ends, too: after every label it stops, or goes on, with
+        a probability given the last label (order 1) or the last two.
     parameters
         As for `CRF`.
 
@@ -43,6 +47,7 @@ class MEMM(ChainEstimator):
     kind = "memm"
     max_order = MAX_ORDER
     supports_label_history = True
+    supports_label_trigrams = True
     local = True
 
     def __init__(
@@ -50,7 +55,9 @@ class MEMM(ChainEstimator):
         features: str | Path | Templates = "ner",
         *,
         folds: int | None = None,
+        stop: bool = False,
         **parameters: Any,
     ) -> None:
         super().__init__(features, **parameters)
         self.folds = folds
+        self.stop = stop

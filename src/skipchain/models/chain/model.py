@@ -13,7 +13,7 @@ from skipchain.chains import decode as chains
 from skipchain.chains.allowed import relax_candidates
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scorer import Weights
-from skipchain.chains.scores import ChainScores, LabelHistoryWeights, NBestPaths
+from skipchain.chains.scores import ChainScores, LabelHistoryWeights, NBestPaths, is_exact
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
@@ -28,6 +28,7 @@ from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
     from skipchain.features.label_ngrams import LabelNgrams
+    from skipchain.features.label_trigrams import LabelTrigrams
     from skipchain.features.tag_dictionary import TagDictionary
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
@@ -35,13 +36,13 @@ MARGIN_DECODERS = ("viterbi", "greedy", "beam")
 SEARCHES = ("beam", "greedy")
 
 
-def decoders_of(kind: str, order: int = 1, *, has_label_history: bool = False) -> tuple[str, ...]:
+def decoders_of(kind: str, *, exact: bool = True) -> tuple[str, ...]:
     """The decoders that a kind of model supports, first the one that it has by default.
 
-    What has no probabilities has no posterior; long histories, and labels that are recalled through
-    a document, can only be searched.
+    What has no probabilities has no posterior; where not all labellings can be gone through, they
+    are searched.
     """
-    if order > 2 or has_label_history:
+    if not exact:
         return SEARCHES
     return MARGIN_DECODERS if kind == "perceptron" else DECODERS
 
@@ -53,9 +54,11 @@ class ChainModel(Model[Dataset, ChainScores]):
     ``labels`` [L] are the labels learnt, written in ``encoding``; predictions are given back in
     ``scheme``, that of the training data. Both are None for labels that mark no spans. A ``local``
     model is normalised at each position given the label before it. A ``dictionary`` says which
-    labels frequent words may have; ``label_ngrams`` are those of a model of order 3 or more.
-    ``history_weights`` [L, L] is what the labels of like tokens earlier in the document say for
-    each label, where the templates ask for that history.
+    labels frequent words may have; ``label_ngrams`` are those of a model of order 3 or more,
+    ``label_trigrams`` the weights of templates that look two labels back. ``history_weights``
+    [L, L] is what the labels of like tokens earlier in the document say for each label, where the
+    templates ask for that history. ``stop`` has the log odds of stopping after a label [L], or
+    after the last two [L + 1, L], in a model of where chains end.
     """
 
     form = "chain"
@@ -73,6 +76,8 @@ class ChainModel(Model[Dataset, ChainScores]):
     dictionary: TagDictionary | None = None
     label_ngrams: LabelNgrams | None = None
     history_weights: Floats | None = None
+    label_trigrams: LabelTrigrams | None = None
+    stop: Floats | None = None
 
     def dataset(self, given: Input, workers: Workers | None = None) -> Dataset:
         """The input encoded."""
@@ -117,9 +122,18 @@ class ChainModel(Model[Dataset, ChainScores]):
         label_history = None
         if self.label_history is not None and self.history_weights is not None:
             label_history = LabelHistoryWeights(self.label_history.decay, self.history_weights)
-        limits = self.constraints, allowed
-        beyond = self.label_ngrams, label_history
-        return ChainScores.of(data, self.weights, workers, *limits, self.local, *beyond)
+        return ChainScores.of(
+            data,
+            self.weights,
+            workers,
+            self.constraints,
+            allowed,
+            self.local,
+            self.label_ngrams,
+            label_history,
+            self.label_trigrams,
+            self.stop,
+        )
 
     @property
     def order(self) -> int:
@@ -129,36 +143,57 @@ class ChainModel(Model[Dataset, ChainScores]):
     @property
     def exact(self) -> bool:
         """Whether all labellings can be gone through: for marginals, n-best lists, confidences."""
-        return self.label_ngrams is None and self.history_weights is None
+        return self.history_weights is None and is_exact(len(self.labels), self.order)
+
+    @property
+    def plain(self) -> bool:
+        """Whether no label depends on more than tables of two or three labels say."""
+        return all(part is None for part in self._further)
+
+    @property
+    def _further(self) -> tuple[Floats | None, ...]:
+        """The weights of label n-grams, of label trigrams and of histories, where there are any."""
+        ngrams, trigrams = self.label_ngrams, self.label_trigrams
+        return (
+            None if ngrams is None else ngrams.weights,
+            None if trigrams is None else trigrams.weights,
+            self.history_weights,
+        )
+
+    @property
+    def n_further(self) -> int:
+        """How many rows of weights `with_weights` takes beyond those of features."""
+        return sum(0 if part is None else len(part) for part in self._further)
 
     def with_weights(self, weights: Weights) -> ChainModel:
         """The model with weights learnt.
 
-        Those of histories, or of what is recalled, are the last rows of ``state``.
+        Those of label n-grams, of label trigrams and of histories are the last rows of ``state``.
         """
-        if self.label_ngrams is None and self.history_weights is None:
-            return replace(self, weights=weights)
-        ngrams = self.label_ngrams
-        further = len(self.labels) if ngrams is None else len(ngrams.ngrams)
-        state, rest = np.split(weights.state, [len(weights.state) - further])
-        own = replace(weights, state=state)
-        if ngrams is None:
-            return replace(self, weights=own, history_weights=rest)
-        return replace(self, weights=own, label_ngrams=replace(ngrams, weights=rest))
+        state, rest = np.split(weights.state, [len(weights.state) - self.n_further])
+        found: list[Floats | None] = []
+        for part in self._further:
+            size = 0 if part is None else len(part)
+            found.append(None if part is None else rest[:size])
+            rest = rest[size:]
+        ngrams, trigrams, history = found
+        model = replace(self, weights=replace(weights, state=state), history_weights=history)
+        if self.label_ngrams is not None and ngrams is not None:
+            model = replace(model, label_ngrams=replace(self.label_ngrams, weights=ngrams))
+        if self.label_trigrams is not None and trigrams is not None:
+            model = replace(model, label_trigrams=replace(self.label_trigrams, weights=trigrams))
+        return model
 
     @property
     def all_weights(self) -> Weights:
         """All weights in one set of tables, as `with_weights` takes them."""
-        further = self.history_weights if self.label_ngrams is None else self.label_ngrams.weights
-        if further is None:
-            return self.weights
-        return replace(self.weights, state=np.concatenate([self.weights.state, further]))
+        further = [part for part in self._further if part is not None]
+        return replace(self.weights, state=np.concatenate([self.weights.state, *further]))
 
     @property
     def decoders(self) -> tuple[str, ...]:
         """The decoders that the model supports, first the one that it has by default."""
-        recalled = self.history_weights is not None
-        return decoders_of(self.kind, self.order, has_label_history=recalled)
+        return decoders_of(self.kind, exact=self.exact)
 
     def check_decoder(self, decoder: str | None, beam: int = BEAM) -> None:
         """Refuse a decoder that the model does not have, and a beam without width."""
@@ -219,14 +254,24 @@ class ChainModel(Model[Dataset, ChainScores]):
         """Without features whose weights are all zero; predictions stay the same."""
         if self.label_ngrams is not None and not self.label_ngrams.weights.any(axis=1).all():
             return replace(self, label_ngrams=self.label_ngrams.pruned()).pruned()
+        trigrams, used = self.label_trigrams, None
+        if trigrams is not None:
+            if not trigrams.weights.any(axis=1).all():
+                return replace(self, label_trigrams=trigrams.pruned()).pruned()
+            used = trigrams.used
         state = np.asarray(self.weights.state.any(axis=1))
         edge = np.asarray(self.weights.edges.any(axis=1))
-        if state.all() and edge.all():
+        if state.all() and edge.all() and (used is None or used.all()):
             return self
         weights = replace(
             self.weights, state=self.weights.state[state], edges=self.weights.edges[edge]
         )
-        return replace(self, features=self.features.keep(state, edge), weights=weights)
+        if trigrams is None or used is None:
+            return replace(self, features=self.features.keep(state, edge), weights=weights)
+        assert isinstance(self.features, Vocabulary)  # others have no templates
+        features = self.features.keep(state, edge, used)
+        kept = trigrams.keep(used)
+        return replace(self, features=features, weights=weights, label_trigrams=kept)
 
     # What it has learnt ------------------------------------------------------------------------
 
@@ -276,7 +321,18 @@ class ChainModel(Model[Dataset, ChainScores]):
         }
         if self.history_weights is not None:
             summary["history"] = label_table(self.labels, self.history_weights)
+        if self.stop is not None:
+            chances = 1.0 / (1.0 + np.exp(-self.stop))
+            summary["stop"] = _stop_table(self.labels, chances)
         return summary
+
+
+def _stop_table(labels: tuple[str, ...], chances: Floats) -> dict[str, Any]:
+    """The probability of stopping after a label, or after two, by their names."""
+    if chances.ndim == 1:
+        return label_row(labels, chances)
+    table: dict[str, Any] = dict(label_table(labels, chances[:-1]))
+    return {**table, "<start>": label_row(labels, chances[-1])}
 
 
 def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:

@@ -24,16 +24,13 @@ def as_chain(start: object) -> ChainModel:
 def warm_start_weights(start: ChainModel, untrained: ChainModel, order: int = 1) -> Weights:
     """An earlier model's weights for the features and labels that it shares with the new one.
 
-    Those of histories, and of what is recalled, begin at zero.
+    Those of label n-grams, of label trigrams and of histories begin at zero.
     """
     features, names = untrained.features, untrained.labels
     labels = len(names)
-    size = features.n_features
-    if untrained.label_ngrams is not None:
-        size += len(untrained.label_ngrams.ngrams)
-    if untrained.history_weights is not None:
-        size += labels
-    weights = Weights.zeros(size, features.n_edge_features, labels, order)
+    weights = Weights.zeros(
+        features.n_features + untrained.n_further, features.n_edge_features, labels, order
+    )
     source, target = shared_numbers(start.labels, names)
     if not len(source):
         raise SkipchainError("the model to start from shares no label with the training data")
