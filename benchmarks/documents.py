@@ -13,11 +13,12 @@ from skipchain.datasets.registry import data_set
 from skipchain.models.document.annealing import Annealing, anneal_chain
 from skipchain.models.document.factors import Consistency
 from skipchain.models.document.model import FactoredModel
+from skipchain.models.document.token_gibbs import anneal_token_chain
 from skipchain.parallel import Workers
 
 COLUMNS = "word,pos,chunk,label"
 LENGTHS = (1_000, 10_000, 100_000)
-SWEEPS = 20
+SWEEPS, MOVE_SWEEPS = 20, 200
 
 
 def measure(report, setting):
@@ -25,7 +26,35 @@ def measure(report, setting):
     chain = CRF("ner", epochs=10).fit(train).model_
     model = FactoredModel.from_chain(chain, [Consistency.fit(train)])
     compare_tagging(report, setting, model)
+    compare_moves(report, setting, model, test)
     compare_lengths(report, model, test)
+
+
+def compare_moves(report, setting, model, test):
+    """A sweep over single tokens against one over segments, of chains of both orders."""
+    for order in (1, 2):
+        if order == 2:
+            train = data_set("conll2003").read("train")
+            chain = CRF("ner", order=2, epochs=3).fit(train).model_
+            model = FactoredModel.from_chain(chain, model.factors)
+        with Workers(1) as workers:
+            scores = model.scores(test.without_labels(), workers)
+            segments = model.candidate_graph(scores, workers)
+            tokens = model.token_graph(scores, workers)
+            runs = [
+                partial(move, graph, Annealing(sweeps), workers)
+                for sweeps in (1, 1 + MOVE_SWEEPS)
+                for move, graph in ((anneal_chain, segments), (anneal_token_chain, tokens))
+            ]
+            for run in runs:
+                run()
+            # what is done once does not count
+            *once, by_segments, by_tokens = in_turn(runs, setting.repeat)
+            by_segments, by_tokens = by_segments - once[0], by_tokens - once[1]
+        report.within(
+            f"{MOVE_SWEEPS} sweeps of testb, tokens against segments, order {order} (s)",
+            by_tokens, by_segments, 2.0,
+        )  # fmt: skip
 
 
 def compare_tagging(report, setting, model):

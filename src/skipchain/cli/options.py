@@ -82,15 +82,23 @@ Dev = Annotated[
 Decoder = Annotated[
     str | None,
     typer.Option(
-        help="How labels are found. Chains: viterbi, posterior, greedy, beam (order 3: beam, "
-        "greedy); mop-memm, skip-chain-crf and rbm-crf: legal, posterior; iohmm and hrf: legal, "
-        "posterior, viterbi; with factors first gibbs, icm, mean-field, two-pass. The first is "
-        "the default."
+        help="How labels are found. Chains: viterbi, posterior, greedy, beam (a high order with "
+        "many labels: beam, greedy); mop-memm and rbm-crf: legal, posterior; skip-chain-crf, iohmm "
+        "and hrf: legal, posterior, viterbi; with factors first gibbs, icm, mean-field, two-pass. "
+        "The first is the default."
     ),
 ]
 Samples = Annotated[
     int | None,
     typer.Option(metavar="N", help="With factors: sweeps of --decoder gibbs; by default 200."),
+]
+Moves = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="With factors: what --decoder gibbs draws at a time, segment or token; by default as "
+        "the model was trained (segment).",
+    ),
 ]
 Beam = Annotated[
     int | None, typer.Option(metavar="K", help="The width of --decoder beam; by default 10.")

@@ -12,7 +12,7 @@ from skipchain.arrays import Arrays
 from skipchain.errors import ModelFileError
 from skipchain.modelfile import chain as chains
 from skipchain.modelfile.stored import SUMMARY, StoredModel
-from skipchain.models.document.annealing import MAX_CHAINS, MAX_SAMPLES, Annealing
+from skipchain.models.document.annealing import MAX_CHAINS, MAX_SAMPLES, MOVES, SEGMENT, Annealing
 from skipchain.models.document.candidates import MAX_LABELLINGS, CandidateLimits
 from skipchain.models.document.factors import (
     KEY_FUNCTIONS,
@@ -21,7 +21,7 @@ from skipchain.models.document.factors import (
     Forbidden,
     LastWord,
 )
-from skipchain.models.document.factors.agreement import KeyFunction
+from skipchain.models.document.factors.agreement import BY_PAIR, COUNTING, KeyFunction
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.model import FactoredModel
 from skipchain.schema.arrays import ArraySchema
@@ -52,7 +52,8 @@ FACTOR_FIELDS = {
         }
     ),
     "agreement": Record(
-        {"factor": Text(), "type": _TYPE, "key": Text(most=1000), "penalty": _PENALTY}
+        {"factor": Text(), "type": _TYPE, "key": Text(most=1000), "penalty": _PENALTY},
+        optional={"by": Text(COUNTING)},
     ),
     "last_word": Record({"factor": Text(), "type": _TYPE, "penalty": _PENALTY}),
     "forbidden": Record({"factor": Text(), "one": _TYPE, "other": _TYPE}),
@@ -71,10 +72,12 @@ FIELDS: dict[str, Field] = {
             "chains": Whole(1, MAX_CHAINS),
             "seed": Whole(),
             "scattered": Flag(),
-        }
+        },
+        optional={"moves": Text(MOVES)},
     ),
 }
 """What the header of a chain model with factors has beside what all models have."""
+OPTIONAL_FIELDS = chains.OPTIONAL_FIELDS
 _PYTHON_FACTOR_MESSAGE = (
     "{} is a factor of your own, which a model file cannot hold; save the model without it, and "
     "add it to the loaded one again: FactoredModel.from_chain(model.base, factors)"
@@ -105,6 +108,7 @@ def header_and_arrays(model: FactoredModel) -> tuple[dict[str, Any], Arrays]:
             "chains": annealing.chains,
             "seed": annealing.seed,
             "scattered": annealing.random_start,
+            "moves": annealing.moves,
         },
     }
     return header, arrays
@@ -138,6 +142,7 @@ def read(stored: StoredModel) -> FactoredModel:
         chains=own["chains"],
         seed=own["seed"],
         random_start=own["scattered"],
+        moves=own.get("moves", SEGMENT),
     )
     limits = CandidateLimits(**header["doubts"])
     return FactoredModel.from_chain(
@@ -151,7 +156,8 @@ def _factor_config(factor: SpanFactor) -> dict[str, Any]:
         return {"factor": "consistency", "types": list(factor.types), **settings}
     if isinstance(factor, Agreement):
         key = factor.key if isinstance(factor.key, str) else _function_name(factor.key)
-        return {"factor": "agreement", "type": factor.type, "key": key, "penalty": factor.penalty}
+        settings = {"type": factor.type, "key": key, "penalty": factor.penalty, "by": factor.by}
+        return {"factor": "agreement", **settings}
     if isinstance(factor, LastWord):
         return {"factor": "last_word", "type": factor.type, "penalty": factor.penalty}
     if isinstance(factor, Forbidden):
@@ -184,7 +190,7 @@ def _factor(number: int, own: Mapping[str, Any], stored: StoredModel) -> SpanFac
                 f"load it with functions={{{key!r}: …}}"
             )
         chosen = key if key in KEY_FUNCTIONS else functions[key]
-        return Agreement(own["type"], chosen, own["penalty"])
+        return Agreement(own["type"], chosen, own["penalty"], own.get("by", BY_PAIR))
     if kind == "last_word":
         return LastWord(own["type"], own["penalty"])
     return Forbidden(own["one"], own["other"])

@@ -86,11 +86,13 @@ FACTORS = {
     "words": lambda rng: (Agreement("A", penalty=1.5),),
     "lower": lambda rng: (Agreement("B", "lower", penalty=-1.0),),
     "own key": lambda rng: (Agreement("A", initial, penalty=2.0),),
+    "by words": lambda rng: (Agreement("A", "lower", 0.6, "words"), Agreement("B", by="words")),
     "last word": lambda rng: (LastWord("A", penalty=0.8), LastWord("B", penalty=-0.5)),
     "forbidden": lambda rng: (Forbidden("B", "A"),),
     "all": lambda rng: (
         LastWord("B", 0.5), consistency(rng), Agreement("A", "lower", 0.7), Forbidden("A", "B"),
         consistency(rng, by_length=True, strength=0.5), Agreement("A", initial, 0.3),
+        Agreement("B", "lower", 0.2, "words"),
     ),
 }  # fmt: skip
 
@@ -851,7 +853,7 @@ def pseudo_loss(problem, own, factors, scale):
     return loss
 
 
-LEARNT = ["consistency", "whole", "one type", "words", "own key", "last word"]
+LEARNT = ["consistency", "whole", "one type", "words", "by words", "own key", "last word"]
 
 
 @pytest.mark.parametrize("factors", LEARNT)
@@ -959,6 +961,7 @@ REFUSED = [
     (lambda: Consistency(("A", "B"), PAIR, PAIR, strength=-1.0), "strength .* at least 0"),
     (lambda: Consistency(("A", "B"), PAIR, PAIR, strength=np.nan), "strength .* at least 0"),
     (lambda: Agreement("A", "sound"), "no key 'sound'; there are words, lower"),
+    (lambda: Agreement("A", by="letters"), "by must be one of pair, words, got 'letters'"),
     (lambda: Agreement("A", penalty=np.inf), "finite number, got inf"),
     (lambda: LastWord("A", penalty=np.nan), "finite number, got nan"),
     (lambda: Forbidden("A", "A"), "'A' twice"),
@@ -979,6 +982,8 @@ REFUSED = [
     (lambda: parse_factors("forbidden(A)"), "the forms are"),
     (lambda: parse_factors("agreement(, lower)"), "cannot read"),
     (lambda: parse_factors("agreement(A, sound)"), "no key 'sound'"),
+    (lambda: parse_factors("agreement(A, by=sound)"), "one of pair, words, got 'sound'"),
+    (lambda: parse_factors("agreement(A, by=words, lower)"), "no key 'by=words'"),
 ]  # fmt: skip
 
 
@@ -1000,11 +1005,13 @@ def test_types_that_a_model_does_not_have_are_refused(factor):
 
 def test_factors_are_read_from_text():
     found = parse_factors(
-        "consistency ; agreement( T , own);forbidden(A, B); last_word(P); agreement(T)",
+        "consistency ; agreement( T , own);forbidden(A, B); last_word(P); agreement(T); "
+        "agreement(T, lower, by=words); agreement(T, by=words); agreement(T, by=pair)",
         {"own": initial},
     )
     assert found[1:] == (
         Agreement("T", initial), Forbidden("A", "B"), LastWord("P"), Agreement("T", "words"),
+        Agreement("T", "lower", by="words"), Agreement("T", by="words"), Agreement("T"),
     )  # fmt: skip
     assert isinstance(found[0], Consistency)
     assert found[0].types == ()
@@ -1012,7 +1019,7 @@ def test_factors_are_read_from_text():
 
 def test_strength_multiplies_what_can_be_weaker():
     rng = np.random.default_rng(0)
-    for factors in ("consistency", "words", "last word", "forbidden"):
+    for factors in ("consistency", "words", "by words", "last word", "forbidden"):
         problem = Problem(19, factors=factors)
         picks = problem.candidate_graph().arrays.first[:-1]
         weaker = [factor.scaled(0.5) for factor in problem.factors]

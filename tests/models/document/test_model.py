@@ -104,11 +104,12 @@ def test_given_penalties_are_kept():
 
 
 def test_all_kinds_of_penalties_are_learnt():
-    text = "last_word(PER); consistency; forbidden(PER, MISC); agreement(LOC)"
+    text = "last_word(PER); consistency; forbidden(PER, MISC); agreement(LOC, by=words)"
     found = Factored(chain(), factors=text, folds=2).fit(TRAIN).model_.factors
     assert [type(own) for own in found] == [LastWord, Consistency, Forbidden, Agreement]
     assert found[0].penalty not in (4.0, 0.0)
     assert found[3].penalty not in (4.0, 0.0)
+    assert found[3].by == "words"
 
 
 @pytest.mark.parametrize("penalties", ["counted", "learned"])
@@ -245,6 +246,7 @@ def test_estimators_are_cloned_and_pickled(fitted):
         ({"folds": 0}, "folds must be a whole number"),
         ({"samples": 0}, "samples must be a whole number of at least 1, got 0"),
         ({"chains": 0}, "chains must be a whole number"),
+        ({"moves": "letter"}, "moves must be one of segment, token, got 'letter'"),
         ({"most": 0}, "most must be a whole number"),
         ({"tolerance": -0.5}, "tolerance must be from 0 to 1"),
         ({"tolerance": 1.5}, "tolerance must be from 0 to 1"),
@@ -569,6 +571,7 @@ KINDS = {
     "consistency": [Consistency(TYPES, -np.ones((4, 4)), np.eye(4), 0.5, by_length=True)],
     "not shared": [Consistency(("PER",), np.zeros((1, 1)), np.ones((1, 1)), shared=False)],
     "agreement": [Agreement("LOC", "lower", 2.5)],
+    "agreement by words": [Agreement("LOC", "lower", 2.5, "words")],
     "own key": [Agreement("LOC", first_letter, 0.5)],
     "last word": [LastWord("PER", 1.5)],
     "forbidden": [Forbidden("LOC", "PER")],
@@ -580,8 +583,10 @@ KINDS = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_models_with_factors_round_trip(name, base, tmp_path):
+    moves = "token" if name in ("consistency", "agreement by words", "several") else "segment"
+    annealing = Annealing(4, (2.0, 1.0, 0.5, 0.0), 2, 3, True, moves)
     model = FactoredModel.from_chain(
-        base, KINDS[name], CandidateLimits(0.02, 5), Annealing(4, (2.0, 1.0, 0.5, 0.0), 2, 3, True),
+        base, KINDS[name], CandidateLimits(0.02, 5), annealing,
         {"longest_document": 300, "dev": None}, ["ODD"] if name == "further" else (),
     )  # fmt: skip
     save(model, tmp_path / "m.skip")
@@ -648,6 +653,7 @@ DAMAGE = [
     (lambda h: h["factors"][1].update(type="DOG"), None, "Agreement is about DOG"),
     (lambda h: h["factors"][1].update(key="sound"), None, "function 'sound' of its author"),
     (lambda h: h["factors"][1].update(penalty=float("nan")), None, "penalty is nan"),
+    (lambda h: h["factors"][1].update(by="letters"), None, "by is 'letters'"),
     (lambda h: h["factors"][2].pop("penalty"), None, "lacks 'penalty'"),
     (lambda h: h["factors"][3].update(one="PER"), None, "'PER' twice"),
     (lambda h: h.update(factors=7), None, "damaged"),
@@ -660,6 +666,7 @@ DAMAGE = [
     (lambda h: h["annealing"].update(samples=0), None, "samples is 0"),
     (lambda h: h["annealing"].update(cooling=[1.0, -1.0]), None, r"cooling\[1\] is -1.0"),
     (lambda h: h["annealing"].update(cooling="slowly"), None, "slowly"),
+    (lambda h: h["annealing"].update(moves="letter"), None, "moves is 'letter'"),
     (lambda h: h.update(encoding=None), None, "labels mark none"),
     (None, lambda a: a.pop("factors.0.same"), "factors.0.same"),
     (None, lambda a: a["factors.0.inside"].fill(np.nan), "finite"),
@@ -676,6 +683,90 @@ def test_damage_is_named(header, arrays, message, whole, tmp_path):
     rewritten(path, header, arrays)
     with pytest.raises(ModelFileError, match=message):
         load_model(path)
+
+
+def test_files_of_earlier_versions_sample_segments_and_count_pairs(whole, tmp_path):
+    path = tmp_path / "m.skip"
+    path.write_bytes(whole)
+    rewritten(path, lambda h: (h["annealing"].pop("moves"), h["factors"][1].pop("by")), None)
+    model = load_model(path)
+    assert model.annealing.moves == "segment"
+    assert model.factors[1].by == "pair"
+
+
+# Moves of single tokens --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def by_tokens(fitted):
+    return fitted.model_.with_moves("token")
+
+
+def test_moves_are_a_setting_of_the_estimator(fitted, by_tokens):
+    again = Factored(**{**fitted.get_params(deep=False), "moves": "token"}).fit(TRAIN)
+    assert again.model_.annealing == by_tokens.annealing
+    assert again.predict(TEST) == predicted_lists(by_tokens)
+
+
+def predicted_lists(model):
+    with Workers(1) as workers:
+        return model.label(TEST, workers)
+
+
+def test_names_keep_their_type_token_by_token(by_tokens, base):
+    found, before = predicted(by_tokens, TEST), predicted(base, TEST)
+    kept, plain = (label_consistency(TEST, own.spans) for own in (found, before))
+    assert kept.groups - kept.inconsistent >= plain.groups - plain.inconsistent
+    assert validate(found.corpus.labels, found.corpus.sentences, "iob2") == []
+
+
+def test_tokens_and_segments_have_like_probabilities(fitted, by_tokens):
+    many = [replace(own, annealing=replace(own.annealing, samples=2000)) for own in (
+        fitted.model_, by_tokens)]  # fmt: skip
+    one, other = (predicted(own, SHORT, probabilities=True, confidences=True) for own in many)
+    np.testing.assert_allclose(other.marginals.sum(axis=1), 1.0)
+    assert abs(one.marginals - other.marginals).mean() < 0.01
+    assert other.confidences.min() >= 0.0
+    assert other.confidences.max() <= 1.0 + 1e-9
+
+
+def test_confidences_of_any_spans_token_by_token(by_tokens):
+    with Workers(1) as workers:
+        scores = by_tokens.scores(SHORT, workers)
+        drawn = by_tokens.token_graph(scores, workers).tokens
+        sure = int(np.setdiff1d(np.arange(SHORT.n_tokens), drawn)[0])
+        token = int(drawn[0])
+        asked = sorted([(token, token + 1, "DOG"), (sure, sure + 1, "PER")])
+        found = by_tokens.confidences(scores, Spans.of(asked), workers)
+        before = by_tokens.base.confidences(scores.chain, Spans.of(asked), workers)
+    which = [start for start, _, _ in asked].index(token)
+    assert found[which] == 0.0
+    assert found[1 - which] == before[1 - which]
+
+
+def test_forced_labels_are_kept_token_by_token(by_tokens):
+    forced = [None] * SHORT.n_tokens
+    names = [t for t, word in enumerate(SHORT.words.tolist()) if word[:1].isupper()][:40:4]
+    for token in names:
+        forced[token] = "B-MISC"
+    found = predicted(by_tokens, forced=forced, probabilities=True)
+    assert {found.corpus.labels.tolist()[token] for token in names} == {"B-MISC"}
+    own = [k for k, label in enumerate(by_tokens.labels) if label in ("B-MISC", "S-MISC")]
+    np.testing.assert_allclose(found.marginals[names][:, own].sum(axis=1), 1.0)
+
+
+def test_tokens_of_nothing(by_tokens):
+    assert predicted(by_tokens, Corpus.of([]), probabilities=True).marginals.shape[0] == 0
+    with Workers(1) as workers:
+        assert by_tokens.label(Corpus.of([[], []]), workers) == [[], []]
+
+
+def test_factors_in_python_are_asked_for_segments(base):
+    model = FactoredModel.from_chain(base, [Few()], annealing=Annealing(5, moves="token"))
+    with pytest.raises(SkipchainError, match="whole segments; decode with moves='segment'"):
+        predicted(model)
+    with pytest.raises(SkipchainError, match="whole segments"):
+        predicted(model, decoder="viterbi", probabilities=True)
 
 
 # The command line --------------------------------------------------------------------------------
@@ -759,6 +850,17 @@ def test_tagging_with_samples(model, run, folder):
         assert out.strip()
 
 
+def test_tagging_token_by_token(model, run, folder):
+    code, out, _ = run("tag", model, "test.conll", "--moves", "token", "--samples", 7)
+    assert code == 0
+    wanted = predicted(load_model(folder / model).with_samples(7).with_moves("token"), TEST)
+    found = [line.split()[-1] for line in out.splitlines() if line and "DOCSTART" not in line]
+    assert found == wanted.corpus.labels.tolist()
+    code, out, _ = run("eval", model, "test.conll", "--moves", "token")
+    assert code == 0
+    assert "without factors: F1 " in out
+
+
 def test_evaluating_tells_what_it_would_be_without_factors(model, run):
     code, out, _ = run("eval", model, "test.conll", "--samples", 20)
     assert code == 0
@@ -805,8 +907,13 @@ def test_models_with_factors_are_inspected_and_explained(model, run):
         ),
         (("tag", "m.skip", "test.conll", "--samples", 0), "samples must be a whole number"),
         (("eval", "m.skip", "test.conll", "--samples", -3), "samples must be a whole number"),
+        (("tag", "m.skip", "test.conll", "--moves", "word"), "moves must be one of segment, token"),
+        (("eval", "test.conll", "test.conll", "--moves", "token"), "--moves need a model"),
         (("tag", "m.skip", "test.conll", "--decoder", "legal"), "no decoder 'legal'"),
-        (("eval", "test.conll", "test.conll", "--samples", 3), "--samples need a model"),
+        (
+            ("eval", "test.conll", "test.conll", "--samples", 3),
+            "--samples and --moves need a model",
+        ),
     ],
     ids=lambda value: " ".join(map(str, value[-6:])) if isinstance(value, tuple) else "",
 )
@@ -822,3 +929,6 @@ def test_samples_are_for_models_with_factors(run, folder):
     code, _, err = run("tag", "plain.skip", "test.conll", "--samples", 5)
     assert code == 2
     assert "for models with factors, and crf has none" in " ".join(err.split())
+    code, _, err = run("tag", "plain.skip", "test.conll", "--moves", "token")
+    assert code == 2
+    assert "moves are for models with factors, and crf has none" in " ".join(err.split())

@@ -27,6 +27,7 @@ def evaluate(
     decoder: options.Decoder = None,
     beam: options.Beam = None,
     samples: options.Samples = None,
+    moves: options.Moves = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Count only well-formed spans; otherwise conlleval's rules."),
@@ -65,16 +66,18 @@ def evaluate(
         tagger = load(model, threads=threads)
         if samples is not None:
             tagger = tagger.with_samples(samples)
+        if moves is not None:
+            tagger = tagger.with_moves(moves)
         tagger.model.check_decoder(**steps)
         gold = options.read_corpora([file], **how)  # type: ignore[arg-type]
         options.require_labels(gold, file)
         predicted = tagger.predict(gold, **steps).corpus
         chain = tagger.without_factors(decoder)
         without = None if chain is None else chain.predict(gold).corpus
-    elif decoder is not None or beam is not None or samples is not None:
+    elif any(option is not None for option in (decoder, beam, samples, moves)):
         raise SkipchainError(
-            f"--decoder, --beam and --samples need a model, but {first} is none: labels in a file "
-            "are compared as they are"
+            f"--decoder, --beam, --samples and --moves need a model, but {first} is none: labels "
+            "in a file are compared as they are"
         )
     else:
         gold = options.read_corpora([first], **how)  # type: ignore[arg-type]

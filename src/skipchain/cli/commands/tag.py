@@ -44,6 +44,7 @@ def tag(
     decoder: options.Decoder = None,
     beam: options.Beam = None,
     samples: options.Samples = None,
+    moves: options.Moves = None,
     marginals: Annotated[
         bool,
         typer.Option(
@@ -99,6 +100,8 @@ def tag(
     tagger = load(model, threads=threads)
     if samples is not None:
         tagger = tagger.with_samples(samples)
+    if moves is not None:
+        tagger = tagger.with_moves(moves)
     tagger.model.check_decoder(**how)
     if text is not None:
         if not text.strip():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skipchain.arrays import Floats, Ints
-from skipchain.checks import check_integer
+from skipchain.checks import check_choice, check_integer
 from skipchain.errors import ParameterError
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.random import seeded
@@ -19,17 +19,19 @@ RETYPE_INTERVAL = 10  # sweeps after which spans with the same words may change 
 MAX_SWEEPS = 100  # of ICM and of mean field, at most
 DAMPING = 0.5
 MAX_SAMPLES, MAX_CHAINS, MAX_SAMPLES_OF_CHAINS = 10_000, 1_000, 20_000
+SEGMENT, TOKEN = MOVES = "segment", "token"
 MEAN_FIELD_TOLERANCE = 1e-4  # the largest change of a probability in a sweep
 
 
 @dataclass(frozen=True, slots=True)
 class Annealing:
-    """How assignments are sampled: ``samples`` sweeps over all segments, from hot to cold.
+    """How labels are sampled: ``samples`` sweeps over a document, from hot to cold.
 
     In a sweep at temperature T probabilities are raised to the power 1/T. The ``schedule`` of
     temperatures is ``linear``, from 1 to 0, or one number a sweep. ``chains`` begin from the
     labelling that is best without factors, or with ``random_start`` from random ones; of all
-    assignments the best is kept.
+    labellings the best is kept. ``moves`` says what is drawn anew at a time, given all else: a
+    whole uncertain ``segment``, among its candidates, or a single ``token``.
 
     >>> Annealing(samples=3).temperatures
     array([1. , 0.5, 0. ])
@@ -44,11 +46,13 @@ class Annealing:
     chains: int = 1
     seed: int = 0
     random_start: bool = False
+    moves: str = SEGMENT
 
     def __post_init__(self) -> None:
         check_integer("samples", self.samples, most=MAX_SAMPLES)
         check_integer("chains", self.chains, most=MAX_CHAINS)
         check_integer("seed", self.seed, least=0)
+        check_choice("moves", self.moves, MOVES)
         if self.samples * self.chains > MAX_SAMPLES_OF_CHAINS:
             raise ParameterError(
                 f"{self.samples} samples of {self.chains} chains are too many; wanted at most "

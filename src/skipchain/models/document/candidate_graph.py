@@ -53,6 +53,20 @@ class LabelTypes:
         rank = np.array([self.types.index(name) for name in spans.names], np.int64)
         return spans.starts, spans.stops, rank[spans.types] if len(spans) else spans.starts
 
+    @property
+    def joins(self) -> Bools:
+        """Whether the second of two labels goes on with the span of the first. [L, L]
+
+        >>> LabelTypes.of(["O", "B-PER", "I-PER"], "iob2").joins.astype(int).tolist()
+        [[0, 0, 0], [0, 0, 1], [0, 0, 1]]
+        """
+        size = len(self.labels)
+        pairs = np.indices((size, size), np.int32).reshape(2, -1).T.ravel()
+        starts, stops, _ = self.spans(pairs, np.arange(0, len(pairs) + 1, 2))
+        joined = np.zeros(size * size, np.bool_)
+        joined[starts[stops - starts == 2] // 2] = True
+        return joined.reshape(size, size)
+
 
 class MentionSpans(NamedTuple):
     """Spans of tokens as factors see them, by mention string and type.
@@ -115,7 +129,7 @@ class CandidateGraph:
             by_factor.append(factor.build_edges(mentions, types, n_strings))
             n_strings += by_factor[-1].n_strings
         potentials = tuple(p for factor_edges in by_factor for p in factor_edges.pair_potentials)
-        edges, directions = _string_edges(potentials, n_strings)
+        edges, directions = string_edges(potentials, n_strings)
         spans = _all_mention_spans(candidates, label_types, spans, by_factor)
         spans = spans.take(np.argsort(spans.candidate_ids, kind="stable"))
         n_fixed = int(np.searchsorted(spans.candidate_ids, 0))
@@ -316,7 +330,7 @@ def directed_tables(
     return np.array(directed).reshape(-1, size, size)
 
 
-def _string_edges(
+def string_edges(
     potentials: Sequence[PairPotential], n_strings: int
 ) -> tuple[StringEdges, tuple[tuple[int, bool], ...]]:
     """The edges of all mention strings, each in both directions."""
@@ -350,18 +364,21 @@ def _all_mention_spans(
     parts = [spans]
     size = len(label_types.types)
     for factor_edges in by_factor:
-        if len(factor_edges.alias_sources):
-            keys = factor_edges.alias_sources * size + factor_edges.type_ids
-            order = np.argsort(keys, kind="stable")
-            asked = spans.string_ids * size + spans.type_ids
-            first = np.searchsorted(keys[order], asked)
-            count = np.searchsorted(keys[order], asked, side="right") - first
-            targets = factor_edges.alias_targets[order][concat_ranges(first, count)]
-            aliases = spans.take(np.repeat(np.arange(len(asked)), count))
-            parts.append(aliases._replace(string_ids=targets))
+        parts.append(alias_spans(spans, factor_edges, size))
         if len(factor_edges.violation_tokens):
             parts.append(_violations(candidates, label_types, factor_edges))
     return MentionSpans(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def alias_spans(spans: MentionSpans, factor_edges: FactorEdges, n_types: int) -> MentionSpans:
+    """Spans once more, as spans of the strings that a factor has for them."""
+    keys = factor_edges.alias_sources * n_types + factor_edges.type_ids
+    order = np.argsort(keys, kind="stable")
+    asked = spans.string_ids * n_types + spans.type_ids
+    first = np.searchsorted(keys[order], asked)
+    count = np.searchsorted(keys[order], asked, side="right") - first
+    targets = factor_edges.alias_targets[order][concat_ranges(first, count)]
+    return spans.take(np.repeat(np.arange(len(asked)), count))._replace(string_ids=targets)
 
 
 def _violations(

@@ -107,7 +107,7 @@ def find_candidates(
     gaps = 1.0 - marginals[np.arange(len(best)), best]
     sure = (gaps <= candidate_limits.tolerance) & ~opened
     offsets = scores.data.offsets
-    starts, stops = _uncertain_segments(sure, type_ids[best] < 0, offsets, scores.weights.order)
+    starts, stops = uncertain_segments(sure, type_ids[best] < 0, offsets, scores.weights.order)
     sentences = np.searchsorted(offsets, starts, side="right") - 1
 
     def run(block: tuple[int, int]) -> list[_SegmentCandidates]:
@@ -151,9 +151,7 @@ class _SegmentCandidates(NamedTuple):
     scores: Floats
 
 
-def _uncertain_segments(
-    sure: Bools, outside: Bools, offsets: Ints, order: int
-) -> tuple[Ints, Ints]:
+def uncertain_segments(sure: Bools, outside: Bools, offsets: Ints, order: int) -> tuple[Ints, Ints]:
     """Runs of tokens between certain ones outside of spans, with at least one uncertain token."""
     between = sure & outside
     heads = np.zeros(len(sure) + 1, np.bool_)

@@ -22,7 +22,7 @@ from skipchain.models.base.estimator import BaseEstimator, plain_settings
 from skipchain.models.base.inputs import Input, known_labels
 from skipchain.models.base.progress import Progress, StageProgress
 from skipchain.models.base.task import Fitted, TrainingTask
-from skipchain.models.document.annealing import Annealing
+from skipchain.models.document.annealing import SEGMENT, Annealing
 from skipchain.models.document.candidate_graph import LabelTypes
 from skipchain.models.document.candidates import CandidateLimits, Candidates
 from skipchain.models.document.factors.base import SpanFactor
@@ -64,6 +64,9 @@ class Factored(BaseEstimator):
         objects; an uncertain segment of other tokens has ``most`` labellings to choose from.
     samples, chains
         Sweeps of sampling when a document is decoded, from hot to cold, and how often anew.
+    moves
+        What a sweep draws at a time, given all else: a whole uncertain ``segment``, or a single
+        ``token``, as the paper has it.
     seed, threads
         As for `CRF`.
 
@@ -89,6 +92,7 @@ class Factored(BaseEstimator):
     most: int
     samples: int
     chains: int
+    moves: str
 
     def __init__(
         self,
@@ -102,6 +106,7 @@ class Factored(BaseEstimator):
         most: int = 24,
         samples: int = 200,
         chains: int = 1,
+        moves: str = SEGMENT,
         seed: int = 0,
         threads: int | None = None,
         **settings: Any,
@@ -249,7 +254,7 @@ class Factored(BaseEstimator):
         return parse_factors(self.factors) if isinstance(self.factors, str) else self.factors
 
     def _annealing(self) -> Annealing:
-        return Annealing(self.samples, chains=self.chains, seed=self.seed)
+        return Annealing(self.samples, chains=self.chains, seed=self.seed, moves=self.moves)
 
     def _base(self) -> BaseEstimator:
         """The chain model's estimator, as it was given: fitting leaves that one alone."""

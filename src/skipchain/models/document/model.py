@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats, Ints, concat_ranges
+from skipchain.arrays import Bools, Floats, Ints, Labels, concat_ranges
 from skipchain.chains import decode as chains
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.scores import ChainScores
@@ -21,7 +21,7 @@ from skipchain.models.base.inputs import Features, Input
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
 from skipchain.models.chain.model import ChainModel
 from skipchain.models.document import annealing
-from skipchain.models.document.annealing import Annealing
+from skipchain.models.document.annealing import TOKEN, Annealing
 from skipchain.models.document.candidate_graph import CandidateGraph, LabelTypes
 from skipchain.models.document.candidates import (
     CandidateLimits,
@@ -32,6 +32,11 @@ from skipchain.models.document.candidates import (
 from skipchain.models.document.factors.base import SpanFactor
 from skipchain.models.document.factors.python import PythonFactor
 from skipchain.models.document.python_factors import anneal_with_python_factors
+from skipchain.models.document.token_gibbs import (
+    TokenGraph,
+    anneal_tokens,
+    sample_token_probabilities,
+)
 from skipchain.models.document.twopass import two_pass
 from skipchain.parallel import Workers
 
@@ -60,6 +65,8 @@ class DocumentScores:
     chain: ChainScores
     candidate_graph: CandidateGraph | None = None
     probabilities: Floats | None = None
+    token_graph: TokenGraph | None = None
+    token_probabilities: tuple[Floats, Floats] | None = None
 
     @property
     def offsets(self) -> Ints:
@@ -113,7 +120,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         A factor of the user's own (see `skipchain.models.document.factors.PythonFactor`) is asked
         in Python, token by token, which is slow; it is not kept in a model file.
         """
-        if not isinstance(base, ChainModel) or not base.exact or not base.probabilistic:
+        if not isinstance(base, ChainModel) or not base.plain or not base.probabilistic:
             raise SkipchainError(not_a_chain_message(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
@@ -171,15 +178,33 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def candidates(self, scores: DocumentScores, workers: Workers) -> Candidates:
         """Where labels are in doubt, for the chain model or because factors object to them."""
         chain, label_types = scores.chain, self.label_types
-        best = chains.viterbi(chain, workers)
-        alone = all_fixed(best, len(scores.corpus))
-        objected = CandidateGraph.of(scores.corpus, alone, label_types, self.factors).contested()
-        opened = np.zeros(len(best), np.bool_)
-        opened[concat_ranges(objected.starts, objected.stops - objected.starts)] = True
+        best, opened = self._best_and_opened(scores, workers)
         marginals = chains.marginals(chain, workers)
         return find_candidates(
             chain, best, marginals, label_types.type_ids, workers, self.candidate_limits, opened
         )
+
+    def token_graph(self, scores: DocumentScores, workers: Workers) -> TokenGraph:
+        """The tokens in doubt and all spans that they can mark, for moves of tokens; made once."""
+        if scores.token_graph is None:
+            best, opened = self._best_and_opened(scores, workers)
+            marginals = chains.marginals(replace(scores.chain, constraints=None), workers)
+            gaps = 1.0 - marginals[np.arange(len(best)), best]
+            sure = (gaps <= self.candidate_limits.tolerance) & ~opened
+            scores.token_graph = TokenGraph.of(
+                scores.corpus, scores.chain, best, sure, self.label_types, self.factors
+            )
+        return scores.token_graph
+
+    def _best_and_opened(self, scores: DocumentScores, workers: Workers) -> tuple[Labels, Bools]:
+        """The best labels of the chain [N], and the tokens whose labels factors object to. [N]"""
+        best = chains.viterbi(scores.chain, workers)
+        alone = all_fixed(best, len(scores.corpus))
+        graph = CandidateGraph.of(scores.corpus, alone, self.label_types, self.factors)
+        objected = graph.contested()
+        opened = np.zeros(len(best), np.bool_)
+        opened[concat_ranges(objected.starts, objected.stops - objected.starts)] = True
+        return best, opened
 
     def decode(
         self, scores: DocumentScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -191,6 +216,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
             return self.base.decode(scores.chain, workers, decoder, beam)
         if decoder == TWO_PASS:
             codes = two_pass(scores.chain, scores.corpus, self.label_types.type_ids, workers)
+            return Column(frozen(codes), self.labels)
+        if decoder == GIBBS and self.annealing.moves == TOKEN:
+            self._refuse_python_factors()
+            codes = anneal_tokens(self.token_graph(scores, workers), self.annealing, workers)
             return Column(frozen(codes), self.labels)
         graph = self.candidate_graph(scores, workers)
         if self.python_factors:
@@ -209,6 +238,11 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def marginals(self, scores: DocumentScores, workers: Workers) -> Floats:
         """The probability of each label at each token, sampled where it is in doubt. [N, L]"""
+        if self.annealing.moves == TOKEN:
+            tokens, labels, _ = self._token_probabilities(scores, workers)
+            found = chains.marginals(scores.chain, workers)
+            found[tokens] = labels[tokens]
+            return found
         graph, probabilities = self._candidate_probabilities(scores, workers)
         candidates = graph.candidates
         found = chains.marginals(scores.chain, workers)
@@ -222,6 +256,8 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def confidences(self, scores: DocumentScores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span as a whole, sampled where it is in doubt. [K]"""
+        if self.annealing.moves == TOKEN:
+            return self._token_confidences(scores, spans, workers)
         graph, probabilities = self._candidate_probabilities(scores, workers)
         found = self.base.confidences(scores.chain, spans, workers)
         candidates, label_types = graph.candidates, self.label_types
@@ -247,6 +283,41 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
                 found[k] = min(1.0, known.get((start, stop, number.get(name, -1)), 0.0))
         return found
 
+    def _token_confidences(self, scores: DocumentScores, spans: Spans, workers: Workers) -> Floats:
+        """How often each span is met when single tokens are drawn. [K]"""
+        tokens, _, visits = self._token_probabilities(scores, workers)
+        found = self.base.confidences(scores.chain, spans, workers)
+        places, types = self.token_graph(scores, workers).spans, self.label_types.types
+        drawn = np.zeros(scores.corpus.n_tokens + 1, np.int64)
+        drawn[tokens + 1] = 1
+        drawn = np.cumsum(drawn)
+        sampled = drawn[spans.stops] > drawn[spans.starts]
+        for k, (start, stop, name) in enumerate(spans):
+            if sampled[k]:
+                found[k] = 0.0
+                if stop - start <= places.longest[start] and name in types:
+                    number = places.base[start] + (stop - start - 1) * len(types)
+                    found[k] = visits[number + types.index(name)]
+        return found
+
+    def _token_probabilities(
+        self, scores: DocumentScores, workers: Workers
+    ) -> tuple[Ints, Floats, Floats]:
+        """The tokens that are drawn, and how often labels [N, L] and spans [P] are met."""
+        self._refuse_python_factors()
+        graph = self.token_graph(scores, workers)
+        if scores.token_probabilities is None:
+            scores.token_probabilities = sample_token_probabilities(
+                graph, self.annealing, BURN_IN, workers
+            )
+        return graph.tokens, *scores.token_probabilities
+
+    def _refuse_python_factors(self) -> None:
+        if self.python_factors:
+            raise SkipchainError(
+                "factors of your own are asked for whole segments; decode with moves='segment'"
+            )
+
     def _candidate_probabilities(
         self, scores: DocumentScores, workers: Workers
     ) -> tuple[CandidateGraph, Floats]:
@@ -262,6 +333,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def with_samples(self, samples: int) -> FactoredModel:
         """The same model with so many sweeps of sampling, cooled linearly."""
         return replace(self, annealing=replace(self.annealing, samples=samples, schedule="linear"))
+
+    def with_moves(self, moves: str) -> FactoredModel:
+        """The same model, in which sampling draws a ``segment`` or a ``token`` at a time."""
+        return replace(self, annealing=replace(self.annealing, moves=moves))
 
     @property
     def decoders(self) -> tuple[str, ...]:
@@ -318,5 +393,5 @@ def not_a_chain_message(kind: str, order: int) -> str:
     told = f", order {order}" if order > 2 else ""
     return (
         f"factors need a chain of order 1 or 2 with probabilities, and {kind}{told} is none; use "
-        "crf, memm or hmm"
+        "crf, memm or hmm, without templates that look two labels back or at a history"
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import Floats, Ints
+from skipchain.checks import check_choice
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.document.factors.base import (
     FactorEdges,
@@ -20,6 +22,7 @@ from skipchain.models.document.factors.times import time_key
 
 KeyFunction = Callable[[str], str | None]
 KEY_FUNCTIONS: dict[str, KeyFunction] = {"words": str, "lower": str.lower, "time": time_key}
+BY_PAIR, BY_WORDS = COUNTING = "pair", "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +30,18 @@ class Agreement:
     """A penalty for each pair of spans of one type in a document whose keys differ.
 
     ``key`` turns the words of a span (with blanks between) into what is compared; it is the name
-    of a known key or a function, which gives None for what cannot be compared.
+    of a known key or a function, which gives None for what cannot be compared. ``by`` says how
+    often a pair that differs costs the penalty: once (``pair``), or once for each word of either
+    span (``words``), so that spans which stand against others rather shrink or vanish.
 
     >>> Agreement("stime", key="lower", penalty=4.0)
-    Agreement(type='stime', key='lower', penalty=4.0)
+    Agreement(type='stime', key='lower', penalty=4.0, by='pair')
     """
 
     type: str
     key: str | KeyFunction = "words"
     penalty: float = 4.0
+    by: str = BY_PAIR
 
     def __post_init__(self) -> None:
         if isinstance(self.key, str) and self.key not in KEY_FUNCTIONS:
@@ -45,6 +51,7 @@ class Agreement:
             )
         if not np.isfinite(self.penalty):
             raise ParameterError(f"the penalty must be a finite number, got {self.penalty}")
+        check_choice("by", self.by, COUNTING)
 
     def check(self, types: Sequence[str]) -> None:
         """Refuse a type that a model does not have."""
@@ -55,7 +62,8 @@ class Agreement:
     ) -> FactorEdges:
         """A string for all such spans of a document, and one for those of a key, which is exempt.
 
-        So the work grows with the number of spans, not with that of pairs.
+        So the work grows with the number of spans, not with that of pairs. Where words count,
+        spans of different lengths have strings of their own.
         """
         function = KEY_FUNCTIONS[self.key] if isinstance(self.key, str) else self.key
         type_id = list(types).index(self.type)
@@ -63,25 +71,26 @@ class Agreement:
         keys = [_key_of(function, mentions.text(string_id)) for string_id in string_ids.tolist()]
         string_ids = string_ids[np.array([key is not None for key in keys], np.bool_)]
         documents = mentions.documents[string_ids].tolist()
+        lengths = mentions.lengths[string_ids].tolist()
+        if self.by == BY_PAIR:
+            lengths = [0] * len(lengths)
         names = [key for key in keys if key is not None]
-        hubs = {document: k for k, document in enumerate(dict.fromkeys(documents))}
-        pairs = list(zip(documents, names, strict=True))
-        groups = {pair: k for k, pair in enumerate(dict.fromkeys(pairs))}
-        hub = np.array([hubs[document] for document in documents], np.int64)
-        group = np.array([groups[pair] for pair in pairs], np.int64)
+        every = _Hubs.of(documents, lengths)
+        alike = _Hubs.of(list(zip(documents, names, strict=True)), lengths)
         costs = single_entry_table(types, self.type, type_id, -self.penalty)
         entry = single_entry_table(types, self.type, type_id, 1.0) > 0.0
-        every = first + np.arange(len(hubs))
-        alike = first + len(hubs) + np.arange(len(groups))
-        scales = np.append(np.ones(len(every)), -np.ones(len(alike)))
-        name = f"{self.type} disagrees"
-        potential = PairPotential.within(name, costs, np.append(every, alike), scales, entry)
+        second = first + every.size
+        rows = np.append(first + every.rows, second + alike.rows)
+        columns = rows
+        if self.by == BY_WORDS:
+            columns = np.append(first + every.columns, second + alike.columns)
+        scales = np.append(every.scales, -alike.scales)
         return FactorEdges(
-            (potential,),
-            len(hubs) + len(groups),
+            (PairPotential(self._name, costs, rows, columns, scales, entry),),
+            every.size + alike.size,
             np.append(string_ids, string_ids),
             np.full(2 * len(string_ids), type_id),
-            np.append(first + hub, first + len(hubs) + group),
+            np.append(first + every.hubs, second + alike.hubs),
         )
 
     def with_tables(self, tables: Sequence[Floats], types: Sequence[str]) -> Agreement:
@@ -94,8 +103,43 @@ class Agreement:
         return replace(self, penalty=self.penalty * strength)
 
     def describe(self) -> dict[str, dict[str, dict[str, float]]]:
-        """What a pair that differs adds."""
-        return {f"{self.type} disagrees": {self.type: {self.type: -self.penalty}}}
+        """What a pair that differs adds, or each of its words."""
+        return {self._name: {self.type: {self.type: -self.penalty}}}
+
+    @property
+    def _name(self) -> str:
+        return f"{self.type} disagrees" + (", each word" if self.by == BY_WORDS else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hubs:
+    """Strings for the spans of an owner that have the same length, and which of them are linked.
+
+    ``hubs`` [M] are those of the spans. All hubs of one owner are linked, to themselves too: with
+    the sum of the two lengths, or once where lengths are 0.
+    """
+
+    size: int
+    hubs: Ints  # [M]
+    rows: Ints  # [R]
+    columns: Ints  # [R]
+    scales: Floats  # [R]
+
+    @classmethod
+    def of(cls, owners: Sequence[Hashable], lengths: Sequence[int]) -> _Hubs:
+        keys = list(zip(owners, lengths, strict=True))
+        numbers = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        by_owner: dict[Hashable, list[tuple[int, int]]] = {}
+        for (owner, length), k in numbers.items():
+            by_owner.setdefault(owner, []).append((k, length))
+        links = [
+            (a, b, one + other or 1)
+            for hubs in by_owner.values()
+            for (a, one), (b, other) in combinations_with_replacement(hubs, 2)
+        ]
+        rows, columns, scales = np.array(links, np.int64).reshape(-1, 3).T
+        hubs = np.array([numbers[key] for key in keys], np.int64)
+        return cls(len(numbers), hubs, rows, columns, scales.astype(np.float64))
 
 
 def _key_of(function: KeyFunction, text: str) -> str | None:
