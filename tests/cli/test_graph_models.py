@@ -254,6 +254,18 @@ def test_decoders_of_linked_labels(run, model):
     assert run("eval", model, "test.conll", "--decoder", "posterior")[0] == 0
 
 
+def test_the_best_labelling_of_linked_labels(run):
+    code, _, _ = run(
+        "train", "train.conll", "--model", "skip-chain-crf", "--features", "templates.txt",
+        "--epochs", 3, "-o", "skips.skip",
+    )  # fmt: skip
+    assert code == 0
+    code, out, err = run("tag", "skips.skip", "test.conll", "--decoder", "viterbi")
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) > 100
+    assert run("eval", "skips.skip", "test.conll", "--decoder", "viterbi")[0] == 0
+
+
 def test_links_are_kept(run, folder):
     records = [
         {"tokens": ["Ada", "Lee"], "labels": ["A", "B"], "links": [[0, 2]], "document": "x"},

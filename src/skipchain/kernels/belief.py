@@ -13,6 +13,11 @@ exponentials of the scores,
 On trees all of this is exact. With loops it is an approximation, if the messages converge (Yedidia,
 Freeman & Weiss 2001). At a fixed point log Z does not depend on the messages to first order, so
 that its gradient in the scores is the beliefs, and small changes of messages do not show in it.
+
+Max-product has a maximum where the sum is, and logarithms throughout: messages that converge say
+how good the best labelling with each label of a node is. On trees that is exact. With loops the
+labels of a fixed point without ties are better than any others that differ from them on trees or
+single loops only (Weiss & Freeman 2001).
 """
 
 from __future__ import annotations
@@ -30,6 +35,7 @@ from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
 SMALLEST_SUM = 1e-140
 SMALLEST_PART = 1e-300  # keeps the relative change of 0 from being 0 / 0
+SUM, LOG_SUM, MAX = 0, 1, 2  # what messages are: sums, logarithms of sums, logarithms of maxima
 
 
 class MessageSlots(NamedTuple):
@@ -57,6 +63,15 @@ class BeliefArrays(NamedTuple):
     pairs: np.ndarray  # [M, S, S]
     agreements: np.ndarray  # [A, S]
     log_z: np.ndarray  # [D]
+    sweeps: np.ndarray  # [D]
+    residual: np.ndarray  # [D]
+
+
+class BestArrays(NamedTuple):
+    """What is written of the best labelling of a block: see `maximise`."""
+
+    labels: np.ndarray  # [N]
+    score: np.ndarray  # [D]
     sweeps: np.ndarray  # [D]
     residual: np.ndarray  # [D]
 
@@ -114,6 +129,25 @@ def propagate(node, tables, agree, types, slots, start, damping, tolerance, max_
     Hazard: scores so far apart that all parts of a sum vanish; such a document is done again in log
     space, the others stay fast.
     """
+    scores = _scores(node, tables, agree, types)
+    _propagate_documents(scores, slots, start, (damping, tolerance, max_sweeps), beliefs)
+
+
+def maximise(node, tables, agree, types, slots, damping, tolerance, max_sweeps, best):
+    """Send messages of maxima until they converge; write the labelling that they lead to.
+
+    Scores, sweeps, damping and residual are those of `propagate`. Labels [N] are chosen from the
+    end of the order to its beginning, each given the labels of later neighbours and the messages of
+    earlier ones, so that they fit together even where several labellings are equally good; of equal
+    labels the first is taken. In a tree that is the best labelling. score [D] is what the labelling
+    scores, −∞ where none was found that is possible.
+    """
+    scores = _scores(node, tables, agree, types)
+    _maximise_documents(scores, slots, (damping, tolerance, max_sweeps), best)
+
+
+def _scores(node, tables, agree, types):
+    """What both kinds of messages are made of."""
     peaks = np.empty(len(node))
     _row_peaks(node, peaks)
     psi = np.exp(node - peaks[:, None])
@@ -128,8 +162,7 @@ def propagate(node, tables, agree, types, slots, start, damping, tolerance, max_
     same = np.exp(log_same - shift[:, None])
     np.einsum("kii->ki", factors)[:] = 0.0
     doubled, doubled_factors = _with_transposes(tables), _with_transposes(factors)
-    scores = _Scores(node, psi, peaks, doubled, log_same, doubled_factors, same, scale, shift)
-    _propagate_documents(scores, slots, start, (damping, tolerance, max_sweeps), beliefs)
+    return _Scores(node, psi, peaks, doubled, log_same, doubled_factors, same, scale, shift)
 
 
 def _with_transposes(tables):
@@ -148,42 +181,32 @@ def _propagate_documents(scores, slots, start, limits, beliefs):
     pairs, log_z = beliefs.pairs, beliefs.log_z
     sweeps, residual = beliefs.sweeps, beliefs.residual
     edge_types = pairs.shape[0]
-    n_nodes, n_slots = 0, 0
-    for d in range(offsets.shape[0] - 1):
-        n_nodes = max(n_nodes, offsets[d + 1] - offsets[d])
-        n_slots = max(n_slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
-    work = _Messages(
-        np.empty((n_slots, states)),
-        np.empty((n_slots, states)),
-        np.empty(n_slots),
-        np.empty(n_nodes),
-        np.empty(n_slots),
-        np.empty(n_slots),
-    )
+    n_nodes, n_slots = _largest_document(slots)
+    work = _no_messages(n_nodes, n_slots, states)
     best_messages = np.empty((n_slots, states))  # those of the better fixed point so far
     outer, alike = np.zeros(scores.factors.shape), np.zeros((edge_types, states))
     for d in range(offsets.shape[0] - 1):
         first, last = offsets[d], offsets[d + 1]
         base, n_slots = indptr[first], indptr[last] - indptr[first]
         good = False
-        for logged in (False, True):
+        for mode in (SUM, LOG_SUM):
             if good:
                 break
-            _init_messages(first, last, start[:0], logged, scores, slots, work.messages)
-            good = _run_to_convergence(d, logged, scores, slots, limits, work, beliefs)
-            good = good and _beliefs(d, logged, scores, slots, work, beliefs)
+            _init_messages(first, last, start[:0], mode, scores, slots, work.messages)
+            good = _run_to_convergence(d, mode, scores, slots, limits, work, beliefs)
+            good = good and _beliefs(d, mode, scores, slots, work, beliefs)
             # messages that converge at once have met no loop to speak of
             if good and start.shape[0] and sweeps[d] > 1:
                 best, rounds, waiting = log_z[d], sweeps[d], residual[d]
                 best_messages[:n_slots] = work.messages[:n_slots]
-                _init_messages(first, last, start, logged, scores, slots, work.messages)
-                good = _run_to_convergence(d, logged, scores, slots, limits, work, beliefs)
-                good = good and _beliefs(d, logged, scores, slots, work, beliefs)
+                _init_messages(first, last, start, mode, scores, slots, work.messages)
+                good = _run_to_convergence(d, mode, scores, slots, limits, work, beliefs)
+                good = good and _beliefs(d, mode, scores, slots, work, beliefs)
                 if not (good and log_z[d] > best):
                     sweeps[d], residual[d] = rounds, waiting
                     work.messages[:n_slots] = best_messages[:n_slots]
-                    good = _beliefs(d, logged, scores, slots, work, beliefs)
-            if good and logged:
+                    good = _beliefs(d, mode, scores, slots, work, beliefs)
+            if good and mode == LOG_SUM:
                 _log_pairs(first, last, scores, slots, work, pairs, beliefs.agreements)
             elif good:
                 _pairs(first, last, scores, slots, work, outer, alike, beliefs.agreements)
@@ -203,11 +226,80 @@ def _propagate_documents(scores, slots, start, limits, beliefs):
 
 
 @njit(nogil=True, cache=True)
-def _init_messages(first, last, start, logged, scores, slots, messages):
+def _largest_document(slots):
+    """The most nodes and the most slots that a document has."""
+    offsets, indptr = slots.offsets, slots.indptr
+    n_nodes, n_slots = 0, 0
+    for d in range(offsets.shape[0] - 1):
+        n_nodes = max(n_nodes, offsets[d + 1] - offsets[d])
+        n_slots = max(n_slots, indptr[offsets[d + 1]] - indptr[offsets[d]])
+    return n_nodes, n_slots
+
+
+@njit(nogil=True, cache=True)
+def _no_messages(n_nodes, n_slots, states):
+    """Room for the messages of a document."""
+    return _Messages(
+        np.empty((n_slots, states)),
+        np.empty((n_slots, states)),
+        np.empty(n_slots),
+        np.empty(n_nodes),
+        np.empty(n_slots),
+        np.empty(n_slots),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _maximise_documents(scores, slots, limits, best):
+    """One document after the other."""
+    n_nodes, n_slots = _largest_document(slots)
+    work = _no_messages(n_nodes, n_slots, scores.node.shape[1])
+    start = np.empty(0, np.int32)
+    for d in range(slots.offsets.shape[0] - 1):
+        first, last = slots.offsets[d], slots.offsets[d + 1]
+        best.labels[first:last] = 0
+        best.score[d] = -np.inf
+        _init_messages(first, last, start, MAX, scores, slots, work.messages)
+        if _run_to_convergence(d, MAX, scores, slots, limits, work, best):
+            best.score[d] = _trace_labels(first, last, scores, slots, work.messages, best.labels)
+
+
+@njit(nogil=True, cache=True)
+def _trace_labels(first, last, scores, slots, messages, labels):
+    """The labels of one document from the end of its order; returns what they score."""
+    base = slots.indptr[first]
+    states = scores.node.shape[1]
+    values, known = np.empty(states), np.empty(states)
+    total = 0.0
+    for p in range(last - first - 1, -1, -1):
+        here = first + slots.order[first + p]
+        middle = slots.middle[here]
+        for i in range(states):
+            known[i] = scores.node[here, i]
+        for s in range(middle, slots.indptr[here + 1]):
+            f, r, j = slots.table[s], slots.row[s], labels[first + slots.other[s]]
+            for i in range(states):
+                known[i] += scores.log_same[r, i] if i == j else scores.tables[f, i, j]
+        for i in range(states):
+            values[i] = known[i]
+        for s in range(slots.indptr[here] - base, middle - base):
+            for i in range(states):
+                values[i] += messages[s, i]
+        pick = 0
+        for i in range(1, states):
+            if values[i] > values[pick]:
+                pick = i
+        labels[here] = pick
+        total += known[pick]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _init_messages(first, last, start, mode, scores, slots, messages):
     """The first messages of a document: equal for all states, or from the states ``start``."""
     base = slots.indptr[first]
     n_slots = slots.indptr[last] - base
-    messages[:n_slots] = 0.0 if logged else 1.0
+    messages[:n_slots] = 1.0 if mode == SUM else 0.0
     if start.shape[0] == 0:
         return
     tables, log_same, factors, same = scores.tables, scores.log_same, scores.factors, scores.same
@@ -216,20 +308,20 @@ def _init_messages(first, last, start, logged, scores, slots, messages):
         j = start[first + slots.other[base + s]]
         top = -np.inf
         for i in range(messages.shape[1]):
-            if logged:
+            if mode != SUM:
                 messages[s, i] = log_same[r, j] if i == j else tables[f, i, j]
             else:
                 messages[s, i] = same[r, j] if i == j else factors[f, i, j] * scores.scale[r]
             top = max(top, messages[s, i])
         for i in range(messages.shape[1]):
-            if logged:
+            if mode != SUM:
                 messages[s, i] = messages[s, i] - top if top > -np.inf else 0.0
             else:
                 messages[s, i] = messages[s, i] / top if top > SMALLEST_SUM else 1.0
 
 
 @njit(nogil=True, cache=True)
-def _run_to_convergence(d, logged, scores, slots, limits, work, beliefs):
+def _run_to_convergence(d, mode, scores, slots, limits, work, beliefs):
     """Sweep over one document until its messages converge; False where a sum vanished."""
     sweeps, residual = beliefs.sweeps, beliefs.residual
     _, tolerance, max_sweeps = limits
@@ -243,7 +335,7 @@ def _run_to_convergence(d, logged, scores, slots, limits, work, beliefs):
     good = True
     while good and sweeps[d] < max_sweeps and residual[d] > tolerance:
         for forward in (True, False):
-            good = good and _half_sweep(first, last, forward, logged, scores, slots, limits, work)
+            good = good and _half_sweep(first, last, forward, mode, scores, slots, limits, work)
         sweeps[d] += 1
         residual[d] = _residual(first, last, slots.indptr, work)
     return good
@@ -261,7 +353,7 @@ def _residual(first, last, indptr, work):
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
-def _half_sweep(first, last, forward, logged, scores, slots, limits, work):
+def _half_sweep(first, last, forward, mode, scores, slots, limits, work):
     """Half a sweep over one document; False where a sum vanished."""
     damping, tolerance, _ = limits
     order, indptr, middle = slots.order, slots.indptr, slots.middle
@@ -283,7 +375,7 @@ def _half_sweep(first, last, forward, logged, scores, slots, limits, work):
             stale = stale or node_change[n] - slot_change[s] - sent_at[s] > tolerance
         if not stale:
             continue
-        if logged:
+        if mode != SUM:
             _log_cavities(node, here, low, high, a, b, messages, cavities, rest)
         else:
             _cavities(psi, here, low, high, a, b, messages, cavities, rest)
@@ -292,7 +384,9 @@ def _half_sweep(first, last, forward, logged, scores, slots, limits, work):
             if not known - sent_at[s] > tolerance:
                 continue
             f, r, to = table[base + s], row[base + s], twin[base + s]
-            if logged:
+            if mode == MAX:
+                good = _max_send(cavities, s, tables, f, log_same, r, out)
+            elif mode == LOG_SUM:
                 good = _log_send(cavities, s, tables, f, log_same, r, out)
             else:
                 good = _send(cavities, s, factors, f, same, r, scale[r], out)
@@ -300,7 +394,7 @@ def _half_sweep(first, last, forward, logged, scores, slots, limits, work):
                 return False
             # a message that has never been sent is not damped
             keep = damping if sent_at[s] > -np.inf else 0.0
-            if logged:
+            if mode != SUM:
                 change = _log_receive(messages, to, out, keep)
             else:
                 change = _receive(messages, to, out, keep)
@@ -371,12 +465,12 @@ def _receive(messages, to, out, keep):
 
 
 @njit(nogil=True, cache=True)
-def _beliefs(d, logged, scores, slots, work, beliefs):
+def _beliefs(d, mode, scores, slots, work, beliefs):
     """What the messages of one document say of nodes, and log Z; False where a sum vanished.
 
-    Left for the pairs are all cavities and, as weights, 1 / Z_uv (logged: log Z_uv).
+    Left for the pairs are all cavities and, as weights, 1 / Z_uv (or log Z_uv).
     """
-    if logged:
+    if mode == LOG_SUM:
         return _log_sums(d, scores, slots, work, beliefs.marginals, beliefs.log_z)
     return _sums(d, scores, slots, work, beliefs.marginals, beliefs.log_z)
 
@@ -492,6 +586,25 @@ def _log_send(cavities, s, tables, f, log_same, r, out):
         out[j] = _log_sum(terms)
         top = max(top, out[j])
     if top == -np.inf:
+        return False
+    for j in range(states):
+        out[j] -= top
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _max_send(cavities, s, tables, f, log_same, r, out):
+    """`_log_send` with the maximum for the sum."""
+    states = out.shape[0]
+    top = -np.inf
+    for j in range(states):
+        peak = cavities[s, j] + log_same[r, j]
+        for i in range(states):
+            if i != j:
+                peak = max(peak, cavities[s, i] + tables[f ^ 1, j, i])
+        out[j] = peak
+        top = max(top, peak)
+    if not top > -np.inf:
         return False
     for j in range(states):
         out[j] -= top

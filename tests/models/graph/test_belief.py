@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief, chain
-from skipchain.models.graph.belief import PairwiseGraph, propagate
+from skipchain.models.graph.belief import PairwiseGraph, PropagationSettings, max_product, propagate
 from skipchain.parallel import Workers
+from tests.oracles.max_product import best_labelling, max_marginals, score
 
 TIGHT = {"tolerance": 1e-12, "max_sweeps": 2000}
 
@@ -45,6 +46,17 @@ class Problem:
     def propagate(self, threads=1, **settings):
         with Workers(threads) as workers:
             return propagate(self.graph, self.node, self.tables, self.agree, workers, **settings)
+
+    def max_product(self, threads=1, **settings):
+        with Workers(threads) as workers:
+            return max_product(self.graph, self.node, self.tables, self.agree, workers, **settings)
+
+    def plain(self):
+        """Each document by itself, as the plain version takes it."""
+        scores = self.edge_scores()
+        for first, last in itertools.pairwise(self.documents.tolist()):
+            own = (self.ends[:, 0] >= first) & (self.ends[:, 0] < last)
+            yield slice(first, last), (self.node[first:last], self.ends[own] - first, scores[own])
 
     def edge_scores(self):
         scores = self.tables.copy()
@@ -405,3 +417,135 @@ def test_settings_out_of_range_are_refused(setting):
     graph = PairwiseGraph.of([0, 2], [[0, 1]])
     with Workers(1) as workers, pytest.raises(ParameterError, match=next(iter(setting))):
         propagate(graph, np.zeros((2, 2)), np.zeros((1, 2, 2)), None, workers, **setting)
+
+
+# The best labelling ------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(0, 10**6),
+    st.lists(st.integers(0, 5), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.sampled_from([0.1, 1.0, 400.0]),
+    st.sampled_from([0.0, 0.1]),
+    st.booleans(),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_best_labelling_of_trees_is_exact(seed, sizes, states, spread, forbidden, ties):
+    problem = Problem(seed, sizes, states, spread=spread, coupling=spread, forbidden=forbidden)
+    if ties:  # whole numbers from −1 to 1: many labellings are equally good
+        for scores in (problem.node, problem.tables, problem.agree):
+            scores[:] = np.where(np.isfinite(scores), np.round(scores / spread / 2), scores)
+    found = problem.max_product(max_sweeps=1)
+    for d, (nodes, plain) in enumerate(problem.plain()):
+        wanted, _ = best_labelling(*plain)
+        assert found.score[d] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+        if wanted > -np.inf:  # the labels found are such a labelling
+            assert score(*plain, found.labels[nodes]) == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+            assert found.residual[d] < 1e-9
+    assert (found.sweeps == 1).all()
+
+
+@pytest.mark.parametrize("states", [2, 5])
+def test_the_best_labelling_of_chains_is_that_of_viterbi(states):
+    rng = np.random.default_rng(states)
+    lengths = [7, 1, 0, 4, 30]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    node = rng.normal(0, 2, (offsets[-1], states))
+    edge = rng.normal(0, 2, (1, states, states))
+    edge[0, 0, 1] = -np.inf
+    after = np.setdiff1d(np.arange(offsets[-1]), offsets)
+    path, best = np.zeros(len(node), np.int32), np.empty(len(lengths))
+    chain.viterbi(node, edge, offsets, path, best)
+    graph = PairwiseGraph.of(offsets, np.stack([after - 1, after], axis=1))
+    with Workers(1) as workers:
+        found = max_product(graph, node, edge, None, workers)
+    np.testing.assert_array_equal(found.labels, path)
+    np.testing.assert_allclose(found.score[best > -np.inf], best[best > -np.inf], rtol=1e-12)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3))
+@settings(max_examples=60, deadline=None)
+def test_the_best_labelling_with_weak_loops(seed, states, extra):
+    problem = Problem(seed, [5, 4], states, extra=extra, coupling=0.1)
+    found = problem.max_product(tolerance=1e-9, damping=0.3, max_sweeps=1000)
+    assert not len(PropagationSettings(tolerance=1e-9).unconverged(found))
+    for d, (nodes, plain) in enumerate(problem.plain()):
+        labels = found.labels[nodes].tolist()
+        assert found.score[d] == pytest.approx(score(*plain, labels))
+        assert found.score[d] >= best_labelling(*plain)[0] - 0.1
+        np.testing.assert_array_equal(labels, max_marginals(*plain).argmax(axis=1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_single_loop_that_converges_is_exact(seed):
+    rng = np.random.default_rng(seed)
+    ends = np.array([[k, (k + 1) % 6] for k in range(6)])
+    node, tables = rng.normal(0, 1, (6, 3)), rng.normal(0, 0.7, (6, 3, 3))
+    graph = PairwiseGraph.of([0, 6], ends, np.arange(6))
+    with Workers(1) as workers:
+        found = max_product(graph, node, tables, None, workers, damping=0.2, tolerance=1e-9)
+    wanted, labels = best_labelling(node, ends, tables)
+    assert found.residual[0] <= 1e-9
+    assert found.score[0] == pytest.approx(wanted)
+    assert found.labels.tolist() == list(labels)
+
+
+def test_labels_fit_together_where_all_are_equally_good():
+    """Neighbours must differ, and nothing else is known: one label each would say nothing."""
+    apart = np.where(np.eye(2), -np.inf, 0.0)[None]
+    graph = PairwiseGraph.of([0, 5], [[0, 1], [1, 2], [3, 1], [3, 4]])
+    with Workers(1) as workers:
+        found = max_product(graph, np.zeros((5, 2)), apart, None, workers)
+        again = max_product(graph, np.zeros((5, 2)), apart, None, workers)
+        free = max_product(graph, np.zeros((5, 2)), np.zeros((1, 2, 2)), None, workers)
+    u, v = graph.ends.T
+    assert (found.labels[u] != found.labels[v]).all()
+    assert found.score[0] == 0.0
+    np.testing.assert_array_equal(again.labels, found.labels)
+    np.testing.assert_array_equal(free.labels, 0)  # of equal labels the first
+
+
+def test_what_has_no_labelling_leaves_other_documents_alone():
+    node = np.array([[-np.inf, -np.inf], [0.0, 1.0], [0.0, 1.0], [2.0, 0.0]])
+    graph = PairwiseGraph.of([0, 2, 4], [[0, 1], [2, 3]])
+    with Workers(1) as workers:
+        found = max_product(graph, node, np.zeros((1, 2, 2)), None, workers)
+    np.testing.assert_array_equal(found.score, [-np.inf, 3.0])
+    assert found.labels[2:].tolist() == [1, 0]
+
+
+def test_maxima_that_do_not_rest_are_reported_and_damping_calms_them():
+    problem = frustrated(22)
+    plain = problem.max_product(max_sweeps=200)
+    damped = problem.max_product(max_sweeps=200, damping=0.5)
+    assert plain.sweeps[0] == 200
+    assert plain.residual[0] > 0.1
+    assert damped.residual[0] <= 1e-3
+    assert PropagationSettings().unconverged(plain).tolist() == [0]
+
+
+def test_threads_do_not_change_the_best_labelling():
+    problem = Problem(1, [300] * 60, 3, extra=40, coupling=0.3)
+    one, two = problem.max_product(threads=1), problem.max_product(threads=2)
+    for name in ("labels", "score", "sweeps", "residual"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+@pytest.mark.parametrize("documents", [[0], [0, 0, 0], [0, 0, 2, 2]])
+def test_the_best_labelling_of_nothing_and_without_edges(documents):
+    node = np.array([[1.0, 3.0], [2.0, 2.0]])[: documents[-1]]
+    with Workers(1) as workers:
+        found = max_product(
+            PairwiseGraph.of(documents, []), node, np.zeros((0, 2, 2)), None, workers
+        )
+    assert found.labels.tolist() == [1, 0][: documents[-1]]
+    assert found.score.sum() == (5.0 if documents[-1] else 0.0)
+
+
+def test_scores_that_are_no_numbers_find_nothing():
+    graph = PairwiseGraph.of([0, 2], [[0, 1]])
+    with Workers(1) as workers:
+        found = max_product(graph, np.full((2, 2), np.nan), np.zeros((1, 2, 2)), None, workers)
+    assert not found.score[0] > -np.inf
+    assert found.labels.tolist() == [0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -419,3 +420,80 @@ def test_labels_that_depend_on_each_other_have_no_parents():
     tagger = Tagger(SkipChainCRF("word").fit(labelled()).model_)
     with pytest.raises(SkipchainError, match="depend on each other both ways"):
         tagger.explain(labelled(1), 1)
+
+
+# The best labelling ------------------------------------------------------------------------------
+
+
+def lone_pairs():
+    """Documents in which no word comes twice but one name, in two sentences: trees."""
+    words = [["Ms", "Lee", "of", "York"], ["Lee", "slept"], ["Rome", "it"]]
+    labels = [["O", "B-PER", "O", "B-LOC"], ["B-PER", "O"], ["B-LOC", "O"]]
+    other = [["In", "Lee", "rain"], ["Rome", "Lee"]]
+    other_labels = [["O", "B-LOC", "O"], ["B-LOC", "B-LOC"]]
+    return Corpus.of(
+        [*words, *other] * 5, [*labels, *other_labels] * 5, scheme="iob2", documents=[3, 2] * 5
+    )
+
+
+@pytest.mark.parametrize("edges", ["previous, same_word", "same_word"])
+@pytest.mark.parametrize("constraints", ["decoding", "none"])
+def test_viterbi_finds_the_best_labelling_of_trees(edges, constraints):
+    corpus = lone_pairs()
+    settings = {"features": "word\nword[-1]", "encoding": "iob2", "constraints": constraints}
+    model = SkipChainCRF(edges=edges, **settings).fit(corpus).model_
+    rng = np.random.default_rng(4)
+    for own in model.edge_models.values():  # weights for which forbidden labels are tempting
+        own.weights.transitions[:] = rng.normal(0, 2, own.weights.transitions.shape)
+        own.weights.state[:] = rng.normal(0, 1, own.weights.state.shape)
+    few = corpus.take_documents(np.arange(2)).without_labels()
+    with Workers(1) as workers:
+        scores = model.scores(few, workers)
+        found = model.decode(scores, workers, "viterbi").codes
+    data, rules = scores.dataset, model.constraints
+
+    def allowed(labels):
+        return rules is None or all(
+            rules.start[labels[a]] and rules.end[labels[b - 1]]
+            and all(rules.pairs[pair] for pair in itertools.pairwise(labels[a:b]))
+            for a, b in itertools.pairwise(few.sentences.tolist())
+        )  # fmt: skip
+
+    assert (rules is None) == (constraints == "none")
+    first = few.sentences[few.documents[1]]
+    best = -np.inf
+    for document in (slice(0, first), slice(first, None)):  # the other one stays as found
+        labels = found.tolist()
+        size = len(labels[document])
+        for tried in itertools.product(range(len(model.labels)), repeat=size):
+            labels[document] = tried
+            if allowed(labels):
+                best = max(best, plain_score(data, model.edge_weights, labels))
+    assert allowed(found.tolist())
+    assert plain_score(data, model.edge_weights, found.tolist()) == pytest.approx(best)
+
+
+def test_viterbi_without_pairs_is_that_of_a_crf():
+    settings = {"features": "word\nshape", "l2": 0.1, "solver": "lbfgs"}
+    chains = CRF(**settings, encoding="bioes").fit(labelled())
+    linked = SkipChainCRF(**settings, edges="previous").fit(labelled())
+    assert linked.predict(labelled(), decoder="viterbi") == chains.predict(labelled())
+
+
+def test_viterbi_hears_from_other_sentences():
+    train, test = ambiguous()[:80], ambiguous()[80:]
+    settings = {"features": "word[-1]\nprefix(4)", "encoding": None, "solver": "lbfgs"}
+    fitted = SkipChainCRF(**settings).fit(train)
+    assert fitted.predict(test, decoder="viterbi") == [sentence.labels for sentence in test]
+    assert fitted.decoders == fitted.model_.decoders == ("legal", "posterior", "viterbi")
+
+
+def test_maxima_that_do_not_come_to_rest_are_told():
+    loops = Corpus.of([["Name", "x", "Name", "Name"]] * 4, [["A", "B", "A", "B"]] * 4)
+    settings = {"features": "word", "encoding": None, "solver": "lbfgs", "precision": 1e-12}
+    model = SkipChainCRF(**settings, max_sweeps=1).fit(loops).model_
+    none = np.zeros(0, np.int64)
+    with Workers(1) as workers:
+        scores = replace(model.score_dataset(model.dataset(loops), workers), unconverged=none)
+        with pytest.warns(SkipchainWarning, match="did not come to rest"):
+            model.decode(scores, workers, "viterbi")

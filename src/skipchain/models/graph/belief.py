@@ -12,7 +12,7 @@ from skipchain.checks import check_integer, check_number
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import belief
 from skipchain.kernels.adjacency import layout
-from skipchain.kernels.belief import BeliefArrays, MessageSlots
+from skipchain.kernels.belief import BeliefArrays, BestArrays, MessageSlots
 from skipchain.parallel import Workers, blocks
 
 
@@ -93,6 +93,20 @@ class Beliefs:
     residual: Floats  # [D]
 
 
+@dataclass(frozen=True, slots=True)
+class BestLabelling:
+    """What max-product finds: the best labelling of documents without loops, else a good one.
+
+    ``score`` is that of the labels found, −∞ where no labelling is possible or none was found.
+    ``sweeps`` and ``residual`` are those of `Beliefs`.
+    """
+
+    labels: Labels  # [N]
+    score: Floats  # [D]
+    sweeps: Ints  # [D]
+    residual: Floats  # [D]
+
+
 MAX_SWEEPS = 1_000  # that settings may ask for
 
 
@@ -104,7 +118,7 @@ class PropagationSettings:
     tolerance: float = 1e-3
     max_sweeps: int = 100
 
-    def unconverged(self, beliefs: Beliefs) -> Ints:
+    def unconverged(self, beliefs: Beliefs | BestLabelling) -> Ints:
         """The documents whose messages did not converge."""
         return np.flatnonzero(beliefs.residual > self.tolerance)
 
@@ -145,10 +159,8 @@ def propagate(
     True
     """
     _check_settings(damping, tolerance, max_sweeps)
-    node, tables = np.ascontiguousarray(node, np.float64), np.asarray(tables, np.float64)
+    node, tables, agree = _checked_scores(graph, node, tables, agree)
     states = node.shape[-1]
-    agree = np.zeros((0, states)) if agree is None else np.asarray(agree, np.float64)
-    _check_scores(graph, node, tables, agree)
     states_at = np.zeros(0, np.int32) if start is None else np.asarray(start, np.int32)
     documents = len(graph.documents) - 1
     beliefs = Beliefs(
@@ -175,6 +187,52 @@ def propagate(
     for block, pairs in zip(graph.blocks, workers.map(run, graph.blocks), strict=True):
         beliefs.pairs[block.edge_types] += pairs
     return beliefs
+
+
+def max_product(
+    graph: PairwiseGraph,
+    node: Floats,
+    tables: Floats,
+    agree: Floats | None,
+    workers: Workers,
+    *,
+    damping: float = 0.0,
+    tolerance: float = 1e-3,
+    max_sweeps: int = 100,
+) -> BestLabelling:
+    """The best labelling of a graph under log scores, by messages of maxima; −∞ forbids.
+
+    Scores and settings are those of `propagate`. Of labellings that are equally good the same one
+    is always found.
+
+    The first and the last word agree, although the last would rather not:
+
+    >>> graph = PairwiseGraph.of([0, 3], ends=[[0, 1], [1, 2], [0, 2]], agreeing=[2])
+    >>> node = np.array([[0.0, 2.0], [1.0, 0.0], [0.5, 0.0]])
+    >>> with Workers(1) as workers:
+    ...     best = max_product(graph, node, np.zeros((1, 2, 2)), np.full((1, 2), 3.0), workers)
+    >>> best.labels.tolist(), best.score.tolist()
+    ([1, 0, 1], [6.0])
+    """
+    _check_settings(damping, tolerance, max_sweeps)
+    node, tables, agree = _checked_scores(graph, node, tables, agree)
+    documents = len(graph.documents) - 1
+    best = BestLabelling(
+        labels=np.empty(len(node), np.int32),
+        score=np.empty(documents),
+        sweeps=np.empty(documents, np.int64),
+        residual=np.empty(documents),
+    )
+    settings = float(damping), float(tolerance), int(max_sweeps)
+
+    def run(b: GraphBlock) -> None:
+        by_document = (own[b.documents] for own in (best.score, best.sweeps, best.residual))
+        out = BestArrays(best.labels[b.nodes], *by_document)
+        given = node[b.nodes], tables[b.edge_types], agree[b.agreeing], b.agreeing_edge_types
+        belief.maximise(*given, b.slots, *settings, out)
+
+    workers.map(run, graph.blocks)
+    return best
 
 
 def _blocks(
@@ -268,9 +326,13 @@ def _pair(table: Ints, e: int) -> str:
     return f"{table[e, 0]} and {table[e, 1]}"
 
 
-def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Floats) -> None:
-    """Shapes that fit the graph and each other."""
+def _checked_scores(
+    graph: PairwiseGraph, node: Floats, tables: Floats, agree: Floats | None
+) -> tuple[Floats, Floats, Floats]:
+    """Scores as arrays, with shapes that fit the graph and each other."""
+    node, tables = np.ascontiguousarray(node, np.float64), np.asarray(tables, np.float64)
     states = node.shape[-1]
+    agree = np.zeros((0, states)) if agree is None else np.asarray(agree, np.float64)
     if node.ndim != 2 or states == 0 or len(node) != graph.n_nodes:
         raise CorpusError(f"node scores must be [{graph.n_nodes}, S], S ≥ 1, got {node.shape}")
     if tables.ndim != 3 or tables.shape[1:] != (states, states):
@@ -284,6 +346,7 @@ def _check_scores(graph: PairwiseGraph, node: Floats, tables: Floats, agree: Flo
         raise CorpusError(
             f"edge {e} is of type {graph.edge_types[e]}, but there are only {len(tables)} tables"
         )
+    return node, tables, agree
 
 
 def _check_settings(damping: float, tolerance: float, max_sweeps: int) -> None:

@@ -8,7 +8,16 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from skipchain.arrays import Floats, Ints, Labels
-from skipchain.models.graph.belief import Beliefs, PairwiseGraph, PropagationSettings, propagate
+from skipchain.chains.potentials import Constraints, Potentials, log_mask, require_paths
+from skipchain.edges.rules import Previous
+from skipchain.models.graph.belief import (
+    Beliefs,
+    BestLabelling,
+    PairwiseGraph,
+    PropagationSettings,
+    max_product,
+    propagate,
+)
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.parallel import Workers
@@ -103,3 +112,35 @@ class UndirectedGraph:
         return propagate(
             self.graph, scores.node, scores.tables, scores.agree, workers, start=start, **settings
         )
+
+
+def best_labelling(
+    scores: EdgeScores,
+    constraints: Constraints | None,
+    propagation: PropagationSettings,
+    workers: Workers,
+) -> BestLabelling:
+    """The labelling of all documents that max-product finds, among those that are allowed.
+
+    What constraints forbid belongs to the scores: that of neighbours to the table of chains or,
+    where there are none, to edges of its own.
+    """
+    dataset = scores.dataset
+    undirected = UndirectedGraph.of(dataset)
+    pairwise = undirected.scores(scores, workers)
+    graph, node, tables = undirected.graph, pairwise.node, pairwise.tables
+    if constraints is not None:
+        sentences = Potentials(node, tables[:0], dataset.offsets).constrained(constraints)
+        node, forbidden = sentences.node, log_mask(constraints.pairs)[None]
+        chain = undirected.node
+        if chain is not None and dataset.edges_of_type(chain)[0].rule.has_boundaries:
+            tables = tables.copy()
+            tables[dataset.type_index(chain)] += forbidden[0]
+        else:
+            neighbours = Previous().pairs(dataset.edge_set.corpus)
+            type_ids = np.append(graph.edge_types, np.full(len(neighbours), len(tables), np.int32))
+            ends, tables = np.append(graph.ends, neighbours, 0), np.append(tables, forbidden, 0)
+            graph = PairwiseGraph.of(graph.documents, ends, type_ids, graph.agreeing)
+    best = max_product(graph, node, tables, pairwise.agree, workers, **asdict(propagation))
+    require_paths(best.score, Potentials(node, tables[:0], graph.documents))
+    return best

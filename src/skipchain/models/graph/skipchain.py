@@ -31,7 +31,7 @@ from skipchain.models.graph.estimator import (
     add_results,
     empty_weights,
 )
-from skipchain.models.graph.model import GraphModel
+from skipchain.models.graph.model import DECODERS_BY_KIND, GraphModel
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
 
 PIECEWISE, JOINT = OBJECTIVES = "piecewise", "joint"
@@ -88,6 +88,7 @@ class SkipChainCRF(GraphEstimator):
     kind = "skip-chain-crf"
     separate_objective = PIECEWISE
     local_chains = False
+    decoders = DECODERS_BY_KIND[kind]
     groups_of_settings = {"propagation": (PropagationSettings, {"precision": "tolerance"})}  # noqa: RUF012
     agreement: bool
     propagation: PropagationSettings | None
@@ -186,7 +187,7 @@ class SkipChainCRF(GraphEstimator):
         self, task: GraphTask, model: GraphModel, *, piecewise: Floats | None = None
     ) -> PairwiseLikelihood:
         return PairwiseLikelihood(
-            GraphDataset.of(task.rows, task.edge_set, model.edge_features),
+            model.graph_dataset(task.rows, task.edge_set),
             task.labels,
             len(model.labels),
             task.workers,
