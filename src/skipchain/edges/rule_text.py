@@ -19,7 +19,7 @@ from skipchain.edges.rules import (
     same_word,
 )
 from skipchain.errors import ParameterError, TemplateError
-from skipchain.features.template import View, nested_views, parse_template
+from skipchain.features.template import STATE, View, nested_views, parse_template
 from skipchain.features.templates import STRING_VIEWS, Templates
 from skipchain.features.views import MULTI_VALUED
 
@@ -114,7 +114,7 @@ def _view(text: str, functions: Mapping[str, Any]) -> View:
     try:
         templates = parse_template(text, STRING_VIEWS | frozenset(functions))
         atoms = templates[0].atoms if len(templates) == 1 else ()
-        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].transition:
+        if len(atoms) != 1 or atoms[0].offsets != (0,) or templates[0].family != STATE:
             raise TemplateError("wanted one view of the token itself")
         if atoms[0].view.function in MULTI_VALUED:
             raise TemplateError("the view gives several strings; wanted one")

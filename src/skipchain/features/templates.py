@@ -14,6 +14,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import Annotator, fit_annotators
+from skipchain.features.edge_template import EdgeTemplate
 from skipchain.features.label_history import LabelHistory
 from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
@@ -67,6 +68,8 @@ class Templates:
     annotators: tuple[Annotator, ...] = ()
     label_history: LabelHistory | None = None
     """Features of labels earlier in the document: the line ``history(…)``."""
+    edge_templates: tuple[EdgeTemplate, ...] = ()
+    """Features of edges other than those of chains: the lines ``edge: …``."""
 
     def __repr__(self) -> str:
         descriptions = (annotator.description for annotator in self.annotators)
@@ -96,6 +99,21 @@ class Templates:
                     fault = f"{self.label_history}: {view} is not one string; use another view"
                     raise TemplateError(fault)
                 self._check(view)
+        for line in self.edge_templates:
+            self._check_edge_template(line)
+
+    def _check_edge_template(self, line: EdgeTemplate) -> None:
+        """Refuse a line about features that tokens do not have, and two ways to pair labels."""
+        if line.template is not None and line.template not in self.templates:
+            fault = f"'{line}': tokens have no feature '{line.template}'"
+            raise TemplateError(f"{fault}; add '{line.template}' as a line of its own")
+        if line.same is not None:
+            for view in nested_views(line.same.view):
+                self._check(view)
+        pairings = sorted({own.pairing for own in self.edge_templates if own.pairing})
+        if len(pairings) > 1:
+            fault = "edges go with labels in some lines and with types in others"
+            raise TemplateError(f"{fault}; write 'label &' or 'type &' in all of them")
 
     def _check(self, view: View) -> None:
         several = MULTI_VALUED.get(view.source.function or "") if view.source is not None else None
@@ -105,7 +123,10 @@ class Templates:
             raise TemplateError(f"{view}: {view.source} is a number, and views look at strings")
         if view.function is None:
             if view.column == LABEL:
-                advice = f"templates can read it only as '{LABEL}[-1] & …', the previous label"
+                advice = (
+                    f"templates can read it only as '{LABEL}[-1] & …' and '{LABEL}[-2] & …', the "
+                    "labels before"
+                )
                 raise TemplateError(f"{LABEL!r} is what is to be predicted; {advice}")
             if not NAME.fullmatch(view.column) or view.column in STRING_VIEWS | set(self.functions):
                 advice = "rename it to a word of letters and digits that is no view"
@@ -130,10 +151,16 @@ class Templates:
         return {name for template in self.all_templates for name in template.columns}
 
     @property
+    def trigram(self) -> Template | None:
+        """The first template that looks two labels back."""
+        return next((template for template in self.templates if template.trigram), None)
+
+    @property
     def all_templates(self) -> tuple[Template, ...]:
-        """The templates, and one that reads the column of the label history."""
+        """The templates, and those that read what label history and edges look at."""
         history = () if self.label_history is None else (self.label_history.template,)
-        return (*self.templates, *history)
+        compared = (own.read for own in self.edge_templates if own.same is not None)
+        return (*self.templates, *history, *(own for own in compared if own is not None))
 
     @classmethod
     def parse(
@@ -143,18 +170,24 @@ class Templates:
         views = dict(functions or {})
         known = VIEW_NAMES | frozenset(views)
         label_history, lines = None, text.split("\n")
+        of_edges: list[EdgeTemplate] = []
         for number, line in enumerate(lines):
             try:
                 history = LabelHistory.parse(line, known)
+                edge_lines = EdgeTemplate.parse(line, known)
             except TemplateError as error:
                 raise TemplateError(f"template line {number + 1}: {error}") from None
+            if edge_lines is not None:
+                of_edges += edge_lines
+                lines[number] = ""
             if history is not None:
                 if label_history is not None:
                     fault = f"there is a second history, {history} after {label_history}"
                     raise TemplateError(f"template line {number + 1}: {fault}; keep one of them")
                 label_history, lines[number] = history, ""
         templates = parse_templates("\n".join(lines), known)
-        return cls(templates, views, tuple(annotators), label_history)
+        edge_templates = tuple(dict.fromkeys(of_edges))
+        return cls(templates, views, tuple(annotators), label_history, edge_templates)
 
     @classmethod
     def of(
@@ -196,7 +229,7 @@ class Templates:
     def text(self) -> str:
         """The templates as text, one a line."""
         history = () if self.label_history is None else (self.label_history,)
-        return "\n".join(map(str, (*self.templates, *history)))
+        return "\n".join(map(str, (*self.templates, *history, *self.edge_templates)))
 
     def dependent(self) -> Templates:
         """The templates, each conjoined with the previous label.
@@ -214,9 +247,9 @@ class Templates:
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """The templates whose columns a corpus has, none of them optional any more."""
-        kept = []
+        columns = set(corpus.columns)
         for template in self.all_templates:
-            missing = sorted(template.columns - set(corpus.columns) - template.optional)
+            missing = sorted(template.columns - columns - template.optional)
             if missing:
                 raise TemplateError(
                     f"template '{template}' reads column {missing[0]!r}, but the corpus has "
@@ -224,17 +257,23 @@ class Templates:
                     f"'{missing[0]}?' to leave such templates out (standard sets: "
                     f"{', '.join(PRESETS)})"
                 )
-            if template.columns <= set(corpus.columns):
-                kept.append(template.required())
-        history = self.label_history
-        if history is not None and history.template.columns <= set(corpus.columns):
-            history = history.required()
-            kept.pop()
-        else:
-            history = None
+
+        def there(template: Template | None) -> bool:
+            return template is None or template.columns <= columns
+
+        kept = [template.required() for template in self.templates if there(template)]
         if not kept:
             raise TemplateError("every template reads a column that the corpus does not have")
-        return replace(self, templates=tuple(dict.fromkeys(kept)), label_history=history)
+        history = self.label_history
+        if history is not None:
+            history = history.required() if there(history.template) else None
+        of_edges = (own.required() for own in self.edge_templates if there(own.read))
+        return replace(
+            self,
+            templates=tuple(dict.fromkeys(kept)),
+            label_history=history,
+            edge_templates=tuple(dict.fromkeys(of_edges)),
+        )
 
 
 def _check_sizes(templates: Sequence[Template]) -> None:

@@ -5,9 +5,9 @@ A label has the distribution p(y_k | parents) = Σ_u α_ku p(y_k | y_u), a mixtu
 
     p(y_k = j | y_u = i) = P(i, j) = exp(s(j) + T(i, j)) / Z(i),   Z(i) = Σ_j exp(s(j) + T(i, j)),
 
-where s is the row of scores of the edge and T the table of its type. So the marginals follow from
-those of the parents, exactly: p_k(j) = Σ_u α_ku Σ_i p_u(i) P(i, j). Nodes are visited in an order
-in which parents come first.
+where s is the row of scores of the edge and T the table of its type, or one of its own where
+features go with both labels. So the marginals follow from those of the parents, exactly:
+p_k(j) = Σ_u α_ku Σ_i p_u(i) P(i, j). Nodes are visited in an order in which parents come first.
 
 Hazards: scores are shifted by the largest of their row and tables by their largest entry before
 exponentials are taken, one per label and edge. Where a score and a table disagree by hundreds, Z(i)
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from skipchain.kernels.caching import njit
 
 TINY = 1e-280  # sums below have lost their digits
+NO_TABLE = np.iinfo(np.int64).min
 
 
 class MixtureEdges(NamedTuple):
@@ -41,7 +42,9 @@ class MixtureEdges(NamedTuple):
 
 
 class PairTables(NamedTuple):
-    """Label pairs of each edge type [M, L, L]: scores, exp of them minus the largest, transposed.
+    """Label pairs of M tables [M, L, L]: scores, exp of them minus the largest, transposed.
+
+    The first tables are those of edge types; edges that have one of their own come after them.
 
     The last is indexed [m, j, i], so that sums over j run over whole rows at once.
     """
@@ -56,7 +59,8 @@ class BlockScores(NamedTuple):
 
     ``scores`` and what has their shape hold the rows of these documents only; row r of edge type m
     is ``scores[r − bases[m]]``. `sweep` writes ``norms``, the 1 / Z(i) of each row; −1 says that
-    the row has to be computed in log space.
+    the row has to be computed in log space. Where rows of type m have tables of their own, the
+    table of ``scores[r]`` is ``own_tables[m] + r``; else ``own_tables[m]`` is `NO_TABLE`.
     """
 
     first: int
@@ -66,6 +70,7 @@ class BlockScores(NamedTuple):
     psi: NDArray[np.float64]  # [R, L], exp of scores minus the largest of each row
     norms: NDArray[np.float64]  # [R, L]
     tables: PairTables
+    own_tables: NDArray[np.int64]  # [M]
 
 
 def block_scores(
@@ -73,11 +78,17 @@ def block_scores(
     bases: NDArray[np.int64],
     scores: NDArray[np.float64],
     tables: PairTables,
+    own_tables: NDArray[np.int64] | None = None,
 ) -> BlockScores:
-    """The scores of the nodes ``nodes[0] … nodes[1] − 1``, with norms to be written."""
+    """The scores of the nodes ``nodes[0] … nodes[1] − 1``, with norms to be written.
+
+    By default all edges of a type have one table.
+    """
     psi = np.empty_like(scores)
     exponentials(scores, psi)
-    return BlockScores(*nodes, bases, scores, psi, np.empty_like(scores), tables)
+    if own_tables is None:
+        own_tables = np.full(len(bases), NO_TABLE)
+    return BlockScores(*nodes, bases, scores, psi, np.empty_like(scores), tables, own_tables)
 
 
 def pair_tables(logs: NDArray[np.float64]) -> PairTables:
@@ -96,6 +107,12 @@ def exponentials(scores, psi):
             peak = max(peak, scores[r, j])
         for j in range(scores.shape[1]):
             psi[r, j] = np.exp(scores[r, j] - peak)
+
+
+@njit(nogil=True, cache=True)
+def _table_of(own_tables, m, r):
+    """The table of a row: its own, or that of its type."""
+    return m if own_tables[m] == NO_TABLE else own_tables[m] + r
 
 
 @njit(nogil=True, cache=True)
@@ -166,8 +183,9 @@ def sweep(block, edges, marginals):
                 for j in range(labels):
                     out[j] += weight * near[j] * norm[0]
                 continue
-            exps, parent = tables.exps[m], marginals[u]
-            _weighted_rows(tables.transposed[m], near, norm)
+            t = _table_of(block.own_tables, m, r)
+            exps, parent = tables.exps[t], marginals[u]
+            _weighted_rows(tables.transposed[t], near, norm)
             push[:] = 0.0
             for i in range(labels):
                 norm[i] = 1.0 / norm[i] if norm[i] > TINY else -1.0
@@ -177,7 +195,7 @@ def sweep(block, edges, marginals):
                     for j in range(labels):
                         push[j] += mass * exps[i, j]
                 elif mass > 0.0:
-                    _conditional(scores[r], near, tables.logs[m, i], exps[i], norm[i], row)
+                    _conditional(scores[r], near, tables.logs[t, i], exps[i], norm[i], row)
                     for j in range(labels):
                         out[j] += mass * row[j]
             for j in range(labels):
@@ -191,7 +209,7 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
     From the last node to the first: g_k = −share · [j = y_k] / p_k(y_k) + what its children have
     sent, and each edge sends g_u(i) += α q(i), q(i) = Σ_j P(i, j) g_k(j). The gradient in the
     logits of an edge is α p_u(i) P(i, j) (g_k(j) − q(i)); summed over i it goes to its row of
-    ``residuals`` (added), summed over edges of a type to ``pairs`` [M, L, L] (added); ``mixing``
+    ``residuals`` (added), summed over edges of a table to ``pairs`` [M, L, L] (added); ``mixing``
     [E] gets that in α. Nodes with label −1 have no term of their own. adjoint [N, L] is scratch.
 
     With P(i, j) = ψ(j) X(i, j) / Z(i) and c(i) = α p_u(i) / Z(i) that gradient is
@@ -226,8 +244,9 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
                     out[j] += weight * norm[0] * (pulled[j] - change * near[j])
                 mixing[e] = change
                 continue
-            exps, parent, back, table = tables.exps[m], marginals[u], adjoint[u], pairs[m]
-            _weighted_rows(tables.transposed[m], pulled, sent)
+            t = _table_of(block.own_tables, m, r)
+            exps, parent, back, table = tables.exps[t], marginals[u], adjoint[u], pairs[t]
+            _weighted_rows(tables.transposed[t], pulled, sent)
             change = 0.0
             for i in range(size):
                 mass = weight * parent[i]
@@ -240,7 +259,7 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
                         out[j] += move
                         table[i, j] += move
                 else:
-                    _conditional(scores[r], near, tables.logs[m, i], exps[i], norm[i], row)
+                    _conditional(scores[r], near, tables.logs[t, i], exps[i], norm[i], row)
                     q = 0.0
                     for j in range(size):
                         q += row[j] * g[j]
@@ -276,11 +295,12 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
             for e in range(edges.indptr[k], edges.indptr[k + 1]):
                 m, u = edges.edge_types[e], edges.parents[e]
                 r = edges.rows[e] - bases[m]
+                t = _table_of(block.own_tables, m, r)
                 i = labels[u] if u >= 0 else 0
                 if i < 0:
                     continue
-                logs = tables.logs[m, i] if u >= 0 else zeros
-                exps = tables.exps[m, i] if u >= 0 else ones
+                logs = tables.logs[t, i] if u >= 0 else zeros
+                exps = tables.exps[t, i] if u >= 0 else ones
                 inverse = _normaliser(psi[r], exps)
                 _conditional(scores[r], psi[r], logs, exps, inverse, row)
                 if mixed and step == 0:
@@ -295,7 +315,7 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
                     d = part * (row[j] - (1.0 if j == y else 0.0))
                     residuals[r, j] += d
                     if u >= 0:
-                        pairs[m, i, j] += d
+                        pairs[t, i, j] += d
         if mixed and whole > 0.0:
             loss -= share * np.log(max(whole, TINY))
     return loss
@@ -321,7 +341,8 @@ def edge_entropies(block, edges, marginals, entropies):
                     said[j] = psi[r, j] * norms[r, 0]
             else:
                 said[:] = 0.0
-                logs, exps = tables.logs[m], tables.exps[m]
+                t = _table_of(block.own_tables, m, r)
+                logs, exps = tables.logs[t], tables.exps[t]
                 for i in range(labels):
                     _conditional(scores[r], psi[r], logs[i], exps[i], norms[r, i], row)
                     for j in range(labels):

@@ -6,22 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from skipchain.arrays import Arrays
 from skipchain.edges.ordering import MAX_ORDERINGS, ORDERING_NAMES, Ordering
 from skipchain.edges.rule_text import parse_rules
 from skipchain.edges.rules import Alone, FunctionRule, Rule, SameView
 from skipchain.errors import ModelFileError
+from skipchain.features.edge_template import EdgeTemplate
 from skipchain.features.strings import strings_from_arrays, strings_schema, strings_to_arrays
+from skipchain.features.template import Atom
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.modelfile.features import FUNCTIONS
 from skipchain.modelfile.stored import StoredModel
-from skipchain.modelfile.tables import read_weights, weight_arrays, weight_schema
+from skipchain.modelfile.tables import dense, read_weights, sparse, weight_arrays, weight_schema
+from skipchain.models.base.inputs import Features
 from skipchain.models.graph.belief import MAX_SWEEPS, PropagationSettings
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
 from skipchain.models.graph.gate import FEATURES, Gate
 from skipchain.models.graph.model import MARGINAL_INFERENCE, GraphModel
-from skipchain.schema.arrays import INCREASING, ArraySchema
+from skipchain.models.graph.pairs import LabelPairs
+from skipchain.schema.arrays import INCREASING, ArraySchema, sparse_schema
 from skipchain.schema.fields import Entries, Field, Flag, Items, Number, Pair, Record, Text, Whole
 
 SAME = ("same(", "same_word(")  # rules that have a list of the strings that are too common
@@ -43,10 +49,16 @@ def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
     """What the file of a model of linked labels holds beside labels and features."""
     arrays: Arrays = {}
     for kind, own in model.edge_models.items():
-        arrays |= weight_arrays(f"{kind}.weights", own.weights)
+        weights = own.weights
         if own.edge_features is not None:
             arrays[f"{kind}.child"] = own.edge_features.child
             arrays[f"{kind}.parent"] = own.edge_features.parent
+        if own.pair_features is not None:
+            arrays[f"{kind}.pairs.child"] = own.pair_features.child
+            arrays[f"{kind}.pairs.parent"] = own.pair_features.parent
+            arrays |= sparse(f"{kind}.pairs.weights", weights.edges)
+            weights = replace(weights, edges=np.zeros((0, 0)))
+        arrays |= weight_arrays(f"{kind}.weights", weights)
     for number, rule in enumerate(model.rules):
         if isinstance(rule, SameView) and rule.common is not None:
             arrays |= strings_to_arrays(f"rule.{number}.common", rule.common)
@@ -67,18 +79,25 @@ def header_and_arrays(model: GraphModel) -> tuple[dict[str, Any], Arrays]:
 
 def array_schema(stored: StoredModel) -> dict[str, ArraySchema]:
     """What the arrays of a model of linked labels with such a header and features must be."""
-    header, n_features = stored.header, stored.features.n_features
+    header, labels = stored.header, stored.header["labels"]
+    n_features, n_edge_features = stored.features.n_features, stored.features.n_edge_features
+    lines = _edge_lines(stored.features)
     schema: dict[str, ArraySchema] = {}
+
+    def ends(name: str, paired: bool) -> int:
+        """Declare the features of both ends, and give the number of features of such edges."""
+        size = len(_compared(lines, paired))
+        for end in (f"{name}.child", f"{name}.parent"):
+            schema[end] = ArraySchema("int32", (end,), least=0, below=n_features, order=INCREASING)
+            size += len(stored.arrays.get(end, ()))
+        return size
+
     for kind, linked in header["kinds"].items():
-        size = n_features
-        if linked:
-            ends = (f"{kind}.child", f"{kind}.parent")
-            for name in ends:
-                schema[name] = ArraySchema(
-                    "int32", (name,), least=0, below=n_features, order=INCREASING
-                )
-            size = sum(len(stored.arrays.get(name, ())) for name in ends)
-        schema |= weight_schema(f"{kind}.weights", size, 0, len(header["labels"]), 1)
+        state, edge = (ends(kind, False), 0) if linked else (n_features, n_edge_features)
+        if linked and _is_paired(lines):
+            shape = (ends(f"{kind}.pairs", True), _label_pairs(lines, labels).size)
+            schema |= sparse_schema(f"{kind}.pairs.weights", shape)
+        schema |= weight_schema(f"{kind}.weights", state, edge, len(labels), 1)
         if header["gate"]:
             schema[f"{kind}.gate"] = ArraySchema("float64", (len(FEATURES),))
     for number, rule in enumerate(header["edges"]):
@@ -107,14 +126,27 @@ def read(stored: StoredModel) -> GraphModel:
         else rule
         for number, rule in enumerate(parse_rules(header["edges"], own))
     ]
+    lines = _edge_lines(features)
+    if lines and header["kind"] != "mop-memm":
+        raise ValueError(f"edges of {header['kind']} have no templates of their own")
+
+    def ends(name: str, paired: bool) -> EdgeFeatures:
+        both = arrays[f"{name}.child"], arrays[f"{name}.parent"]
+        return EdgeFeatures(*both, _compared(lines, paired), features.templates.functions)
+
     edge_models = {}
     for kind, linked in header["kinds"].items():
-        ends, size = None, features.n_features
+        single, paired = None, None
+        sizes = features.n_features, features.n_edge_features
         if linked:
-            ends = EdgeFeatures(arrays[f"{kind}.child"], arrays[f"{kind}.parent"])
-            size = ends.n_features
-        weights = read_weights(f"{kind}.weights", arrays, size, 0, len(header["labels"]), 1)
-        edge_models[kind] = EdgeModel(weights, ends)
+            single = ends(kind, False)
+            sizes = single.n_features, 0
+        weights = read_weights(f"{kind}.weights", arrays, *sizes, len(header["labels"]), 1)
+        if linked and _is_paired(lines):
+            paired = ends(f"{kind}.pairs", True)
+            shape = paired.n_features, _label_pairs(lines, header["labels"]).size
+            weights = replace(weights, edges=dense(f"{kind}.pairs.weights", arrays, shape))
+        edge_models[kind] = EdgeModel(weights, single, paired)
     orderings = tuple(Ordering(direction, seed) for direction, seed in header["orderings"])
     _check_edge_types(rules, edge_models, orderings)
     gate = Gate({kind: arrays[f"{kind}.gate"] for kind in edge_models}) if header["gate"] else None
@@ -126,6 +158,25 @@ def read(stored: StoredModel) -> GraphModel:
         gate=gate,
         propagation=PropagationSettings(**header["sending"]),
     )
+
+
+def _edge_lines(features: Features) -> tuple[EdgeTemplate, ...]:
+    return features.templates.edge_templates if isinstance(features, Vocabulary) else ()
+
+
+def _is_paired(lines: Sequence[EdgeTemplate]) -> bool:
+    return any(line.pairing for line in lines)
+
+
+def _compared(lines: Sequence[EdgeTemplate], paired: bool) -> tuple[Atom, ...]:
+    """What is compared between the ends of edges, in lines with two labels or with one."""
+    return tuple(
+        line.same for line in lines if line.same is not None and bool(line.pairing) == paired
+    )
+
+
+def _label_pairs(lines: Sequence[EdgeTemplate], labels: Sequence[str]) -> LabelPairs:
+    return LabelPairs.of(labels, next(line.pairing for line in lines if line.pairing))
 
 
 def _check_edge_types(

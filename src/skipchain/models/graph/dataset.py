@@ -21,26 +21,36 @@ class GraphDataset:
     """Tokens, the edge set that links them, and one set of rows per edge type.
 
     The row of an edge of a chain is that of its child among the tokens; other edges have rows of
-    their own, one per pair of their rule, with the features of both ends.
+    their own, one per pair of their rule, with the features of both ends. ``pairs`` are the
+    features of edges that go with the labels of both ends, where an edge type has any.
     """
 
     tokens: FeatureMatrix
     edge_set: EdgeSet
     edges: Mapping[str, FeatureMatrix] = field(default_factory=dict)
+    pairs: Mapping[str, FeatureMatrix] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, tokens: FeatureMatrix, edge_set: EdgeSet, ends: Mapping[str, EdgeFeatures | None]
+        cls,
+        tokens: FeatureMatrix,
+        edge_set: EdgeSet,
+        ends: Mapping[str, EdgeFeatures | None],
+        pairs: Mapping[str, EdgeFeatures] | None = None,
     ) -> GraphDataset:
         """With the rows of each edge type; chains have no features of ``ends``."""
-        rows = {}
-        for edge_type, features in ends.items():
-            edges, first_is_parent = cls(tokens, edge_set).edges_of_type(edge_type)
-            children, parents = edges.endpoints(first_is_parent=first_is_parent)
-            rows[edge_type] = (
-                tokens if features is None else features.encode(tokens, children, parents)
-            )
-        return cls(tokens, edge_set, rows)
+        plain = cls(tokens, edge_set)
+
+        def encode(edge_type: str, features: EdgeFeatures | None) -> FeatureMatrix:
+            if features is None:
+                return tokens
+            return features.encode(tokens, *plain.endpoints(edge_type), edge_set.corpus)
+
+        rows, paired = (
+            {edge_type: encode(edge_type, own) for edge_type, own in some.items()}
+            for some in (ends, pairs or {})
+        )
+        return cls(tokens, edge_set, rows, paired)
 
     @property
     def offsets(self) -> Ints:
@@ -51,6 +61,11 @@ class GraphDataset:
         """The edges of a type, and whether the parent is the first of each pair."""
         number = self.edge_set.edge_types.index(edge_type)
         return self.edge_set.by_rule[number // 2], number % 2 == 0
+
+    def endpoints(self, edge_type: str) -> tuple[Ints, Ints]:
+        """The children and the parents of the pairs of an edge type."""
+        edges, first_is_parent = self.edges_of_type(edge_type)
+        return edges.endpoints(first_is_parent=first_is_parent)
 
     def type_index(self, edge_type: str) -> int:
         """The number that a graph has for an edge type."""

@@ -11,6 +11,7 @@ from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.scorer import Weights, sum_block, sum_bundles
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.pairs import NO_PAIRS, LabelPairs
 from skipchain.parallel import Workers, blocks
 
 ROW_ENTRIES = 1 << 16  # index entries of the rows that one thread scores at a time
@@ -22,25 +23,48 @@ class EdgeModel:
 
     ``weights.state`` goes with the features that ``edge_features`` names or, for chains (None),
     with all features of the child; ``weights.transitions`` [prev, cur] with the labels of parent
-    and child.
+    and child. ``weights.edges`` goes with both labels: in chains as that of any chain, else [G, K]
+    with the features that ``pair_features`` names and the classes of `LabelPairs`.
     """
 
     weights: Weights
     edge_features: EdgeFeatures | None = None
+    pair_features: EdgeFeatures | None = None
+
+    @property
+    def used(self) -> list[EdgeFeatures]:
+        """The features of tokens that edges have, but for chains."""
+        return [own for own in (self.edge_features, self.pair_features) if own is not None]
 
     def pruned(self) -> EdgeModel:
         """Without features of edges whose weights are all zero."""
-        if self.edge_features is None:
-            return self
-        chosen = np.asarray(self.weights.state.any(axis=1))
-        weights = replace(self.weights, state=self.weights.state[chosen])
-        return EdgeModel(weights, self.edge_features.keep(chosen))
+        ends, pairs, weights = self.edge_features, self.pair_features, self.weights
+        if ends is not None:
+            ends, state = _pruned(ends, weights.state)
+            weights = replace(weights, state=state)
+        if pairs is not None:
+            pairs, table = _pruned(pairs, weights.edges)
+            weights = replace(weights, edges=table)
+        return EdgeModel(weights, ends, pairs)
 
-    def renumbered(self, features: Bools) -> EdgeModel:
-        """For tokens that keep only the ``features`` [F]: no other may have weights."""
-        if self.edge_features is None:
-            return EdgeModel(replace(self.weights, state=self.weights.state[features]))
-        return EdgeModel(self.weights, self.edge_features.renumbered(features))
+    def renumbered(self, state: Bools, edge: Bools) -> EdgeModel:
+        """For tokens that keep only the chosen features [F], [G]: no other may have weights."""
+        ends, pairs = self.edge_features, self.pair_features
+        if ends is None:
+            weights = self.weights
+            return EdgeModel(
+                replace(weights, state=weights.state[state], edges=weights.edges[edge])
+            )
+        return EdgeModel(
+            self.weights, ends.renumbered(state), None if pairs is None else pairs.renumbered(state)
+        )
+
+
+def _pruned(features: EdgeFeatures, table: Floats) -> tuple[EdgeFeatures, Floats]:
+    """Features of edges and their weights, without those of tokens whose weights are zero."""
+    chosen = np.asarray(table.any(axis=1))
+    chosen[len(chosen) - len(features.same) :] = True
+    return features.keep(chosen), table[chosen]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +74,27 @@ class EdgeScores:
     dataset: GraphDataset
     weights: Mapping[str, Weights]
     bundle_sums: Mapping[str, Floats]
+    pair_sums: Mapping[str, Floats]
+    label_pairs: LabelPairs
 
     @classmethod
     def of(
-        cls, dataset: GraphDataset, weights: Mapping[str, Weights], workers: Workers
+        cls,
+        dataset: GraphDataset,
+        weights: Mapping[str, Weights],
+        workers: Workers,
+        label_pairs: LabelPairs = NO_PAIRS,
     ) -> EdgeScores:
         """For the edge types that have rows."""
         bundle_sums = {
             edge_type: sum_bundles(rows, weights[edge_type].state, workers)
             for edge_type, rows in dataset.edges.items()
         }
-        return cls(dataset, weights, bundle_sums)
+        pair_sums = {
+            edge_type: sum_bundles(rows, weights[edge_type].edges, workers)
+            for edge_type, rows in dataset.pairs.items()
+        }
+        return cls(dataset, weights, bundle_sums, pair_sums, label_pairs)
 
     @property
     def n_labels(self) -> int:
@@ -106,12 +140,44 @@ class EdgeScores:
             self._fill(edge_type, int(dataset.row_offsets(edge_type)[block[0]]), scores[place])
         return scores, bases, places
 
+    def pair_rows(self, edge_type: str, first: int, size: int) -> Floats | None:
+        """The scores of label pairs of ``size`` rows of a type; None where all have one table.
+
+        They include the table of the type. [R, L, L]
+        """
+        weights, labels = self.weights[edge_type], self.n_labels
+        if edge_type in self.dataset.pairs:
+            rows = self.dataset.pairs[edge_type].tokens
+            by_class = np.empty((size, self.label_pairs.size))
+            sum_block(rows, first, weights.edges, self.pair_sums[edge_type], by_class)
+            scores = self.label_pairs.expand(by_class)
+        elif self.dataset.edges[edge_type].n_edge_features:
+            scores = self._chain_pairs(edge_type, first, size)[:, :labels]
+        else:
+            return None
+        return scores + weights.transitions
+
+    def _chain_pairs(self, edge_type: str, first: int, size: int) -> Floats:
+        """The scores of features with two labels in a chain; L is the place before it.
+
+        [R, L + 1, L]
+        """
+        weights, labels = self.weights[edge_type], self.n_labels
+        flat = np.empty((size, (labels + 1) * labels))
+        rows = self.dataset.edges[edge_type].edges
+        sum_block(rows, first, weights.edges, weights.edges[:0], flat)
+        return flat.reshape(size, labels + 1, labels)
+
     def _fill(self, edge_type: str, first: int, out: Floats) -> None:
-        rows, weights = self.dataset.edges[edge_type].tokens, self.weights[edge_type]
-        sum_block(rows, first, weights.state, self.bundle_sums[edge_type], out)
-        if self.dataset.edges_of_type(edge_type)[0].rule.has_boundaries:
-            for tokens, scores in zip(
-                self.dataset.chain_bounds(edge_type), (weights.start, weights.end), strict=True
-            ):
-                inside = tokens[(tokens >= first) & (tokens < first + len(out))]
-                out[inside - first] += scores
+        rows, weights = self.dataset.edges[edge_type], self.weights[edge_type]
+        sum_block(rows.tokens, first, weights.state, self.bundle_sums[edge_type], out)
+        if not self.dataset.edges_of_type(edge_type)[0].rule.has_boundaries:
+            return
+        heads, tails = (
+            tokens[(tokens >= first) & (tokens < first + len(out))] - first
+            for tokens in self.dataset.chain_bounds(edge_type)
+        )
+        out[heads] += weights.start
+        out[tails] += weights.end
+        if rows.n_edge_features:
+            out[heads] += self._chain_pairs(edge_type, first, len(out))[heads, self.n_labels]

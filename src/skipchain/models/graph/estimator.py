@@ -74,11 +74,13 @@ class GraphEstimator(BaseEstimator):
     """Fits a `GraphModel`: finds the edges of a corpus, and learns what they say."""
 
     solvers = CHAIN_SOLVERS
-    decoders = DECODERS
+    decoders: tuple[str, ...] = DECODERS
     separate_objective: ClassVar[str]
     """The objective that learns each edge type by itself, and no more."""
     local_chains: ClassVar[bool]
     """Whether chains are normalised at each position."""
+    supports_pair_features: ClassVar[bool] = False
+    """Whether features may go with the labels of both ends of an edge."""
 
     edges: str | Sequence[Any]
     objective: str
@@ -128,7 +130,8 @@ class GraphEstimator(BaseEstimator):
         known, scheme, encoding = self._labels(corpus, task.labels)
         features, rows, _ = task.features(self.min_count)
         assert isinstance(features, Vocabulary)
-        self._no_pair_features(features.n_edge_features)
+        if not self.supports_pair_features:
+            self._no_pair_features(features.n_edge_features)
         rules = tuple(rule.fit(corpus) for rule in self._rules())
         check_linked_documents(corpus, rules)
         untrained = GraphModel(

@@ -25,6 +25,7 @@ from skipchain.models.chain.explain import (
     token_index,
 )
 from skipchain.models.graph.dataset import GraphDataset
+from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.mixture import sweeps
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.shares import ParentShare, parent_shares
@@ -201,16 +202,25 @@ def _contributions(
     own, names = list(pair), model.features.names()
     edge_model = model.edge_models[edge.kind]
     weights, ends = edge_model.weights, edge_model.edge_features
-    row = dataset.edges[edge.kind].take(np.array([edge.row])).expanded()
-    for number, value in row_entries(row, 0):
+    row = dataset.edges[edge.kind].take(np.array([edge.row]))
+    named = names if ends is None else ends.names(names)
+    for number, value in row_entries(row.expanded(), 0):
         scores = value * weights.state[number, own]
-        if ends is None:
-            yield contribution(names[number], FEATURE, scores, value)
-        elif number < len(ends.child):
-            yield contribution(names[ends.child[number]], FEATURE, scores, value)
-        else:
-            name = names[ends.parent[number - len(ends.child)]]
-            yield contribution(name, PARENT, scores, value)
+        yield contribution(named[number], _end(ends, number), scores, value)
+    if label is not None and edge_model.pair_features is not None:
+        classes, pairs = model.label_pairs.classes[label, own], edge_model.pair_features
+        named = pairs.names(names)
+        paired = dataset.pairs[edge.kind].take(np.array([edge.row])).expanded()
+        for number, value in row_entries(paired, 0):
+            name = f"{model.labels[label]} → · & {named[number]}"
+            scores = value * weights.edges[number, classes]
+            yield contribution(name, _end(pairs, number), scores, value)
+    elif row.n_edge_features:
+        before, size = len(model.labels) if label is None else label, len(model.labels)
+        named = model.features.names(transition=True)
+        for number, value in row_entries(row.edges, 0):
+            scores = value * weights.edges[number].reshape(size + 1, size)[before, own]
+            yield contribution(named[number], FEATURE, scores, value)
     if label is not None:
         yield contribution(f"{model.labels[label]} → ·", LABELS, weights.transitions[label, own])
     relation, first_is_parent = dataset.edges_of_type(edge.kind)
@@ -221,3 +231,11 @@ def _contributions(
             yield contribution(f"{begin} → ·", BOUNDARY, weights.start[own])
         if edge.row in tails:
             yield contribution(f"· → {end}", BOUNDARY, weights.end[own])
+
+
+def _end(ends: EdgeFeatures | None, number: int) -> str:
+    """What kind of feature of an edge one is: of its child or of both ends, or of its parent."""
+    if ends is None:
+        return FEATURE
+    after_child = number - len(ends.child)
+    return PARENT if 0 <= after_child < len(ends.parent) else FEATURE

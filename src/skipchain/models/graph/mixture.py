@@ -11,6 +11,7 @@ from skipchain.arrays import Floats
 from skipchain.edges.dag import Dag
 from skipchain.errors import SkipchainError
 from skipchain.kernels.mixture import (
+    NO_TABLE,
     BlockScores,
     MixtureEdges,
     PairTables,
@@ -40,13 +41,29 @@ class ScoredBlock:
     rows: BlockScores
     places: Mapping[str, slice]
     """Where the rows of each edge type stand."""
+    tables: Mapping[str, slice]
+    """Where the tables stand of edge types whose rows have their own."""
 
     @classmethod
     def of(cls, scores: EdgeScores, block: tuple[int, int], tables: PairTables) -> ScoredBlock:
-        """The documents of a block."""
-        first, last = scores.dataset.edge_set.documents[list(block)].tolist()
+        """The documents of a block; ``tables`` are those of edge types."""
+        dataset = scores.dataset
+        first, last = dataset.edge_set.documents[list(block)].tolist()
         rows, bases, places = scores.block(block)
-        return cls(block_scores((first, last), bases, rows, tables), places)
+        own, found, size = np.full(len(bases), NO_TABLE), [tables], len(tables.logs)
+        standing: dict[str, slice] = {}
+        for edge_type, place in places.items():
+            type_id = dataset.type_index(edge_type)
+            row = int(bases[type_id]) + place.start
+            pairs = scores.pair_rows(edge_type, row, place.stop - place.start)
+            if pairs is not None:
+                own[type_id] = size - place.start
+                standing[edge_type] = slice(size, size + len(pairs))
+                found.append(pair_tables(pairs))
+                size += len(pairs)
+        if standing:
+            tables = PairTables(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        return cls(block_scores((first, last), bases, rows, tables, own), places, standing)
 
     def sweep(self, edges: MixtureEdges, marginals: Floats) -> None:
         """Write the marginals of the block's nodes. [N, L]"""

@@ -53,10 +53,9 @@ class MixtureLikelihood(GraphObjective):
         return super().nbytes + self._adjoint.nbytes + self._marginals.nbytes
 
     def _gold(self, edge_type: str) -> Labels:
-        relation, first_is_parent = self.dataset.edges_of_type(edge_type)
-        if relation.rule.is_chain:
+        if self.dataset.edges_of_type(edge_type)[0].rule.is_chain:
             return self._labels
-        return self._labels[relation.endpoints(first_is_parent=first_is_parent)[0]]
+        return self._labels[self.dataset.endpoints(edge_type)[0]]
 
     def _losses(self, scores: EdgeScores) -> tuple[float, Floats]:
         tables = pair_tables(scores.tables)
@@ -69,8 +68,8 @@ class MixtureLikelihood(GraphObjective):
         self, scores: EdgeScores, tables: PairTables, block: tuple[int, int]
     ) -> tuple[float, Floats]:
         scored = ScoredBlock.of(scores, block, tables)
-        loss, pairs = 0.0, np.zeros_like(tables.logs)
         rows = scored.rows
+        loss, pairs = 0.0, np.zeros_like(rows.tables.logs)
         total = np.zeros_like(rows.scores)
         for edges, share in zip(self._graphs, self._shares, strict=True):
             if self._loss == MARGINAL:
@@ -85,4 +84,8 @@ class MixtureLikelihood(GraphObjective):
         for edge_type, place in scored.places.items():
             start, stop = self.dataset.row_offsets(edge_type)[list(block)].tolist()
             self._residuals[edge_type][start:stop] = total[place]
-        return loss, pairs
+            if edge_type in scored.tables:
+                own = pairs[scored.tables[edge_type]]
+                pairs[self.dataset.type_index(edge_type)] = own.sum(axis=0)
+                self._set_pair_residuals(edge_type, start, own)
+        return loss, pairs[: len(tables.logs)]

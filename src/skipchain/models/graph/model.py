@@ -11,27 +11,34 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.decode import renormalised
+from skipchain.chains.from_marginals import DECODERS
 from skipchain.chains.scorer import Weights
-from skipchain.corpus import Corpus
+from skipchain.corpus import Column, Corpus
+from skipchain.corpus.column import frozen
 from skipchain.edges.ordering import Ordering
 from skipchain.edges.relations import EdgeSet
 from skipchain.edges.rules import Rule
 from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input
 from skipchain.models.base.marginal_model import MarginalModel
-from skipchain.models.base.model import Explained, Pair
+from skipchain.models.base.model import BEAM, Explained, Pair
 from skipchain.models.base.summary import label_row, label_table, strongest_features
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.documents import check_linked_documents
-from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel, EdgeScores
 from skipchain.models.graph.gate import FEATURES as GATE_FEATURES
 from skipchain.models.graph.gate import Gate
-from skipchain.models.graph.pairwise import UndirectedGraph
+from skipchain.models.graph.pairs import NO_PAIRS, LabelPairs
+from skipchain.models.graph.pairwise import UndirectedGraph, best_labelling
 from skipchain.parallel import Workers
+
+VITERBI = "viterbi"
+DECODERS_BY_KIND = {"skip-chain-crf": (*DECODERS, VITERBI)}
+"""The decoders of kinds that have more than those that take marginals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +99,21 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
             )
         check_linked_documents(given, self.rules, self.summary.get("longest_document"))
         rows = self.features.encode(given, workers)
-        return GraphDataset.of(rows, EdgeSet.of(given, self.rules), self.edge_features)
+        return self.graph_dataset(rows, EdgeSet.of(given, self.rules))
+
+    def graph_dataset(self, rows: FeatureMatrix, edge_set: EdgeSet) -> GraphDataset:
+        """Encoded tokens with the features of their edges."""
+        models = self.edge_models.items()
+        ends = {name: own.edge_features for name, own in models}
+        pairs = {name: own.pair_features for name, own in models if own.pair_features is not None}
+        return GraphDataset.of(rows, edge_set, ends, pairs)
 
     @property
-    def edge_features(self) -> dict[str, EdgeFeatures | None]:
-        """The features of each edge type; None where they are those of its child alone."""
-        return {name: own.edge_features for name, own in self.edge_models.items()}
+    def label_pairs(self) -> LabelPairs:
+        """Which label pairs share weights, where features of edges go with two labels."""
+        lines = self.features.templates.edge_templates
+        pairing = next((line.pairing for line in lines if line.pairing), None)
+        return NO_PAIRS if pairing is None else LabelPairs.of(self.labels, pairing)
 
     @property
     def edge_weights(self) -> dict[str, Weights]:
@@ -112,7 +128,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def edge_scores(self, data: GraphDataset, workers: Workers) -> EdgeScores:
         """The scores of the edges of encoded data."""
-        return EdgeScores.of(data, self.edge_weights, workers)
+        return EdgeScores.of(data, self.edge_weights, workers, self.label_pairs)
 
     def scores(
         self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
@@ -123,16 +139,37 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
                 f"the model ({self.kind}) cannot keep labels that are given: only chains can"
             )
         found = self.score_dataset(self.dataset(given, workers), workers)
-        if len(found.unconverged):
+        self._warn_of_unconverged(found.unconverged, found.dataset)
+        return found
+
+    @property
+    def decoders(self) -> tuple[str, ...]:
+        """The decoders that the model supports, first the one that it has by default."""
+        return DECODERS_BY_KIND.get(self.kind, DECODERS)
+
+    def decode(
+        self, scores: GraphMarginals, workers: Workers, decoder: str | None = None, beam: int = BEAM
+    ) -> Column:
+        """The predicted labels, in the model's encoding; warns where `VITERBI` did not converge."""
+        if decoder != VITERBI:
+            return super().decode(scores, workers, decoder, beam)
+        self.check_decoder(decoder, beam)
+        edge_scores = self.edge_scores(scores.dataset, workers)
+        best = best_labelling(edge_scores, self.constraints, self.propagation, workers)
+        doubtful = np.setdiff1d(self.propagation.unconverged(best), scores.unconverged)
+        self._warn_of_unconverged(doubtful, scores.dataset)
+        return Column(frozen(best.labels), self.labels)
+
+    def _warn_of_unconverged(self, documents: Ints, data: GraphDataset) -> None:
+        if len(documents):
             warnings.warn(
-                f"in {len(found.unconverged)} of {found.dataset.edge_set.corpus.n_documents} "
-                f"documents, first in number {found.unconverged[0]}, the messages between labels "
+                f"in {len(documents)} of {data.edge_set.corpus.n_documents} "
+                f"documents, first in number {documents[0]}, the messages between labels "
                 "did not come to rest, so their labels are doubtful; train with more damping or "
                 "max_sweeps",
                 SkipchainWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
-        return found
 
     @property
     def n_nonzero(self) -> int:
@@ -149,19 +186,20 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         """Without features whose weights are all zero; predictions stay the same."""
         lean = {kind: own.pruned() for kind, own in self.edge_models.items()}
         used = np.zeros(self.features.n_features, np.bool_)
+        paired = np.zeros(self.features.n_edge_features, np.bool_)
         for own in lean.values():
             if own.edge_features is None:
                 used |= own.weights.state.any(axis=1)
-            else:
-                used[own.edge_features.child] = True
-                used[own.edge_features.parent] = True
-        if used.all():
+                paired |= own.weights.edges.any(axis=1)
+            for ends in own.used:
+                used[ends.child] = True
+                used[ends.parent] = True
+        if used.all() and paired.all():
             return replace(self, edge_models=lean)
-        none = np.zeros(self.features.n_edge_features, np.bool_)
         return replace(
             self,
-            features=self.features.keep(used, none),
-            edge_models={kind: own.renumbered(used) for kind, own in lean.items()},
+            features=self.features.keep(used, paired),
+            edge_models={kind: own.renumbered(used, paired) for kind, own in lean.items()},
         )
 
     # What it has learnt ------------------------------------------------------------------------
@@ -188,7 +226,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         edge_model = self.edge_models[edge_type]
         weights, ends = edge_model.weights, edge_model.edge_features
         token = self.features.names()
-        names = token if ends is None else [token[k] for k in [*ends.child, *ends.parent]]
+        names = token if ends is None else ends.names(token)
         n_child = len(names) if ends is None else len(ends.child)
         transitions = label_table(self.labels, weights.transitions)
         for rule in self.rules:
@@ -199,6 +237,8 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
                 transitions["<start>"] = label_row(self.labels, first)
                 transitions["<end>"] = label_row(self.labels, last)
         summary: dict[str, Any] = {"features": len(names), "weights": weights.n_nonzero}
+        if edge_model.pair_features is not None:
+            summary["pair_features"] = edge_model.pair_features.n_features
         if self.gate is not None:
             gate = self.gate.weights[edge_type].tolist()
             summary["gate"] = dict(zip(GATE_FEATURES, gate, strict=True))

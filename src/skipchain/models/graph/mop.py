@@ -12,7 +12,9 @@ import numpy as np
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import MEMORY, FittedWeights
 from skipchain.checks import check_choice, check_integer
+from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
+from skipchain.features.edge_template import EdgeTemplate
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
@@ -22,7 +24,13 @@ from skipchain.models.base.crossfit import Fold, cross_fit, deal_documents
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
-from skipchain.models.graph.estimator import DEFAULT_EDGES, GraphEstimator, GraphTask, add_results
+from skipchain.models.graph.estimator import (
+    DEFAULT_EDGES,
+    GraphEstimator,
+    GraphTask,
+    add_results,
+    empty_weights,
+)
 from skipchain.models.graph.gate import Gate
 from skipchain.models.graph.gate_likelihood import GateLikelihood
 from skipchain.models.graph.mixture_likelihood import (
@@ -36,6 +44,7 @@ from skipchain.models.graph.model import GraphModel
 OBJECTIVES = (CONDITIONAL, MIXTURE, MARGINAL)
 UNIFORM, LEARNED = "uniform", "learned"
 GATE_L2 = 1.0  # keeps the few weights of a gate small where edges are few
+EVERYTHING = (EdgeTemplate(),)  # all features of both ends, with the child's label
 JOINT_ORDERINGS = 10  # random orderings that joint training goes through at most
 
 
@@ -88,6 +97,8 @@ class MoPMEMM(GraphEstimator):
     kind = "mop-memm"
     separate_objective = CONDITIONAL
     local_chains = True
+    supports_pair_features = True
+    supports_edge_templates = True
     orderings: str | Sequence[str | Ordering]
     mixing: str
     folds: int
@@ -169,6 +180,9 @@ class MoPMEMM(GraphEstimator):
         """One edge type, with the known labels of the parents as features of the edges."""
         relation, first_is_parent = dataset.edges_of_type(edge_type)
         rule, size, solver = relation.rule, len(task.untrained.labels), self._edge_solver
+        lines = task.untrained.features.templates.edge_templates
+        if not rule.is_chain and any(line.pairing for line in lines):
+            return self._fit_paired_edges(task, dataset, edge_type, lines, note)
         ends = None
         if rule.is_chain:
             data = Dataset(task.rows, dataset.offsets, task.labels)
@@ -176,8 +190,11 @@ class MoPMEMM(GraphEstimator):
                 data = data.reversed()
         else:
             child, parent = relation.endpoints(first_is_parent=first_is_parent)
-            ends = EdgeFeatures.fit(task.rows, child, parent)
-            rows = ends.encode(task.rows, child, parent)
+            vocabulary = task.untrained.features
+            ends = EdgeFeatures.of_lines(
+                vocabulary, lines or EVERYTHING, task.rows, (child, parent)
+            )
+            rows = ends.encode(task.rows, child, parent, task.edge_set.corpus)
             rows = rows.with_features(task.labels[parent][:, None], size)
             data = Dataset(rows, np.arange(len(child) + 1), task.labels[child])
             # a token's features are one bundle: none of them is to be left out as a whole
@@ -194,6 +211,44 @@ class MoPMEMM(GraphEstimator):
             weights = replace(weights, state=weights.state[:cut], transitions=weights.state[cut:])
         return EdgeModel(weights, ends), learnt
 
+    def _fit_paired_edges(
+        self,
+        task: GraphTask,
+        dataset: GraphDataset,
+        edge_type: str,
+        lines: Sequence[EdgeTemplate],
+        note: str,
+    ) -> tuple[EdgeModel, FittedWeights]:
+        """One edge type with features that go with the known labels of both ends, by L-BFGS."""
+        model, ends = task.untrained, dataset.endpoints(edge_type)
+        apart = (
+            [line for line in lines if not line.pairing],
+            [line for line in lines if line.pairing],
+        )
+        single, paired = (
+            EdgeFeatures.of_lines(model.features, some, task.rows, ends) for some in apart
+        )
+        weights = replace(
+            empty_weights(task, single.n_features),
+            edges=np.zeros((paired.n_features, model.label_pairs.size)),
+        )
+        model = replace(model, edge_models={edge_type: EdgeModel(weights, single, paired)})
+        data = model.graph_dataset(task.rows, task.edge_set)
+        objective = MixtureLikelihood(
+            data,
+            task.labels,
+            len(model.labels),
+            [_all_pairs(data, edge_type)],
+            task.workers,
+            loss=CONDITIONAL,
+            label_pairs=model.label_pairs,
+            **self._objective_settings,
+        )
+        stage = f"edges of type {edge_type}{note}"
+        model, result = self._fit_jointly(task, model, objective, stage)
+        learnt = model.edge_models[edge_type]
+        return learnt, FittedWeights(learnt.weights, result, objective.size)
+
     def _fit_gate(self, task: GraphTask, edge_types: Sequence[str], folds: Sequence[Fold]) -> Gate:
         """Mixing weights that do well on documents which the edge models have not seen."""
 
@@ -208,7 +263,7 @@ class MoPMEMM(GraphEstimator):
                 if learnt.result.reason == INTERRUPTED:
                     raise KeyboardInterrupt
             model = replace(task.untrained, edge_models=edge_models)
-            held_out = GraphDataset.of(held.rows, held.edge_set, model.edge_features)
+            held_out = model.graph_dataset(held.rows, held.edge_set)
             return model.edge_scores(held_out, task.workers), held.labels
 
         orderings = _limit_random(self._orderings())
@@ -225,7 +280,7 @@ class MoPMEMM(GraphEstimator):
         self, task: GraphTask, model: GraphModel
     ) -> tuple[GraphModel, OptimisationResult, int]:
         """All edge types together, beginning with what each has learnt by itself."""
-        dataset = GraphDataset.of(task.rows, task.edge_set, model.edge_features)
+        dataset = model.graph_dataset(task.rows, task.edge_set)
         orderings = _limit_random(self._orderings())
         shares = [1.0 / sum(o.backward == own.backward for o in orderings) for own in orderings]
         objective = MixtureLikelihood(
@@ -236,9 +291,19 @@ class MoPMEMM(GraphEstimator):
             task.workers,
             loss=self.objective,
             shares=shares,
+            label_pairs=model.label_pairs,
             **self._objective_settings,
         )
         return *self._fit_jointly(task, model, objective), objective.size
+
+
+def _all_pairs(dataset: GraphDataset, edge_type: str) -> Dag:
+    """All edges of a type, to learn from known labels; they need not be free of cycles."""
+    children, parents = dataset.endpoints(edge_type)
+    types = np.full(len(children), dataset.type_index(edge_type), np.int32)
+    order, rows = np.arange(dataset.tokens.tokens.n_rows), np.arange(len(children))
+    names = dataset.edge_set.edge_types
+    return Dag.from_edges(order, children, parents, types, rows, names)
 
 
 def _partial_model(task: GraphTask, edge_models: Mapping[str, EdgeModel]) -> GraphModel:

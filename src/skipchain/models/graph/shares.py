@@ -41,12 +41,15 @@ def parent_shares(
         dag, weight = sweep.dag, float(sweep.mixing[e])
         type_id, parent, row = int(dag.edge_types[e]), int(dag.parents[e]), int(dag.rows[e])
         edge_scores, before = rows[row - bases[type_id]], None
+        name = edge_set.edge_types[type_id]
         if parent < 0:
             added = _softmax(edge_scores)
         else:
             before = sweep.marginals[parent]
-            added = before @ _softmax(edge_scores + tables[type_id])
-        name = edge_set.edge_types[type_id]
+            pairs = scores.pair_rows(name, row, 1)
+            added = before @ _softmax(
+                edge_scores + (tables[type_id] if pairs is None else pairs[0])
+            )
         return ParentShare(parent, name, row, weight, before, weight * added)
 
     return [

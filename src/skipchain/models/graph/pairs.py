@@ -1,0 +1,125 @@
+"""Features of edges that go with the labels of both ends: which pairs share weights, and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skipchain.arrays import Floats, Ints, Labels
+from skipchain.chains.scorer import Residuals, feature_sums, transposed
+from skipchain.corpus.schemes.labels import split
+from skipchain.features.edge_template import TYPES
+from skipchain.features.matrix import FeatureMatrix
+from skipchain.parallel import Workers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelPairs:
+    """The class of each pair of labels [parent's, child's]; pairs of one class share weights.
+
+    >>> LabelPairs.of(["B-PER", "I-PER", "O"], "label").classes.tolist()
+    [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    >>> LabelPairs.of(["B-PER", "I-PER", "O"], "type").classes.tolist()
+    [[0, 0, 1], [0, 0, 1], [2, 2, 3]]
+    """
+
+    classes: Ints  # [L, L]
+
+    @classmethod
+    def of(cls, labels: Sequence[str], pairing: str) -> LabelPairs:
+        """Each pair by itself, or by the types of labels; one without a type is its own."""
+        names = list(labels)
+        if pairing == TYPES:
+            names = [split(label)[1] or label for label in labels]
+        kinds = list(dict.fromkeys(names))
+        numbers = np.array([kinds.index(name) for name in names])
+        return cls(numbers[:, None] * len(kinds) + numbers)
+
+    @property
+    def size(self) -> int:
+        """The number of classes, K."""
+        return int(self.classes[-1, -1]) + 1 if self.classes.size else 0
+
+    def expand(self, scores: Floats) -> Floats:
+        """Scores of classes as those of pairs. [R, K] → [R, L, L]"""
+        return np.ascontiguousarray(scores[:, self.classes])
+
+    def reduce(self, residuals: Floats) -> Floats:
+        """The inverse for gradients: sums over the pairs of each class. [R, L, L] → [R, K]"""
+        flat, size = residuals.reshape(len(residuals), self.classes.size), self.size
+        if size == self.classes.size:
+            return flat
+        members = np.zeros((self.classes.size, size))
+        members[np.arange(self.classes.size), self.classes.ravel()] = 1.0
+        return flat @ members
+
+
+NO_PAIRS = LabelPairs(np.zeros((0, 0), np.int64))
+"""For models whose edges have no features that go with two labels."""
+
+
+class PairScorer:
+    """Carries a parameter vector to the table [G, K] of an edge type, and gradients back.
+
+    Only the weights of features and classes that occur together are parameters; with ``observed``
+    False all are.
+    """
+
+    def __init__(
+        self,
+        rows: FeatureMatrix,
+        size: int,
+        gold: Labels,
+        workers: Workers,
+        *,
+        observed: bool = True,
+    ) -> None:
+        self._workers = workers
+        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
+        self._by_bundle = transposed(rows.bundles, rows.n_features)
+        self._table = np.zeros((rows.n_features, size))
+        self._sums = np.empty((rows.n_features + rows.bundles.n_rows, size))
+        self._support: Ints = np.arange(self._table.size)
+        if observed:
+            counts = self._feature_sums((gold[:, None] == np.arange(size)).astype(np.float64), 0)
+            self._support = np.flatnonzero(counts.ravel())
+
+    @property
+    def size(self) -> int:
+        """The length of the parameter vector."""
+        return len(self._support)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held for indexes and tables."""
+        held = (self._by_row, self._by_bundle, self._table, self._sums)
+        return sum(own.nbytes for own in held)
+
+    def unpack(self, vector: Floats) -> Floats:
+        """The table of a parameter vector, in this scorer's memory. [G, K]"""
+        self._table.reshape(-1)[self._support] = vector
+        return self._table
+
+    def pack(self, table: Floats) -> Floats:
+        """The parameter vector of a table."""
+        return np.asarray(table.ravel()[self._support])
+
+    def gradient(self, residuals: Residuals) -> Floats:
+        """The gradient in the vector, from that in the scores of rows. [R, K]"""
+        return self.pack(self._feature_sums(residuals, 1))
+
+    def curvature(self, residuals: Residuals) -> Floats:
+        """A rough diagonal of the Hessian, from residuals as in `gradient`."""
+        size = np.abs(residuals)
+        return self.pack(self._feature_sums(size * np.maximum(1.0 - size, 0.0), 2))
+
+    def _feature_sums(self, residuals: Residuals, power: int) -> Floats:
+        """Sums over the rows of each feature, by a power of the features' values. [G, K]"""
+        by_row, by_bundle = self._by_row, self._by_bundle
+        if power == 0:
+            by_row, by_bundle = by_row.unweighted(), by_bundle.unweighted()
+        elif power == 2:
+            by_row, by_bundle = by_row.squared(), by_bundle.squared()
+        return feature_sums(by_row, by_bundle, residuals, self._sums, self._workers)
