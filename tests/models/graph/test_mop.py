@@ -308,7 +308,7 @@ def test_an_interrupt_keeps_the_kinds_that_are_learnt(after):
         ({"objective": "joint"}, "objective must be one of conditional, mixture, marginal"),
         ({"constraints": "training"}, "give 'decoding' or 'none'"),
         ({"patience": 3}, "patience is for training all edge types together"),
-        ({"features": "label[-1] & word"}, "no features of label pairs"),
+        ({"features": "word\nlabel[-2] & word"}, "looks two labels back"),
         ({"mixing": "guessed"}, "mixing must be one of"),
         ({"folds": 0}, "folds must be"),
     ],
