@@ -154,6 +154,9 @@ def test_types_share_weights_whatever_the_prefixes():
         (scores * pairs.reduce(residuals)).sum()
     )
     assert LabelPairs.of(labels, "label").size == 16
+    assert (
+        LabelPairs.of(("B-PER", "O", "B-LOC", "I-PER"), "type").size == 9
+    )  # the last is no new type
 
 
 # Losses ------------------------------------------------------------------------------------------

@@ -40,7 +40,7 @@ class LabelPairs:
     @property
     def size(self) -> int:
         """The number of classes, K."""
-        return int(self.classes[-1, -1]) + 1 if self.classes.size else 0
+        return int(self.classes.max(initial=-1)) + 1
 
     def expand(self, scores: Floats) -> Floats:
         """Scores of classes as those of pairs. [R, K] → [R, L, L]"""
