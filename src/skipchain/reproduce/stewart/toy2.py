@@ -20,7 +20,7 @@ from skipchain.reproduce.run import Run
 from skipchain.reproduce.stewart import toy2_machines, toy2_size, toys
 from skipchain.reproduce.stewart.toy2_states import FOLDS, KINDS, StateStudy, settings, study
 from skipchain.reproduce.stewart.toys import ToySystem
-from skipchain.reproduce.table import BETTER, FAILS, HOLDS, Table, judge
+from skipchain.reproduce.table import BETTER, HOLDS, Table, judge
 
 NAME = "toy2"
 STATES, RESTARTS, RBM_RESTARTS = 8, 5, 3
@@ -28,8 +28,13 @@ RBMS = {"RBM(1)": "9:0..1", "RBM(2)": "9:0..1; 3:0..7"}
 PUBLISHED = toys.published_rows("6.8")
 LEAD = 8.0  # points that RBM(2) is expected to be ahead of the CRF
 BASELINES = {"MEMM": "LR", "CRF": "MEMM", "RBM(2)": "CRF"}
-"""The system that each is expected to beat."""
+"""The system that each is expected to beat; with the machine chosen only the last can fail to."""
 LARGER_DATA_SETS = 2
+CHOSEN_MACHINE = (
+    "The picture of the state machine is missing in the text that we have. The machine here has "
+    "the states that the text names, and was chosen so that simple models do about as well as "
+    f"published: the rows of {', '.join(toys.OBSERVED)} prove nothing."
+)
 
 
 def measure(run: Run) -> Table:
@@ -57,11 +62,8 @@ def measure(run: Run) -> Table:
         [*rows, *drawn.rows],
         notes=(
             toys.NOTE,
-            "The picture of the state machine is missing in the text that we have. The machine "
-            "here has the states that the text names, and was chosen so that simple models (LR, "
-            "MEMM, CRF) do about as well as published: that they do proves nothing, and their "
-            "order little.",
-            toy2_machines.NOTE,
+            CHOSEN_MACHINE,
+            drawn.note,
             toys.DECODED,
             f"Weights have a prior of width {toys.SIGMA:g}; IOHMM and HRF: {STATES} states, "
             "trained by direct maximisation of the likelihood, the HRF from the IOHMM; the best of "
@@ -76,7 +78,7 @@ def measure(run: Run) -> Table:
             toys.TIMES,
         ),
         seeds=seeds,
-        verdict=f"{_conclusion(results, training)} {drawn.verdict}",
+        verdict=f"{_conclusion(results)} {drawn.verdict}",
         pictures=(
             label_bars(shown, "F1 of each label, mean over the data sets"),
             states.picture(),
@@ -113,7 +115,7 @@ def _chosen_systems(states: StateStudy, run: Run) -> dict[str, ToySystem]:
 
 
 def _verdict(results: SystemResults, training: SystemResults, system: str, metric: str) -> str:
-    """The verdict on instance accuracies: the published order, and overfitting."""
+    """The verdict on instance accuracies: what hidden units gain, and overfitting."""
     if metric != INSTANCE_ACCURACY:
         return ""
 
@@ -121,8 +123,10 @@ def _verdict(results: SystemResults, training: SystemResults, system: str, metri
         return results.mean(system, metric) - results.mean(other, metric)
 
     if system in BASELINES:
-        other, least = BASELINES[system], LEAD if system == "RBM(2)" else 0.0
-        return judge(gain(other) > least, f"{gain(other):+.1f} on {other}")
+        text = f"{gain(BASELINES[system]):+.1f} on {BASELINES[system]}"
+        if system in toys.OBSERVED:
+            return f"{text}, by choice of the machine"
+        return judge(gain(BASELINES[system]) > LEAD, text)
     text = f"{gain('CRF'):+.1f} on CRF"
     trained = toys.undecoded(system)
     if trained in KINDS:
@@ -134,19 +138,14 @@ def _verdict(results: SystemResults, training: SystemResults, system: str, metri
     return ""
 
 
-def _conclusion(results: SystemResults, training: SystemResults) -> str:
-    verdicts = {name: _verdict(results, training, name, INSTANCE_ACCURACY) for name in BASELINES}
-    failing = [name for name, verdict in verdicts.items() if verdict.startswith(FAILS)]
-    order = (
-        f"The published order does not hold for {', '.join(failing)}."
-        if failing
-        else f"The published order holds: LR, MEMM, CRF, and RBM(2) {LEAD:g} points or more ahead."
-    )
+def _conclusion(results: SystemResults) -> str:
+    gain = results.mean("RBM(2)", INSTANCE_ACCURACY) - results.mean("CRF", INSTANCE_ACCURACY)
     best = [toys.decoded(chosen("HRF"), how) for how in toys.DECODERS]
     viterbi, marginals, crf = (results.mean(name, INSTANCE_ACCURACY) for name in (*best, "CRF"))
     return (
-        f"{order} The HRF with states and prior chosen by cross-validation gets {viterbi:.1f} % of "
-        f"the sequences right by Viterbi, {marginals:.1f} % by marginals, the CRF {crf:.1f} %."
+        f"On the machine that was chosen RBM(2) is {gain:+.1f} on the CRF ({LEAD:g} or more are "
+        f"wanted). The HRF with states and prior chosen by cross-validation gets {viterbi:.1f} % "
+        f"of the sequences right by Viterbi, {marginals:.1f} % by marginals, the CRF {crf:.1f} %."
     )
 
 
