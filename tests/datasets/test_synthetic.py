@@ -8,8 +8,16 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skipchain.datasets.synthetic import long_memory, toy1, toy2, toy3
-from skipchain.datasets.synthetic.blocks import MACHINE, STOP
+from skipchain.datasets.synthetic import draw_machine, long_memory, toy1, toy2, toy3
+from skipchain.datasets.synthetic.blocks import (
+    LEAVING,
+    LONG_BLOCKS,
+    MACHINE,
+    SHORT_BLOCKS,
+    STOP,
+    STOPPING,
+    TO_THE_END,
+)
 from skipchain.datasets.synthetic.long_memory import long_memory_labels
 from skipchain.datasets.synthetic.memory import memory_labels
 
@@ -65,10 +73,47 @@ def test_toy1_shares_the_fifth_input_between_d_and_e():
     assert found == {(0, "A"), (1, "B"), (2, "C"), (3, "Q"), (4, "D"), (4, "E")}
 
 
-def test_toy2_steps_are_probabilities():
-    for state, choices in MACHINE.steps.items():
+@pytest.mark.parametrize("machine", [MACHINE, *map(draw_machine, range(20))])
+def test_toy2_steps_are_probabilities(machine):
+    assert machine.steps.keys() == MACHINE.steps.keys()
+    for state, choices in machine.steps.items():
         assert sum(choices.values()) == pytest.approx(1.0), state
-        assert all(choice == STOP or choice in MACHINE.steps for choice in choices)
+        assert min(choices.values()) >= 0.0
+        assert all(choice == STOP or choice in machine.steps for choice in choices)
+
+
+@pytest.mark.parametrize("seed", range(200, 240))
+def test_a_drawn_machine_is_within_its_ranges(seed):
+    steps = draw_machine(seed).steps
+    for filler in ("o1", "o2", "o3"):
+        leaving = 1.0 - steps[filler][filler]
+        assert LEAVING[0] <= leaving <= LEAVING[1]
+        assert TO_THE_END[0] <= steps[filler]["o4"] / leaving <= TO_THE_END[1]
+    assert steps["o1"]["o4"] == 0.0
+    assert STOPPING[0] <= steps["o4"][STOP] <= STOPPING[1]
+    assert {state: steps[state] for state in LONG_BLOCKS} == LONG_BLOCKS
+    visited = []
+    for state in steps["s3"]:  # each begins a short block
+        block = [state]
+        while (after := next(iter(steps[block[-1]]))) != "o3":
+            assert steps[block[-1]] == {after: 1.0}
+            block.append(after)
+        assert 2 <= len(block) <= 4
+        visited += block
+    assert sorted(visited) == sorted(SHORT_BLOCKS)  # each once
+
+
+def test_machines_are_drawn_by_seed():
+    assert draw_machine(5).steps == draw_machine(5).steps
+    choices = [tuple(draw_machine(seed).steps["s2"].values()) for seed in range(20)]
+    assert len(set(choices)) == 20
+    assert len({tuple(draw_machine(seed).steps["s3"]) for seed in range(20)}) > 10
+    # the whole range is drawn from
+    left = [1.0 - draw_machine(seed).steps["o1"]["o1"] for seed in range(200)]
+    assert min(left) < 0.03
+    assert max(left) > 0.19
+    problem, other = (toy2(0, train=5, test=0, machine=draw_machine(k)) for k in (1, 2))
+    assert problem.train_y != other.train_y
 
 
 def test_toy2_has_whole_blocks_between_fillers():

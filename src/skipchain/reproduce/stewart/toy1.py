@@ -12,16 +12,14 @@ from skipchain.report.pictures import Picture
 from skipchain.reproduce.labelling import INSTANCE_ACCURACY, SystemResults
 from skipchain.reproduce.plots import confusions, label_bars
 from skipchain.reproduce.run import Run
-from skipchain.reproduce.stewart import published, toys
+from skipchain.reproduce.stewart import toys
 from skipchain.reproduce.stewart.toys import ToySystem
 from skipchain.reproduce.table import Row, Table, judge
 
 NAME = "toy1"
 STATES = 3
-LATENT = ("IOHMM", "HRF")
 HIDDEN_UNITS = {"RBM(1)": 1, "RBM(2)": 2, "RBM(3)": 6}
-SECONDS = published("6.3")["seconds"]
-PUBLISHED = published("6.4")
+PUBLISHED = toys.published_rows("6.4")
 MIN_ACCURACY = {"IOHMM": 100.0, "HRF": 100.0, "RBM(1)": 97.0, "RBM(2)": 97.0, "RBM(3)": 92.0}
 """The mean instance accuracies from which on a published one counts as reached."""
 CHANCE_F1 = 60.0  # labels that are distinguished have a higher mean F1, guessed ones 35 to 50
@@ -39,9 +37,11 @@ def measure(run: Run) -> Table:
         fitted = trainer.train(seed, problem, results)
         if seed == seeds[0]:
             pictures = _pictures(fitted, problem)
-    rows = results.time_rows(NAME, "6.3", SECONDS)
+    rows = toys.time_rows(NAME, "6.3", results)
     rows += results.rows(NAME, "6.4", PUBLISHED, partial(_verdict, results))
-    shown = {name: results.f1(name) for name in ("LR", "CRF", "IOHMM", "HRF", *HIDDEN_UNITS)}
+    hidden = map(toys.decoded, toys.HIDDEN_STATES)
+    shown = {name: results.f1(name) for name in ("LR", "CRF", *hidden, *HIDDEN_UNITS)}
+    confused = ("CRF", toys.decoded("IOHMM"), "RBM(2)")
     return Table(
         NAME,
         "Toy problem 1: an ambiguous input",
@@ -55,6 +55,7 @@ def measure(run: Run) -> Table:
             f"IOHMM and HRF: {STATES} states; the HRF starts from the IOHMM. RBM(1), (2), (3): "
             "1, 2 and 6 hidden units over six labels in a row, or over fewer at the ends of a "
             "sequence; each label by its sampled marginal.",
+            toys.DECODED,
             toys.TIMES,
         ),
         seeds=seeds,
@@ -62,7 +63,7 @@ def measure(run: Run) -> Table:
         pictures=(
             label_bars(shown, "F1 of each label, mean over the data sets"),
             confusions(
-                {name: results.by_system[name][0].tokens for name in ("CRF", "IOHMM", "RBM(2)")},
+                {name: results.by_system[name][0].tokens for name in confused},
                 "Predicted labels by gold label, in per cent, on the first data set",
             ),
             *pictures,
@@ -74,8 +75,8 @@ def _systems(restarts: int) -> dict[str, ToySystem]:
     states = {"states": STATES, "restarts": restarts, "l2": toys.l2_of(toys.SIGMA)}
     return {
         **toys.OBSERVED,
-        "IOHMM": ToySystem(IOHMM, states),
-        "HRF": ToySystem(HRF, states, start="IOHMM"),
+        "IOHMM": ToySystem.of_states(IOHMM, states),
+        "HRF": ToySystem.of_states(HRF, states, start="IOHMM"),
         **{
             name: ToySystem(RBMCRF, {"groups": f"{number}:0..5", "restarts": restarts})
             for name, number in HIDDEN_UNITS.items()
@@ -87,8 +88,8 @@ def _verdict(results: SystemResults, system: str, metric: str) -> str:
     """The verdict on instance accuracies: whether models without memory guess D and E."""
     if metric != INSTANCE_ACCURACY:
         return ""
-    if system in MIN_ACCURACY:
-        mean, wanted = results.mean(system, metric), MIN_ACCURACY[system]
+    if (trained := toys.undecoded(system)) in MIN_ACCURACY:
+        mean, wanted = results.mean(system, metric), MIN_ACCURACY[trained]
         return judge(mean >= wanted, f"{mean:.1f}, {wanted:g} is wanted")
     pairs = zip(results.values(system, "D"), results.values(system, "E"), strict=True)
     guessed = all((d + e) / 2 < CHANCE_F1 for d, e in pairs)

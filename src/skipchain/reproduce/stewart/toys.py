@@ -16,8 +16,10 @@ from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.rbm.model import RBMModel
 from skipchain.models.rbm.plots import trace_picture, weight_pictures
 from skipchain.report.pictures import Picture
-from skipchain.reproduce.labelling import SystemResults, score_labels
+from skipchain.reproduce.labelling import Published, SystemResults, score_labels
 from skipchain.reproduce.run import Run
+from skipchain.reproduce.stewart import published
+from skipchain.reproduce.table import Row
 
 SOURCE = "Stewart, Structure Learning in Sequential Data (thesis, Toronto, 2005)"
 SEEDS = (100, 101, 102, 103, 104)
@@ -30,6 +32,15 @@ NOTE = (
 TIMES = (
     "Seconds to train: ours are those of all restarts together on all cores, the published ones of "
     "a single run in MATLAB in 2005."
+)
+HIDDEN_STATES = ("IOHMM", "HRF")
+VITERBI, MARGINALS = "Viterbi", "marginals"
+DECODERS = {VITERBI: "viterbi", MARGINALS: "posterior"}
+"""How models with hidden states are decoded: as in the thesis, and by our default."""
+DECODED = (
+    f"{VITERBI}: the labels of the best path of states and labels together, which is how the "
+    f"thesis decodes models with hidden states; {MARGINALS}: the best label of each position, all "
+    "paths of states added up, which is our default. Both label with one trained model."
 )
 _FEW = 5  # sequences to compile with
 
@@ -49,12 +60,24 @@ class ToySystem:
 
     With ``words`` its inputs are words, from which features of label pairs can be made, instead of
     numbers. ``start`` names a system whose model it starts from; the time of that counts, too.
+    ``decoders`` are decoders by name, each with a row of its own (by default the model's one).
     """
 
     estimator: Callable[..., BaseEstimator]
     settings: Mapping[str, Any] = field(default_factory=dict)
     words: bool = False
     start: str | None = None
+    decoders: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of_states(
+        cls,
+        estimator: Callable[..., BaseEstimator],
+        settings: Mapping[str, Any],
+        start: str | None = None,
+    ) -> ToySystem:
+        """A model with hidden states, which is decoded in both ways."""
+        return cls(estimator, settings, start=start, decoders=DECODERS)
 
     def make(self, threads: int | None) -> BaseEstimator:
         """The estimator, not fitted yet."""
@@ -63,6 +86,54 @@ class ToySystem:
     def encode_inputs(self, x: Inputs) -> Any:
         """Inputs as the estimator wants them."""
         return Corpus.of([active_columns(rows) for rows in x]) if self.words else x
+
+    def label(self, name: str, fitted: BaseEstimator, x: Inputs) -> dict[str, Labels]:
+        """The predicted labels by the name of a row: the system's, and that of the decoder."""
+        inputs = self.encode_inputs(x)
+        if not self.decoders:
+            return {name: fitted.predict(inputs)}
+        return {
+            decoded(name, how): fitted.predict(inputs, decoder=decoder)
+            for how, decoder in self.decoders.items()
+        }
+
+
+def decoded(system: str, decoder: str = VITERBI) -> str:
+    """The name of the row of a system and a decoder.
+
+    >>> decoded("HRF"), decoded("HRF", MARGINALS)
+    ('HRF, Viterbi', 'HRF, marginals')
+    """
+    return f"{system}, {decoder}"
+
+
+def undecoded(row: str) -> str:
+    """The name of the system that a row is of.
+
+    >>> undecoded("HRF, chosen, Viterbi"), undecoded("CRF, marginal")
+    ('HRF, chosen', 'CRF, marginal')
+    """
+    name, _, last = row.rpartition(", ")
+    return name if last in DECODERS else row
+
+
+def published_rows(number: str) -> Published:
+    """A table of the thesis by the names of rows: its models with hidden states are by Viterbi.
+
+    >>> published_rows("6.12")["instance accuracy"]["HRF, Viterbi"]
+    7.0
+    """
+    return {
+        metric: {decoded(name) if name in HIDDEN_STATES else name: own[name] for name in own}
+        for metric, own in published(number).items()
+    }
+
+
+def time_rows(table: str, number: str, results: SystemResults) -> list[Row]:
+    """The times of training, one row a system: decoders share it."""
+    rows = results.time_rows(table, number, published_rows(number)["seconds"])
+    by_system = {undecoded(row.system): row for row in reversed(rows)}
+    return [replace(row, system=name) for name, row in reversed(by_system.items())]
 
 
 _CHAIN_SETTINGS = {
@@ -122,12 +193,12 @@ class ToyTrainer:
             estimator.fit(inputs, problem.train_y, start=fitted[start] if start else None)
             seconds[name] = time.perf_counter() - began + (seconds[start] if start else 0.0)
             fitted[name] = estimator
-            labels = estimator.predict(system.encode_inputs(problem.test_x))
-            scores = score_labels(problem.test_y, labels, seconds[name], others(labels))
-            results.add(name, scores)
+            for row, labels in system.label(name, estimator, problem.test_x).items():
+                scores = score_labels(problem.test_y, labels, seconds[name], others(labels))
+                results.add(row, scores)
             if on_training is not None:
-                labels = estimator.predict(inputs)
-                on_training.add(name, score_labels(problem.train_y, labels, seconds[name]))
+                for row, labels in system.label(name, estimator, problem.train_x).items():
+                    on_training.add(row, score_labels(problem.train_y, labels, seconds[name]))
         return fitted
 
 
