@@ -23,6 +23,7 @@ from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.edges import EdgeModel
 from skipchain.models.graph.mixture_likelihood import MixtureLikelihood
 from skipchain.models.graph.model import GraphModel
+from skipchain.models.graph.pairs import LabelPairs
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture, matplotlib_available, png
 
@@ -35,6 +36,7 @@ def measure(report, setting):
     train, test = data.read("train"), data.read("testb")
     compare_marginals(report, setting, train, test)
     compare_objectives(report, setting, train)
+    compare_pairs(report, setting, train)
     compare_sizes(report, setting)
 
 
@@ -87,6 +89,33 @@ def compare_objectives(report, setting, train):
         )
         memm, mop = in_turn(passes, setting.repeat)
     report.within("joint likelihood and gradient against a MEMM's (s)", mop, memm, 3.0)
+
+
+def compare_pairs(report, setting, train):
+    """Joint training, a pass: features of edges with two labels or types, and with the child's."""
+    _, rows = Vocabulary.fit(train, Templates.parse(TEMPLATES))
+    edge_set = EdgeSet.of(train, [rule.fit(train) for rule in parse_rules(EDGES)])
+    ends = GraphDataset(rows, edge_set).endpoints("same_word")
+    all_features = EdgeFeatures.fit(rows, *ends)
+    no_features = EdgeFeatures(all_features.child[:0], all_features.parent[:0])
+    plain = GraphDataset.of(rows, edge_set, {"previous": None, "same_word": all_features})
+    single = {"previous": None, "same_word": no_features}
+    paired = GraphDataset.of(rows, edge_set, single, {"same_word": all_features})
+    for scheme, pairing in (("iob1", "label"), ("bioes", "type")):
+        labels = convert(train.labels, train.sentences, train.scheme, scheme)
+        pairs = LabelPairs.of(labels.values, pairing)
+        with Workers() as workers:
+            passes = []
+            for data in (plain, paired):
+                objective = MixtureLikelihood(
+                    data, labels.codes, len(labels.values), data.dags([Ordering()]), workers,
+                    single_precision=True, label_pairs=pairs,
+                )  # fmt: skip
+                vector = np.random.default_rng(0).normal(0.0, 0.1, objective.size)
+                passes.append(partial(objective, vector))
+            without, with_pairs = in_turn(passes, setting.repeat)
+        what = f"joint likelihood and gradient with '{pairing} & *' on edges, {scheme} (s)"
+        report.within(what, with_pairs, without, 1.5)
 
 
 def compare_sizes(report, setting):

@@ -65,6 +65,16 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
         "word",
         {"edges": "same_word, alone", "orderings": "forward, backward, random(2)", "seed": 3},
     ),
+    "mop-memm, edge templates": (
+        "mop-memm",
+        "word[-1..0]\nlabel[-1] & shape\nedge: word\nedge: label & *\nedge: label & same(word[1])",
+        {},
+    ),
+    "mop-memm, pairs of types": (
+        "mop-memm",
+        "word\nshape\nedge: shape\nedge: type & word\nedge: same(word[-1])",
+        {"mixing": "learned", "folds": 2},
+    ),
     "skip-chain-crf": ("skip-chain-crf", "word\nshape", {}),
     "skip-chain-crf, agreement": (
         "skip-chain-crf",

@@ -93,9 +93,46 @@ def block_scores(
 
 def pair_tables(logs: NDArray[np.float64]) -> PairTables:
     """Both forms of scores of label pairs. [M, L, L]"""
-    peaks = logs.max(axis=(1, 2), keepdims=True) if logs.size else np.zeros((len(logs), 1, 1))
-    exps = np.exp(logs - peaks)
-    return PairTables(logs, exps, np.ascontiguousarray(exps.transpose(0, 2, 1)))
+    exps, turned = np.empty_like(logs), np.empty_like(logs)
+    table_exponentials(logs, exps, turned)
+    return PairTables(logs, exps, turned)
+
+
+@njit(nogil=True, cache=True)
+def table_exponentials(logs, exps, transposed):
+    """exp of each table minus its largest entry, and the same transposed. [M, L, L]"""
+    size = logs.shape[1]
+    for t in range(logs.shape[0]):
+        peak = -np.inf
+        for i in range(size):
+            for j in range(size):
+                peak = max(peak, logs[t, i, j])
+        for i in range(size):
+            for j in range(size):
+                value = np.exp(logs[t, i, j] - peak)
+                exps[t, i, j] = value
+                transposed[t, j, i] = value
+
+
+@njit(nogil=True, cache=True)
+def expand_classes(scores, classes, table, out):
+    """Scores of pairs from those of their classes, plus a table. [R, K], [L, L] → [R, L, L]"""
+    size = classes.shape[0]
+    for r in range(scores.shape[0]):
+        for i in range(size):
+            for j in range(size):
+                out[r, i, j] = scores[r, classes[i, j]] + table[i, j]
+
+
+@njit(nogil=True, cache=True)
+def sum_classes(pairs, classes, out):
+    """The inverse for gradients: sums over the pairs of each class. [R, L, L] → [R, K]"""
+    size = classes.shape[0]
+    for r in range(pairs.shape[0]):
+        out[r] = 0.0
+        for i in range(size):
+            for j in range(size):
+                out[r, classes[i, j]] += pairs[r, i, j]
 
 
 @njit(nogil=True, cache=True)

@@ -150,9 +150,11 @@ def test_types_share_weights_whatever_the_prefixes():
     assert len(set(pairs.classes[[0, 0, 2, 0, 3], [1, 2, 0, 3, 3]].tolist())) == 5
     rng = np.random.default_rng(0)
     scores, residuals = rng.normal(size=(5, pairs.size)), rng.normal(size=(5, 4, 4))
-    assert (pairs.expand(scores) * residuals).sum() == pytest.approx(
-        (scores * pairs.reduce(residuals)).sum()
-    )
+    expanded, reduced = np.empty((5, 4, 4)), np.empty((5, pairs.size))
+    pairs.expand(scores, np.ones((4, 4)), expanded)
+    pairs.reduce(residuals, reduced)
+    np.testing.assert_allclose(expanded, scores[:, pairs.classes] + 1.0)
+    assert ((expanded - 1.0) * residuals).sum() == pytest.approx((scores * reduced).sum())
     assert LabelPairs.of(labels, "label").size == 16
     assert (
         LabelPairs.of(("B-PER", "O", "B-LOC", "I-PER"), "type").size == 9

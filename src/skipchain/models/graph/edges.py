@@ -140,22 +140,25 @@ class EdgeScores:
             self._fill(edge_type, int(dataset.row_offsets(edge_type)[block[0]]), scores[place])
         return scores, bases, places
 
-    def pair_rows(self, edge_type: str, first: int, size: int) -> Floats | None:
-        """The scores of label pairs of ``size`` rows of a type; None where all have one table.
+    def has_pairs(self, edge_type: str) -> bool:
+        """Whether the rows of a type have tables of label pairs of their own."""
+        dataset = self.dataset
+        return edge_type in dataset.pairs or bool(dataset.edges[edge_type].n_edge_features)
 
-        They include the table of the type. [R, L, L]
+    def fill_pairs(self, edge_type: str, first: int, out: Floats) -> None:
+        """Write the scores of label pairs of a type's rows, from ``first`` on. [R, L, L]
+
+        They include the table of the type, which must be one that `has_pairs`.
         """
         weights, labels = self.weights[edge_type], self.n_labels
         if edge_type in self.dataset.pairs:
             rows = self.dataset.pairs[edge_type].tokens
-            by_class = np.empty((size, self.label_pairs.size))
+            by_class = np.empty((len(out), self.label_pairs.size))
             sum_block(rows, first, weights.edges, self.pair_sums[edge_type], by_class)
-            scores = self.label_pairs.expand(by_class)
-        elif self.dataset.edges[edge_type].n_edge_features:
-            scores = self._chain_pairs(edge_type, first, size)[:, :labels]
+            self.label_pairs.expand(by_class, weights.transitions, out)
         else:
-            return None
-        return scores + weights.transitions
+            pairs = self._chain_pairs(edge_type, first, len(out))
+            np.add(pairs[:, :labels], weights.transitions, out=out)
 
     def _chain_pairs(self, edge_type: str, first: int, size: int) -> Floats:
         """The scores of features with two labels in a chain; L is the place before it.

@@ -19,6 +19,7 @@ from skipchain.kernels.mixture import (
     edge_entropies,
     pair_tables,
     sweep,
+    table_exponentials,
 )
 from skipchain.models.graph.edges import EdgeScores
 from skipchain.models.graph.gate import Gate, GateInputs
@@ -50,19 +51,22 @@ class ScoredBlock:
         dataset = scores.dataset
         first, last = dataset.edge_set.documents[list(block)].tolist()
         rows, bases, places = scores.block(block)
-        own, found, size = np.full(len(bases), NO_TABLE), [tables], len(tables.logs)
+        own, size = np.full(len(bases), NO_TABLE), len(tables.logs)
         standing: dict[str, slice] = {}
         for edge_type, place in places.items():
-            type_id = dataset.type_index(edge_type)
-            row = int(bases[type_id]) + place.start
-            pairs = scores.pair_rows(edge_type, row, place.stop - place.start)
-            if pairs is not None:
-                own[type_id] = size - place.start
-                standing[edge_type] = slice(size, size + len(pairs))
-                found.append(pair_tables(pairs))
-                size += len(pairs)
+            if scores.has_pairs(edge_type):
+                standing[edge_type] = slice(size, size + place.stop - place.start)
+                own[dataset.type_index(edge_type)] = size - place.start
+                size = standing[edge_type].stop
         if standing:
-            tables = PairTables(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+            more = PairTables(*(np.empty((size, *form.shape[1:])) for form in tables))
+            for whole, form in zip(more, tables, strict=True):
+                whole[: len(form)] = form
+            for edge_type, stand in standing.items():
+                row = int(bases[dataset.type_index(edge_type)]) + places[edge_type].start
+                scores.fill_pairs(edge_type, row, more.logs[stand])
+                table_exponentials(*(form[stand] for form in more))
+            tables = more
         return cls(block_scores((first, last), bases, rows, tables, own), places, standing)
 
     def sweep(self, edges: MixtureEdges, marginals: Floats) -> None:

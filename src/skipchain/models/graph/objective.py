@@ -102,7 +102,7 @@ class GraphObjective(ABC):
         """Keep the gradient in the label pairs of some rows, from ``first`` on. [R, L, L]"""
         out = self._pair_residuals[edge_type][first : first + len(tables)]
         if edge_type in self._pair_scorers:
-            out[:] = self.label_pairs.reduce(tables)
+            self.label_pairs.reduce(tables, out)
             return
         size = self.n_labels
         by_pair = out.reshape(len(tables), size + 1, size)

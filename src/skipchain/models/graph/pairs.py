@@ -12,6 +12,7 @@ from skipchain.chains.scorer import Residuals, feature_sums, transposed
 from skipchain.corpus.schemes.labels import split
 from skipchain.features.edge_template import TYPES
 from skipchain.features.matrix import FeatureMatrix
+from skipchain.kernels.mixture import expand_classes, sum_classes
 from skipchain.parallel import Workers
 
 
@@ -42,18 +43,13 @@ class LabelPairs:
         """The number of classes, K."""
         return int(self.classes.max(initial=-1)) + 1
 
-    def expand(self, scores: Floats) -> Floats:
-        """Scores of classes as those of pairs. [R, K] → [R, L, L]"""
-        return np.ascontiguousarray(scores[:, self.classes])
+    def expand(self, scores: Floats, table: Floats, out: Floats) -> None:
+        """Scores of classes as those of pairs, plus a table. [R, K], [L, L] → [R, L, L]"""
+        expand_classes(scores, self.classes, table, out)
 
-    def reduce(self, residuals: Floats) -> Floats:
+    def reduce(self, residuals: Floats, out: Floats) -> None:
         """The inverse for gradients: sums over the pairs of each class. [R, L, L] → [R, K]"""
-        flat, size = residuals.reshape(len(residuals), self.classes.size), self.size
-        if size == self.classes.size:
-            return flat
-        members = np.zeros((self.classes.size, size))
-        members[np.arange(self.classes.size), self.classes.ravel()] = 1.0
-        return flat @ members
+        sum_classes(residuals, self.classes, out)
 
 
 NO_PAIRS = LabelPairs(np.zeros((0, 0), np.int64))

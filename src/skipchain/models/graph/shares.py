@@ -46,10 +46,11 @@ def parent_shares(
             added = _softmax(edge_scores)
         else:
             before = sweep.marginals[parent]
-            pairs = scores.pair_rows(name, row, 1)
-            added = before @ _softmax(
-                edge_scores + (tables[type_id] if pairs is None else pairs[0])
-            )
+            table = tables[type_id]
+            if scores.has_pairs(name):
+                table = np.empty((1, *table.shape))
+                scores.fill_pairs(name, row, table)
+            added = before @ _softmax(edge_scores + table.reshape(tables[type_id].shape))
         return ParentShare(parent, name, row, weight, before, weight * added)
 
     return [
