@@ -25,13 +25,14 @@ MEAN = "error"
 WEBKB, LINQS = "webkb", "webkb-linqs"
 # The published features of pages, and what we add to them; the other version has words alone.
 COLUMNS = {WEBKB: ("text", "title", "anchors", "sections"), LINQS: ("text",)}
-MORE_COLUMNS = {WEBKB: ("headings", "around"), LINQS: ()}
+MORE_COLUMNS = (*COLUMNS[WEBKB], "headings", "around")
 # f(y_u, y_k, x) and g(y_k, x) of the paper, of both pages
 EDGE_FEATURES = ("edge: *", "edge: label & *")
 MIN_COUNT = {WEBKB: 5, LINQS: 1}
 SEED = 0
 ORDERINGS, FEW_ORDERINGS = 50, 5  # joint training goes through ten of them at most
 L2, PIECEWISE_L2 = (0.3, 1.0, 3.0), (0.03, 0.1, 0.3)
+ALL = "all"  # of the pages
 ENOUGH = 20.0  # per cent fewer errors than the node model
 NODE, LINK, SEPARATE, JOINT = PAPER = (
     "node model",
@@ -50,11 +51,12 @@ class WebKBSystem:
     published: float | None = None
     edge_features: tuple[str, ...] = ()
     penalties: tuple[float, float, float] = L2
-    more_columns: bool = False
+    columns: tuple[str, ...] | None = None
+    """The columns of webkb whose words are features, instead of the published ones."""
 
     def fit(self, name: str, train: Corpus, l2: float, run: Run) -> Any:
         """The estimator fitted to some schools of a data set."""
-        columns = COLUMNS[name] + (MORE_COLUMNS[name] if self.more_columns else ())
+        columns = self.columns or COLUMNS[name]
         lines = [*(f"words({column})" for column in columns), 'match("")', *self.edge_features]
         features = "\n".join(lines)
         settings = {"solver": "lbfgs", "l2": l2, "threads": run.threads, **self.settings}
@@ -78,14 +80,39 @@ SYSTEMS = {
     f"ours: {SEPARATE}, child's label": WebKBSystem(MoPMEMM, LINKED),
     f"ours: {SEPARATE}, gate": WebKBSystem(MoPMEMM, {**LINKED, **GATE}, None, EDGE_FEATURES),
     f"ours: {SEPARATE}, siblings": WebKBSystem(MoPMEMM, WITH_SIBLINGS, None, EDGE_FEATURES),
-    f"ours: {NODE}, more columns": WebKBSystem(MaxEnt, more_columns=True),
+    f"ours: {NODE}, more columns": WebKBSystem(MaxEnt, columns=MORE_COLUMNS),
     f"ours: {SEPARATE}, more columns": WebKBSystem(
-        MoPMEMM, LINKED, None, EDGE_FEATURES, more_columns=True
+        MoPMEMM, LINKED, None, EDGE_FEATURES, columns=MORE_COLUMNS
     ),
     f"ours: {SEPARATE}, siblings, more columns": WebKBSystem(
-        MoPMEMM, WITH_SIBLINGS, None, EDGE_FEATURES, more_columns=True
+        MoPMEMM, WITH_SIBLINGS, None, EDGE_FEATURES, columns=MORE_COLUMNS
     ),
 }
+# What links and columns are worth; measured with one penalty.
+VARIANTS = {
+    f"{NODE}, no words of links": WebKBSystem(MaxEnt, columns=("text", "title")),
+    f"{NODE}, words of the URL": WebKBSystem(MaxEnt, columns=(*COLUMNS[WEBKB], "word")),
+    f"{SEPARATE}, child's label": WebKBSystem(MoPMEMM, LINKED),
+    f"{SEPARATE}, incoming": WebKBSystem(
+        MoPMEMM, {**LINKED, "edges": "links(incoming)"}, None, EDGE_FEATURES
+    ),
+    f"{SEPARATE}, outgoing": WebKBSystem(
+        MoPMEMM, {**LINKED, "edges": "links(outgoing)"}, None, EDGE_FEATURES
+    ),
+    f"{SEPARATE}, no words of links": WebKBSystem(
+        MoPMEMM, LINKED, None, EDGE_FEATURES, columns=("text", "title")
+    ),
+    f"{SEPARATE}, words of the URL": WebKBSystem(
+        MoPMEMM, LINKED, None, EDGE_FEATURES, columns=(*COLUMNS[WEBKB], "word")
+    ),
+}
+DIFFERENCES_NOTE = (
+    f"Rows with pages are measured with the penalty {L2[1]:g} throughout, to tell what single "
+    "differences are worth. Since it is not known which pages were published, parts of them are "
+    "measured, too: without the class other, without pages whose text an earlier one has, and only "
+    "pages that have links. incoming: the parents of a page are only pages that link to it. no "
+    "words of links: of its text and title only."
+)
 
 
 def measure(run: Run) -> Table:
@@ -104,7 +131,7 @@ def measure(run: Run) -> Table:
             chosen.append(f"{name}, {system}: " + ", ".join(f"{l2:g}" for l2 in penalties))
         rows += _rows(name, errors, clock)
         if name == WEBKB and not run.quick:
-            rows += _rows_of_subsets(corpus, run)
+            rows += _rows_of_differences(corpus, run)
     return Table(
         NAME,
         "Mixture-of-parents MEMM: linked pages",
@@ -130,7 +157,7 @@ def measure(run: Run) -> Table:
             "schools together. The labels that edge features go with are the paper's; other forms "
             "were measured, too, with errors as in the table printed next to them. "
             f"Penalties (l2): {'; '.join(chosen)}.",
-            *([] if run.quick else [SUBSETS_NOTE]),
+            *([] if run.quick else [DIFFERENCES_NOTE]),
         ),
         seeds=(SEED,),
         verdict=_conclusion(rows, names),
@@ -139,11 +166,10 @@ def measure(run: Run) -> Table:
 
 
 def _systems(name: str, run: Run) -> Sequence[str]:
-    """The systems to measure: those with more columns only where there are more."""
+    """The systems to measure: those with columns of webkb only there."""
     if run.quick:
         return PAPER
-    more = bool(MORE_COLUMNS[name])
-    return [own for own, system in SYSTEMS.items() if more or not system.more_columns]
+    return [own for own, system in SYSTEMS.items() if name == WEBKB or system.columns is None]
 
 
 def _describe(name: str, corpus: Corpus) -> str:
@@ -242,13 +268,6 @@ def saved(error: float, node: float) -> float:
     return 100.0 * (1.0 - error / node)
 
 
-SUBSETS_NOTE = (
-    f"Since it is not known which pages were published, {NODE} and {SEPARATE} are also measured on "
-    "parts of the pages, with the middle penalty: without the class other, without pages whose "
-    "text an earlier one has, and only pages that have links."
-)
-
-
 def subsets(corpus: Corpus) -> dict[str, Corpus]:
     """Parts of the pages, and all of them, by name.
 
@@ -263,7 +282,7 @@ def subsets(corpus: Corpus) -> dict[str, Corpus]:
     _, first = np.unique(corpus.columns["text"].codes, return_index=True)
     links = np.zeros(0, np.int64) if corpus.links is None else corpus.links
     kept = {
-        "all": pages,
+        ALL: pages,
         f"without {OTHER}": pages[[label != OTHER for label in corpus.labels]],
         "without copies": np.sort(first),
         "linked": np.unique(links),
@@ -271,16 +290,17 @@ def subsets(corpus: Corpus) -> dict[str, Corpus]:
     return {name: corpus.take(chosen) for name, chosen in kept.items()}
 
 
-def _rows_of_subsets(corpus: Corpus, run: Run) -> list[Row]:
+def _rows_of_differences(corpus: Corpus, run: Run) -> list[Row]:
+    """The node model and the mixture on parts of the pages, and variants of them on all."""
     rows = []
-    for name, pages in subsets(corpus).items():
-        for system in (NODE, SEPARATE):
-            run.say(f"{NAME}: {WEBKB}, {name}, {system}")
-            errors = [
-                _error_on(school, WEBKB, SYSTEMS[system], pages, L2[1], run)
-                for school in range(pages.n_documents)
-            ]
-            rows.append(Row.of_runs(NAME, system, f"{WEBKB}, pages {name}: {MEAN}", None, errors))
+    paper = {system: SYSTEMS[system] for system in (NODE, SEPARATE)}
+    for pages, part in subsets(corpus).items():
+        systems = {**paper, **VARIANTS} if pages == ALL else paper
+        for name, system in systems.items():
+            run.say(f"{NAME}: {WEBKB}, pages {pages}, {name}")
+            schools = range(part.n_documents)
+            errors = [_error_on(own, WEBKB, system, part, L2[1], run) for own in schools]
+            rows.append(Row.of_runs(NAME, name, f"{WEBKB}, pages {pages}: {MEAN}", None, errors))
     return rows
 
 
