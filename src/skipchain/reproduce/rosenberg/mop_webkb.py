@@ -90,19 +90,18 @@ SYSTEMS = {
 }
 # What links and columns are worth; measured with one penalty.
 VARIANTS = {
-    f"{NODE}, no words of links": WebKBSystem(MaxEnt, columns=("text", "title")),
-    f"{NODE}, words of the URL": WebKBSystem(MaxEnt, columns=(*COLUMNS[WEBKB], "word")),
-    f"{SEPARATE}, child's label": WebKBSystem(MoPMEMM, LINKED),
-    f"{SEPARATE}, incoming": WebKBSystem(
+    f"ours: {NODE}, no words of links": WebKBSystem(MaxEnt, columns=("text", "title")),
+    f"ours: {NODE}, words of the URL": WebKBSystem(MaxEnt, columns=(*COLUMNS[WEBKB], "word")),
+    f"ours: {SEPARATE}, incoming": WebKBSystem(
         MoPMEMM, {**LINKED, "edges": "links(incoming)"}, None, EDGE_FEATURES
     ),
-    f"{SEPARATE}, outgoing": WebKBSystem(
+    f"ours: {SEPARATE}, outgoing": WebKBSystem(
         MoPMEMM, {**LINKED, "edges": "links(outgoing)"}, None, EDGE_FEATURES
     ),
-    f"{SEPARATE}, no words of links": WebKBSystem(
+    f"ours: {SEPARATE}, no words of links": WebKBSystem(
         MoPMEMM, LINKED, None, EDGE_FEATURES, columns=("text", "title")
     ),
-    f"{SEPARATE}, words of the URL": WebKBSystem(
+    f"ours: {SEPARATE}, words of the URL": WebKBSystem(
         MoPMEMM, LINKED, None, EDGE_FEATURES, columns=(*COLUMNS[WEBKB], "word")
     ),
 }
