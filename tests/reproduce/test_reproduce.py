@@ -303,7 +303,7 @@ def test_edges_of_pages_have_features_with_the_labels_of_both(monkeypatch):
     for name in ("incoming", "outgoing"):
         own = model.edge_models[name]
         assert min(own.edge_features.n_features, own.pair_features.n_features) > 0
-    plain = SYSTEMS["ours: mixture, separate, child's label"].fit(WEBKB, pages, 0.01, run)
+    plain = VARIANTS["ours: mixture, separate, child's label"].fit(WEBKB, pages, 0.01, run)
     assert plain.model_.edge_models["incoming"].pair_features is None
     assert mop_webkb.error(plain, pages.document(0)) == 0.0
 
