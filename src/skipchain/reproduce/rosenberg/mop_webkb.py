@@ -119,8 +119,8 @@ DIFFERENCES_NOTE = (
     f"Rows with pages are measured with the penalty {L2[1]:g} throughout, to tell what single "
     "differences from the paper's form are worth. Since it is not known which pages were "
     "published, parts of them are measured, too: without the class other, without pages whose text "
-    "an earlier one has, and only pages that have links. incoming: the parents of a page are only pages that link to it. no "
-    "words of links: of its text and title only."
+    "an earlier one has, and only pages that have links. incoming: the parents of a page are only "
+    "pages that link to it. no words of links: of its text and title only."
 )
 
 
