@@ -18,7 +18,15 @@ from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
 from skipchain.reproduce.plots import points, side_by_side
-from skipchain.reproduce.rosenberg.mop_webkb import best_penalty
+from skipchain.reproduce.rosenberg import mop_webkb
+from skipchain.reproduce.rosenberg.mop_webkb import (
+    PAPER,
+    SYSTEMS,
+    VARIANTS,
+    WEBKB,
+    best_penalty,
+    subsets,
+)
 from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.xu.maxent import maximum_entropy
@@ -283,6 +291,53 @@ def test_the_penalty_is_chosen_without_the_school_to_be_labelled():
     }
     assert best_penalty((1.0, 3.0), [0, 1, 2], inner) == 3.0
     assert best_penalty((0.3, 1.0, 3.0), [0, 1, 2], {}) == 1.0
+
+
+def linked_pages(schools=3):
+    """Schools of four pages: courses lead to a person who teaches them, and say so or not."""
+    urls = ["/cs1", "/ada", "/cs2", "/bo"]
+    text = ["homework", "papers", "", ""]
+    labels = ["course", "faculty", "course", "faculty"]
+    columns = {name: [[""]] * 4 * schools for name in ("title", "anchors", "sections")}
+    links = [(4 * k + a, 4 * k + b) for k in range(schools) for a, b in ((0, 1), (2, 1), (0, 3))]
+    return Corpus.of(
+        [[url] for url in urls] * schools,
+        [[label] for label in labels] * schools,
+        text=[[words] for words in text] * schools,
+        documents=[4] * schools,
+        links=links,
+        **columns,
+    )
+
+
+def test_rows_of_the_paper_have_its_figures_and_ours_have_none():
+    published = {name: system.published for name, system in SYSTEMS.items()}
+    assert [published.pop(name) for name in PAPER] == [16.9, 13.6, 13.1, 13.3]
+    published |= {name: system.published for name, system in VARIANTS.items()}
+    assert set(published.values()) == {None}
+    assert all(name.startswith("ours: ") for name in published)
+
+
+def test_edges_of_pages_have_features_with_the_labels_of_both(monkeypatch):
+    monkeypatch.setitem(mop_webkb.MIN_COUNT, WEBKB, 1)
+    pages, run = linked_pages(), Run(quick=True, threads=1)
+    model = SYSTEMS["mixture, separate"].fit(WEBKB, pages, 0.01, run).model_
+    assert sorted(model.edge_models) == ["alone", "incoming", "outgoing"]
+    for name in ("incoming", "outgoing"):
+        own = model.edge_models[name]
+        assert min(own.edge_features.n_features, own.pair_features.n_features) > 0
+    plain = VARIANTS["ours: mixture, separate, child's label"].fit(WEBKB, pages, 0.01, run)
+    assert plain.model_.edge_models["incoming"].pair_features is None
+    assert mop_webkb.error(plain, pages.document(0)) == 0.0
+
+
+def test_parts_of_the_pages_keep_their_schools_and_links():
+    parts = subsets(linked_pages())
+    assert {name: part.n_tokens for name, part in parts.items()} == {
+        "all": 12, "without other": 12, "without copies": 3, "linked": 12,
+    }  # fmt: skip
+    assert parts["linked"].n_documents == 3
+    assert len(parts["linked"].links) == 9
 
 
 def test_io_merges_names_that_touch():
