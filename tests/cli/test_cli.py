@@ -301,8 +301,11 @@ def test_eval_of_a_model_has_the_promised_form(run, folder):
     assert code == 0
     assert set(answer) == {
         "precision", "recall", "f1", "token_accuracy", "sequence_accuracy", "consistency",
-        "by_type", "tokens", "seconds",
+        "by_type", "tokens", "seconds", "mean_sequence_accuracy", "label_accuracy", "partial",
     }  # fmt: skip
+    assert set(answer["partial"]) == {"strict", "exact", "partial", "type"}
+    assert answer["partial"]["strict"]["f1"] == answer["f1"]
+    assert answer["label_accuracy"]["O"] <= 100
     assert set(answer["by_type"]) == {"LOC", "MISC", "ORG", "PER"}
     assert answer["tokens"] == 2033
     assert 50 < answer["f1"] < 100

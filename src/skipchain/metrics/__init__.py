@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from skipchain.metrics.consistency import ConsistencyScore, label_consistency
     from skipchain.metrics.entity import EntityScores, entity_scores
     from skipchain.metrics.evaluation import Evaluation, evaluate, significance
+    from skipchain.metrics.partial import FourWays, PartialScore, PartialScores, partial_scores
     from skipchain.metrics.report import confusion_table, render
     from skipchain.metrics.score import Score
     from skipchain.metrics.token import TokenScores, token_scores, type_scores
 
 __all__ = [
-    "ConsistencyScore", "EntityScores", "Evaluation", "Score", "Significance", "TokenScores",
-    "confusion_table", "entity_scores", "evaluate", "f1_interval", "label_consistency",
-    "paired_significance", "render", "resampling_units", "significance", "span_counts",
-    "token_scores", "type_scores",
+    "ConsistencyScore", "EntityScores", "Evaluation", "FourWays", "PartialScore", "PartialScores",
+    "Score", "Significance", "TokenScores", "confusion_table", "entity_scores", "evaluate",
+    "f1_interval", "label_consistency", "paired_significance", "partial_scores", "render",
+    "resampling_units", "significance", "span_counts", "token_scores", "type_scores",
 ]  # fmt: skip
 
 # Names are imported when they are first used: training needs the scores, not their intervals.
@@ -35,6 +36,9 @@ _WHERE = {
     "ConsistencyScore": "consistency",
     "EntityScores": "entity",
     "Evaluation": "evaluation",
+    "FourWays": "partial",
+    "PartialScore": "partial",
+    "PartialScores": "partial",
     "Score": "score",
     "Significance": "bootstrap",
     "TokenScores": "token",
@@ -44,6 +48,7 @@ _WHERE = {
     "f1_interval": "bootstrap",
     "label_consistency": "consistency",
     "paired_significance": "bootstrap",
+    "partial_scores": "partial",
     "render": "report",
     "resampling_units": "bootstrap",
     "significance": "evaluation",
