@@ -402,12 +402,7 @@ def test_evaluation_by_hand():
         "by_type": {"LOC": Score(1, 1, 0).as_dict(), "PER": Score(3, 2, 2).as_dict()},
         "tokens": 7,
         "mean_sequence_accuracy": 50.0,
-        "label_accuracy": {
-            "B-LOC": 71.4286,
-            "B-PER": 85.7143,
-            "I-PER": 100.0,
-            "O": 85.7143,
-        },
+        "label_accuracy": {"B-LOC": 71.4286, "B-PER": 85.7143, "I-PER": 100.0, "O": 85.7143},
         "partial": result.partial.as_dict(),
     }
     assert set(listed) == KEYS

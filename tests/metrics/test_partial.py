@@ -97,9 +97,10 @@ def test_partial_scores_are_their_definition(data):
             found = getattr(ways, way)
             assert {name: getattr(found, name) for name in COUNTS} == expected
     assert list(scores.by_type) == sorted({kind for _, _, kind in [*gold, *own]})
-    assert scores.overall.strict.correct == metrics.entity_scores(
-        Spans.of(gold), Spans.of(own)
-    ).micro.correct
+    assert (
+        scores.overall.strict.correct
+        == metrics.entity_scores(Spans.of(gold), Spans.of(own)).micro.correct
+    )
 
 
 def test_the_ways_by_hand():

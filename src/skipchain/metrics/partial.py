@@ -200,8 +200,8 @@ def pair_spans(gold: Spans, predicted: Spans, *, by_type: bool) -> tuple[list[Pa
     overlaps no other, and only what is left is gone through one by one.
     """
     width = max((int(spans.stops[-1]) for spans in (gold, predicted) if len(spans)), default=0) + 1
-    keys = (spans.starts * width + spans.stops for spans in (gold, predicted))
-    _, first, second = np.intersect1d(*keys, assume_unique=True, return_indices=True)
+    true, own_keys = (spans.starts * width + spans.stops for spans in (gold, predicted))
+    _, first, second = np.intersect1d(true, own_keys, assume_unique=True, return_indices=True)
     exact = list(zip(first.tolist(), second.tolist(), strict=True))
     rest = np.setdiff1d(np.arange(len(predicted)), second, assume_unique=True)
     begins = np.searchsorted(gold.stops, predicted.starts[rest], side="right").tolist()
