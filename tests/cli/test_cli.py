@@ -301,8 +301,11 @@ def test_eval_of_a_model_has_the_promised_form(run, folder):
     assert code == 0
     assert set(answer) == {
         "precision", "recall", "f1", "token_accuracy", "sequence_accuracy", "consistency",
-        "by_type", "tokens", "seconds",
+        "by_type", "tokens", "seconds", "mean_sequence_accuracy", "label_accuracy", "partial",
     }  # fmt: skip
+    assert set(answer["partial"]) == {"strict", "exact", "partial", "type"}
+    assert answer["partial"]["strict"]["f1"] == answer["f1"]
+    assert answer["label_accuracy"]["O"] <= 100
     assert set(answer["by_type"]) == {"LOC", "MISC", "ORG", "PER"}
     assert answer["tokens"] == 2033
     assert 50 < answer["f1"] < 100
@@ -324,6 +327,58 @@ def test_eval_prints_a_table_with_intervals_and_confusion(run, folder):
     assert code == 0
     for text in ("precision", "PER", "token accuracy", "consistency", "B-PER", "95"):
         assert text in out
+
+
+GOLD_AND_FOUND = ("Ada B-PER\nLee I-PER\nsaw O\nRome B-LOC\n", "Ada B-PER\nLee O\nsaw O\nRome O\n")
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    paths = tmp_path / "gold.conll", tmp_path / "found.conll"
+    for path, text in zip(paths, GOLD_AND_FOUND, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_eval_lists_mistakes(run, two_files, tmp_path):
+    code, out, _ = run("eval", *two_files, "--errors")
+    assert code == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert ["0", "PER", "Ada", "Lee", "PER", "Ada", "[Ada", "Lee]", "saw", "Rome"] in lines
+    assert ["0", "LOC", "Rome", "–", "Ada", "Lee", "saw", "[Rome]"] in lines
+    answer = json.loads(run("eval", *two_files, "--errors", "--json")[1])
+    assert answer["error_counts"]["boundary"] == answer["error_counts"]["missed"] == 1
+    assert [own["kind"] for own in answer["errors"]] == ["boundary", "missed"]
+    assert answer["errors"][1]["gold"]["text"] == "Rome"
+    assert answer["mean_sequence_accuracy"] == 50.0
+    for name, start in (("m.html", "<!DOCTYPE"), ("m.jsonl", '{"kind"'), ("m.txt", "2 mistakes")):
+        code, out, _ = run("eval", *two_files, "--errors", "-o", tmp_path / name)
+        assert code == 0
+        assert "boundary" not in out
+        assert (tmp_path / name).read_text().startswith(start)
+    assert_one_line(run("eval", *two_files, "--errors", "-o", tmp_path / "m.txt"), "--overwrite")
+    assert_one_line(run("eval", *two_files, "--errors", "-o", tmp_path / "m.conll"), ".html")
+    assert_one_line(run("eval", *two_files, "-o", tmp_path / "n.txt"), "--errors")
+    assert_one_line(run("eval", *two_files, "--limit", 3), "--errors")
+
+
+def test_eval_says_how_many_mistakes_are_not_shown(run, tmp_path):
+    gold, found = tmp_path / "gold.conll", tmp_path / "found.conll"
+    gold.write_text("Ada B-PER\n\n" * 12)
+    found.write_text("Ada O\n\n" * 12)
+    assert "… and 2 more; --limit 0 lists all" in run("eval", gold, found, "--errors")[1]
+    assert "… and 9 more" in run("eval", gold, found, "--errors", "--limit", 3)[1]
+    assert "more" not in run("eval", gold, found, "--errors", "--limit", 0)[1]
+    listed = json.loads(run("eval", gold, found, "--errors", "--json", "--limit", 3)[1])
+    assert (len(listed["errors"]), listed["error_counts"]["missed"]) == (3, 12)
+    assert len(json.loads(run("eval", gold, found, "--errors", "--json")[1])["errors"]) == 12
+
+
+def test_eval_shows_labels_and_partial_credit(run, two_files):
+    _, out, _ = run("eval", *two_files, "--labels", "--partial")
+    lines = [line.split() for line in out.splitlines()]
+    assert ["B-LOC", "75.00", "0.00", "0.00", "0.00", "1", "0", "0"] in lines
+    assert ["partial", "50.00", "25.00", "33.33", "0", "0", "1", "1", "0"] in lines
 
 
 def test_eval_names_mistakes(run, folder, tmp_path):

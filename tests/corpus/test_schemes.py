@@ -102,6 +102,25 @@ def start_of_chunk(before, now):
     return now[0] != "O" and before[1] != now[1]
 
 
+def script_spans(labels):
+    """What conlleval.pl itself reads: it has rules for B, I, E and O, and none for S or E before B.
+
+    Any other change of prefix neither ends nor starts a chunk unless the type changes, too.
+    """
+    ends = {"BB", "BO", "IB", "IO", "EE", "EI", "EO"}
+    starts = {"BB", "IB", "OB", "OI", "EE", "EI", "OE"}
+    spans, start, before = [], None, ("O", "")
+    for at, label in enumerate([*labels, "O"]):
+        prefix, _, name = label.partition("-")
+        changed = name != before[1]
+        if before[0] + prefix in ends or (before[0] != "O" and changed):
+            spans.append((start, at, before[1]))
+        if before[0] + prefix in starts or (prefix != "O" and changed):
+            start = at
+        before = (prefix, name)
+    return spans
+
+
 # Names --------------------------------------------------------------------------------------------
 
 
@@ -203,6 +222,64 @@ def test_valid_sparing_labels_are_read_as_seqeval_does(case, scheme):
         return
     assert seqeval_strict(sentences, scheme) == spans.tolist()
     assert schemes.decode(*flat(sentences), scheme, strict=True) == spans
+
+
+@given(st.sampled_from(["io", "iob1", "iob2", "ioe1", "ioe2"]), st.data())
+def test_lenient_decoding_is_the_script_where_it_knows_the_prefixes(scheme, data):
+    sentence = data.draw(st.lists(st.sampled_from(labels_of(scheme)), max_size=9))
+    assert schemes.decode(*flat([sentence]), scheme).tolist() == script_spans(sentence)
+
+
+@pytest.mark.parametrize(
+    ("labels", "ours", "script"),
+    [
+        ("S-X S-X", [(0, 1, "X"), (1, 2, "X")], [(0, 2, "X")]),
+        ("B-X E-X S-X", [(0, 2, "X"), (2, 3, "X")], [(0, 3, "X")]),
+        ("B-X E-X B-X E-X", [(0, 2, "X"), (2, 4, "X")], [(0, 4, "X")]),
+        ("S-X O S-Y S-X", [(0, 1, "X"), (2, 3, "Y"), (3, 4, "X")], None),
+    ],
+)
+def test_where_conlleval_itself_differs_in_bioes(labels, ours, script):
+    sentence = labels.split()
+    assert schemes.decode(*flat([sentence]), "bioes").tolist() == ours
+    assert schemes.decode(*flat([sentence]), "bioes", strict=True).tolist() == ours
+    assert script_spans(sentence) == (ours if script is None else script)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "labels", "ours", "theirs"),
+    [
+        # Of a span with a redundant B- seqeval counts the rest, which no label opens.
+        ("iob1", "O B-X I-X", [], [(2, 3, "X")]),
+        ("iob1", "I-X B-Y I-Y", [(0, 1, "X")], [(0, 1, "X"), (2, 3, "Y")]),
+        ("iob1", "O B-X", [], []),
+        ("iob1", "I-X B-X I-X", [(0, 1, "X"), (1, 3, "X")], [(0, 1, "X"), (1, 3, "X")]),
+        # A span of one token that touches the next is E-X in ioe1: the first label may be one.
+        ("ioe1", "E-X I-X", [(0, 1, "X"), (1, 2, "X")], [(1, 2, "X")]),
+        ("ioe1", "O E-X I-X", [(1, 2, "X"), (2, 3, "X")], [(2, 3, "X")]),
+        ("ioe1", "E-X E-X", [(0, 1, "X")], []),
+        ("ioe1", "I-X E-X I-X", [(0, 2, "X"), (2, 3, "X")], [(0, 2, "X"), (2, 3, "X")]),
+    ],
+)
+def test_where_strict_decoding_differs_from_seqeval(scheme, labels, ours, theirs):
+    sentence = labels.split()
+    assert schemes.decode(*flat([sentence]), scheme, strict=True).tolist() == ours
+    assert seqeval_strict([sentence], scheme) == theirs
+
+
+@pytest.mark.parametrize(
+    ("labels", "ours", "theirs"),
+    [
+        ("U-X U-X", [(0, 1, "X"), (1, 2, "X")], [(0, 2, "X")]),
+        ("B-X L-X U-X", [(0, 2, "X"), (2, 3, "X")], [(0, 3, "X")]),
+        ("B-X L-X B-X L-X", [(0, 2, "X"), (2, 4, "X")], [(2, 4, "X")]),
+    ],
+)
+def test_where_lenient_decoding_differs_from_seqeval(labels, ours, theirs):
+    sentence = labels.split()
+    assert schemes.decode(*flat([sentence]), "bilou").tolist() == ours
+    found = [(start, last + 1, name) for name, start, last in get_entities(sentence)]
+    assert found == theirs
 
 
 @pytest.mark.parametrize(

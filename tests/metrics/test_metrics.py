@@ -33,6 +33,9 @@ KEYS = {
     "consistency",
     "by_type",
     "tokens",
+    "mean_sequence_accuracy",
+    "label_accuracy",
+    "partial",
 }
 PREFIXES = {"iob2": "IB", "ioe2": "IE", "bioes": "IBES"}
 SEQEVAL = {"iob2": IOB2, "ioe2": IOE2, "bioes": IOBES}
@@ -156,11 +159,14 @@ def test_token_scores_by_hand():
     assert (scores.tokens, scores.correct, scores.accuracy) == (5, 4, 80.0)
     assert (scores.sequences, scores.correct_sequences) == (3, 2)
     assert scores.sequence_accuracy == pytest.approx(200 / 3)
+    assert scores.mean_sequence_accuracy == pytest.approx((100 + 50 + 100) / 3)
+    assert scores.label_accuracy == {"D": 100.0, "N": 80.0, "V": 80.0}
 
 
 def test_token_scores_of_nothing():
     scores = metrics.token_scores(Column.encode([]), Column.encode([]), np.array([0]))
-    assert scores.accuracy == scores.sequence_accuracy == 0.0
+    assert scores.accuracy == scores.sequence_accuracy == scores.mean_sequence_accuracy == 0.0
+    assert scores.label_accuracy == {}
     assert scores.confusion.shape == (0, 0)
 
 
@@ -181,6 +187,11 @@ def test_token_scores_are_counts(sentences):
     filled = [sentence for sentence in sentences if sentence]
     assert scores.sequences == len(filled)
     assert scores.correct_sequences == sum(all(a == b for a, b in s) for s in filled)
+    shares = [sum(a == b for a, b in s) / len(s) for s in filled]
+    assert scores.mean_sequence_accuracy == pytest.approx(100 * sum(shares) / max(len(shares), 1))
+    for label, accuracy in scores.label_accuracy.items():
+        yes_or_no = [(a == label) == (b == label) for a, b in pairs]
+        assert accuracy == pytest.approx(100 * sum(yes_or_no) / len(pairs))
 
 
 # Consistency --------------------------------------------------------------------------------------
@@ -390,6 +401,9 @@ def test_evaluation_by_hand():
         "consistency": 0.0,
         "by_type": {"LOC": Score(1, 1, 0).as_dict(), "PER": Score(3, 2, 2).as_dict()},
         "tokens": 7,
+        "mean_sequence_accuracy": 50.0,
+        "label_accuracy": {"B-LOC": 71.4286, "B-PER": 85.7143, "I-PER": 100.0, "O": 85.7143},
+        "partial": result.partial.as_dict(),
     }
     assert set(listed) == KEYS
     assert json.loads(json.dumps(listed)) == listed
@@ -457,6 +471,7 @@ def test_labels_without_scheme():
     assert listed["f1"] == pytest.approx(100 * 6 / 7, abs=1e-4)
     assert listed["by_type"]["V"] == Score(2, 3, 2).as_dict()
     assert listed["consistency"] is None
+    assert listed["partial"] is None
     assert listed["macro_f1"] == pytest.approx(100 * (8 / 9 + 4 / 5) / 2, abs=1e-4)
     # Two documents, 4 of 4 and 2 of 3 right: the bounds are one of them drawn twice.
     assert listed["interval"] == [66.6667, 100.0]

@@ -24,6 +24,7 @@ from skipchain.nametagger.gender import (
 )
 from skipchain.nametagger.tagger import NameTagger, find_names
 from skipchain.resources.ngrams import NgramStore
+from skipchain.resources.ngrams.pattern import PatternError
 
 pytest.importorskip("duckdb")
 
@@ -75,6 +76,35 @@ def test_names_of_several_words_and_what_stands_before(store):
     with pytest.raises(ParameterError, match="no pattern 'x'; there are conj"):
         count_properties(store, ["x"])
     assert extend_pattern("a *<NN*> b", 1) == "a *<NN*> b"
+
+
+@pytest.mark.parametrize("left", ["JJ", "NN", "VB", "CC", "IN", "NN JJ VB CC IN PRP DT"])
+def test_a_text_without_some_part_of_speech_gives_what_there_is(tmp_path, left):
+    """No adjective, noun or verb in the text: what needs one finds nothing; it is no error."""
+    pairs = [[own.rsplit("/", 1) for own in text.split()] for text, _, _ in SENTENCES.values()]
+    gone = tuple(left.split())
+    kept = [[pair for pair in own if not pair[1].startswith(gone)] for own in pairs]
+    kept = [own for own in kept if own]
+    text = Corpus.of(
+        [[word for word, _ in own] for own in kept], pos=[[tag for _, tag in own] for own in kept]
+    )
+    store = NgramStore.count([text], tmp_path / "store")
+    counts = {own.name: own for own in count_properties(store)}
+    assert set(counts) == set(PATTERNS)
+    if left == "JJ":  # there is none in the sentences: all is found as before
+        assert counts["relative-pronoun"].of("prophet") == (0, 0, 0, 0, 1, 0)
+        assert counts["conjunction-possessive"].of("John") == (1, 0, 0, 0, 0, 0)
+    if len(gone) > 1:
+        assert all(len(own) == 0 for own in counts.values())
+        assert Evidence(tuple(counts.values())).score("John") is None
+    with pytest.raises(PatternError, match="there is no class <XYZ>"):
+        store.query("<XYZ> his")
+
+
+def test_a_store_without_parts_of_speech_is_still_refused(tmp_path):
+    store = NgramStore.count([Corpus.of([["John", "and", "his", "dog"]])], tmp_path / "store")
+    with pytest.raises(PatternError, match="asks for parts of speech"):
+        count_properties(store)
 
 
 def test_counts_are_summed():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 
@@ -44,7 +44,7 @@ mark {{ --tint: hsl(var(--hue) 65% var(--light)); color: inherit; background: va
   padding: .1em .25em; box-decoration-break: clone; -webkit-box-decoration-break: clone; }}
 mark small {{ font-size: .62em; font-weight: 600; letter-spacing: .03em; margin-left: .4em;
   opacity: .85; }}
-{hues}
+{style}
 @media print {{ mark {{ border: 1px solid; }} }}
 </style>
 </head>
@@ -52,8 +52,7 @@ mark small {{ font-size: .62em; font-weight: 600; letter-spacing: .03em; margin-
 <main>
 <h1>{title}</h1>
 <p class="about">{about}</p>
-{legend}
-{documents}
+{body}
 </main>
 </body>
 </html>
@@ -73,8 +72,7 @@ def format_html(
     True
     """
     passages = passages_of(with_spans(corpus), sensible=True)
-    kinds = sorted({kind for passage in passages for _, _, kind in passage.spans or ()})
-    classes = {kind: f"t{number}" for number, kind in enumerate(kinds)}
+    classes = type_classes(kind for passage in passages for _, _, kind in passage.spans or ())
     shown = check_confidences(confidences, sum(len(p.spans or ()) for p in passages))
     documents = []
     for number, passage in enumerate(passages, 1):
@@ -83,16 +81,31 @@ def format_html(
         documents.append(section(passage, name, classes, shown[:count]))
         shown = shown[count:]
     sizes = (corpus.n_documents, "document"), (len(corpus), "sentence"), (corpus.n_tokens, "token")
-    return PAGE.format(
-        title=escape(title),
-        about=", ".join(plural(count, noun) for count, noun in sizes),
-        hues="\n".join(
-            f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
-            for number, name in enumerate(classes.values())
-        ),
-        legend=legend(classes, passages),
-        documents="\n".join(documents),
+    about = ", ".join(plural(count, noun) for count, noun in sizes)
+    body = "\n".join([legend(classes, passages), *documents])
+    return html_page(title, about, body, hues(classes))
+
+
+def html_page(title: str, about: str, body: str, style: str) -> str:
+    """A page in the look of all our pages; ``body`` is HTML, and ``style`` is added to its CSS.
+
+    >>> "<h1>A &lt; B</h1>" in html_page("A < B", "two letters", "<p>A</p>", "")
+    True
+    """
+    return PAGE.format(title=escape(title), about=escape(about), body=body, style=style)
+
+
+def hues(classes: dict[str, str]) -> str:
+    """The CSS that gives each class of a type a colour of its own."""
+    return "\n".join(
+        f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
+        for number, name in enumerate(classes.values())
     )
+
+
+def type_classes(kinds: Iterable[str]) -> dict[str, str]:
+    """The CSS class of each type, in alphabetical order."""
+    return {kind: f"t{number}" for number, kind in enumerate(sorted(set(kinds)))}
 
 
 def with_spans(corpus: Corpus) -> Corpus:

@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from skipchain.metrics.consistency import ConsistencyScore, label_consistency
     from skipchain.metrics.entity import EntityScores, entity_scores
     from skipchain.metrics.evaluation import Evaluation, evaluate, significance
-    from skipchain.metrics.report import confusion_table, render
+    from skipchain.metrics.mistake_report import mistakes_page, mistakes_text
+    from skipchain.metrics.mistakes import Mistake, count_mistakes, find_mistakes
+    from skipchain.metrics.partial import FourWays, PartialScore, PartialScores, partial_scores
+    from skipchain.metrics.report import confusion_table, label_table, partial_table, render
     from skipchain.metrics.score import Score
     from skipchain.metrics.token import TokenScores, token_scores, type_scores
 
 __all__ = [
-    "ConsistencyScore", "EntityScores", "Evaluation", "Score", "Significance", "TokenScores",
-    "confusion_table", "entity_scores", "evaluate", "f1_interval", "label_consistency",
-    "paired_significance", "render", "resampling_units", "significance", "span_counts",
-    "token_scores", "type_scores",
+    "ConsistencyScore", "EntityScores", "Evaluation", "FourWays", "Mistake", "PartialScore",
+    "PartialScores", "Score", "Significance", "TokenScores", "confusion_table", "count_mistakes",
+    "entity_scores", "evaluate", "f1_interval", "find_mistakes", "label_consistency",
+    "label_table", "mistakes_page", "mistakes_text", "paired_significance", "partial_scores",
+    "partial_table", "render", "resampling_units", "significance", "span_counts", "token_scores",
+    "type_scores",
 ]  # fmt: skip
 
 # Names are imported when they are first used: training needs the scores, not their intervals.
@@ -35,15 +40,26 @@ _WHERE = {
     "ConsistencyScore": "consistency",
     "EntityScores": "entity",
     "Evaluation": "evaluation",
+    "FourWays": "partial",
+    "Mistake": "mistakes",
+    "PartialScore": "partial",
+    "PartialScores": "partial",
     "Score": "score",
     "Significance": "bootstrap",
     "TokenScores": "token",
     "confusion_table": "report",
+    "count_mistakes": "mistakes",
     "entity_scores": "entity",
     "evaluate": "evaluation",
     "f1_interval": "bootstrap",
+    "find_mistakes": "mistakes",
     "label_consistency": "consistency",
+    "label_table": "report",
+    "mistakes_page": "mistake_report",
+    "mistakes_text": "mistake_report",
     "paired_significance": "bootstrap",
+    "partial_scores": "partial",
+    "partial_table": "report",
     "render": "report",
     "resampling_units": "bootstrap",
     "significance": "evaluation",

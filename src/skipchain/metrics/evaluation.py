@@ -18,6 +18,7 @@ from skipchain.metrics import bootstrap
 from skipchain.metrics.bootstrap import Significance, resampling_units, span_counts
 from skipchain.metrics.consistency import ConsistencyScore, label_consistency
 from skipchain.metrics.entity import EntityScores, entity_scores
+from skipchain.metrics.partial import PartialScores, partial_scores
 from skipchain.metrics.score import Score, rounded
 from skipchain.metrics.token import TokenScores, renumbered, require_known, token_scores
 
@@ -26,12 +27,14 @@ from skipchain.metrics.token import TokenScores, renumbered, require_known, toke
 class Evaluation:
     """Scores of spans (None for labels without a scheme), of tokens, and the consistency of names.
 
-    ``interval`` is the 95 % bootstrap interval of the micro F1, where it was asked for.
+    ``partial`` are the scores with partial credit, ``interval`` is the 95 % bootstrap interval of
+    the micro F1, where it was asked for.
     """
 
     entities: EntityScores | None
     tokens: TokenScores
     consistency: ConsistencyScore | None
+    partial: PartialScores | None = None
     interval: tuple[float, float] | None = None
 
     @property
@@ -60,7 +63,7 @@ class Evaluation:
         """All figures, scores in percent with at most four decimals.
 
         ``macro_f1`` is added where asked for, ``interval`` where it was computed; ``consistency``
-        is None for labels without a scheme.
+        and ``partial`` are None for labels without a scheme.
         """
         result: dict[str, Any] = {
             "precision": rounded(self.micro.precision),
@@ -71,6 +74,9 @@ class Evaluation:
             "consistency": None if self.consistency is None else rounded(self.consistency.percent),
             "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
             "tokens": self.tokens.tokens,
+            "mean_sequence_accuracy": rounded(self.tokens.mean_sequence_accuracy),
+            "label_accuracy": {k: rounded(v) for k, v in self.tokens.label_accuracy.items()},
+            "partial": None if self.partial is None else self.partial.as_dict(),
         }
         if macro:
             result["macro_f1"] = rounded(self.macro_f1)
@@ -109,13 +115,13 @@ def evaluate(
         if intervals:
             counts = token_counts(gold_labels, predicted_labels, units)
             interval = bootstrap.f1_interval(counts, seed=seed)
-        return Evaluation(None, tokens, None, interval)
+        return Evaluation(None, tokens, None, interval=interval)
     true = decode(gold.labels, gold.sentences, gold.scheme, strict=strict)
     spans = decode(predicted.labels, gold.sentences, predicted.scheme, strict=strict)
     if intervals:
         interval = bootstrap.f1_interval(span_counts(true, spans, units), seed=seed)
     entities, consistency = entity_scores(true, spans), label_consistency(gold, spans)
-    return Evaluation(entities, tokens, consistency, interval)
+    return Evaluation(entities, tokens, consistency, partial_scores(true, spans), interval)
 
 
 def significance(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skipchain.metrics.evaluation import Evaluation
+from skipchain.metrics.partial import PartialScores
 from skipchain.metrics.score import Score
 from skipchain.metrics.token import TokenScores
 from skipchain.report.grid import split_to_width
@@ -15,6 +16,7 @@ from skipchain.report.printable import printable
 if TYPE_CHECKING:
     from rich.console import Group
 
+COUNTS = ("correct", "incorrect", "partial", "missed", "spurious")
 HEADINGS = ("precision", "recall", "F1", "gold", "found", "correct")
 
 
@@ -49,6 +51,7 @@ def plain_text(evaluation: Evaluation) -> str:
     <BLANKLINE>
     token accuracy     100.00  (2 of 2)
     sequence accuracy  100.00  (1 of 1)
+    mean per sequence  100.00  (token accuracy of each sequence, averaged)
     consistency        100.00  (no name recurs in a document)
     """
     rows: list[tuple[str, ...]] = [(first_heading(evaluation), *HEADINGS)]
@@ -94,6 +97,45 @@ def confusion_table(scores: TokenScores, *, limit: int = 12, width: int = 80) ->
     return Group(*blocks)
 
 
+def partial_table(scores: PartialScores) -> str:
+    """The scores with partial credit as a table in plain text, a row a way to count.
+
+    >>> from skipchain.corpus.schemes import Spans
+    >>> from skipchain.metrics import partial_scores
+    >>> print(partial_table(partial_scores(Spans.of([(0, 2, "A")]), Spans.of([(0, 1, "A")]))))
+    way      precision  recall      F1  correct  incorrect  partial  missed  spurious
+    strict        0.00    0.00    0.00        0          1        0       0         0
+    exact         0.00    0.00    0.00        0          1        0       0         0
+    partial      50.00   50.00   50.00        0          0        1       0         0
+    type        100.00  100.00  100.00        1          0        0       0         0
+    MUC          50.00   50.00   50.00        1          1        0       0         0
+    """
+    rows: list[tuple[str, ...]] = [("way", *HEADINGS[:3], *COUNTS)]
+    for way, score in (*scores.overall.items(), ("MUC", scores.overall.muc)):
+        rates = (score.precision, score.recall, score.f1)
+        counts = (f"{getattr(score, name):,}" for name in COUNTS)
+        rows.append((way, *(f"{rate:.2f}" for rate in rates), *counts))
+    return "\n".join(aligned(rows))
+
+
+def label_table(scores: TokenScores) -> str:
+    """The scores of each label as a table in plain text, with its accuracy.
+
+    >>> from skipchain.corpus import Column
+    >>> from skipchain.metrics import token_scores
+    >>> gold, found = Column.encode(["A", "B", "B"]), Column.encode(["A", "B", "A"])
+    >>> print(label_table(token_scores(gold, found, np.array([0, 3]))))
+    label  accuracy  precision  recall     F1  gold  found  correct
+    A         66.67      50.00  100.00  66.67     1      2        1
+    B         66.67     100.00   50.00  66.67     2      1        1
+    """
+    accuracy = scores.label_accuracy
+    rows: list[tuple[str, ...]] = [("label", "accuracy", *HEADINGS)]
+    for label, score in scores.by_label.items():
+        rows.append((printable(label), f"{accuracy[label]:.2f}", *cells(score)))
+    return "\n".join(aligned(rows))
+
+
 def first_heading(evaluation: Evaluation) -> str:
     """The heading of the first column: what a row is."""
     return "label" if evaluation.entities is None else "type"
@@ -120,6 +162,8 @@ def footer(evaluation: Evaluation) -> list[str]:
         f"token accuracy     {tokens.accuracy:6.2f}  ({tokens.correct:,} of {tokens.tokens:,})",
         f"sequence accuracy  {tokens.sequence_accuracy:6.2f}  "
         f"({tokens.correct_sequences:,} of {tokens.sequences:,})",
+        f"mean per sequence  {tokens.mean_sequence_accuracy:6.2f}  "
+        "(token accuracy of each sequence, averaged)",
     ]
     if consistency is not None:
         detail = "no name recurs in a document"

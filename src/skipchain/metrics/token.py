@@ -21,13 +21,16 @@ class TokenScores:
 
     ``confusion`` is ``int64 [L, L]``, rows gold and columns predicted, in the order of ``labels``,
     which is alphabetical; ``sequences`` counts the sentences that have tokens, and
-    ``correct_sequences`` those of them with no wrong label.
+    ``correct_sequences`` those of them with no wrong label. ``mean_sequence_accuracy`` is the mean
+    over these sentences of the share of tokens with the right label, in percent (Stewart, eq.
+    2.29, averaged), so that short sentences count as much as long ones.
     """
 
     labels: tuple[str, ...]
     confusion: Ints  # [L, L]
     sequences: int
     correct_sequences: int
+    mean_sequence_accuracy: float
 
     @property
     def tokens(self) -> int:
@@ -58,6 +61,19 @@ class TokenScores:
         rows = zip(self.labels, gold, predicted, correct, strict=True)
         return {label: Score(g, p, c) for label, g, p, c in rows}
 
+    @property
+    def label_accuracy(self) -> dict[str, float]:
+        """How often the yes or no to each label is right, in percent of all tokens.
+
+        True positives and true negatives over all tokens (Stewart, eq. 2.25); where a label is
+        rare, nearly all tokens are true negatives, and the figure is high for any model.
+        """
+        total = self.tokens
+        return {
+            label: percent(total - score.gold - score.predicted + 2 * score.correct, total)
+            for label, score in self.by_label.items()
+        }
+
 
 def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
     """Compare labels one by one; ``offsets int64 [M + 1]`` are the sentences.
@@ -66,6 +82,8 @@ def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
     >>> scores = token_scores(gold, Column.encode(["D", "N", "N", "N"]), np.array([0, 2, 4]))
     >>> scores.accuracy, scores.sequence_accuracy, scores.labels
     (75.0, 50.0, ('D', 'N', 'V'))
+    >>> scores.mean_sequence_accuracy, scores.label_accuracy
+    (75.0, {'D': 100.0, 'N': 75.0, 'V': 75.0})
     >>> scores.confusion
     array([[1, 0, 0],
            [0, 2, 0],
@@ -79,10 +97,13 @@ def token_scores(gold: Column, predicted: Column, offsets: Ints) -> TokenScores:
     size = len(labels)
     rows, columns = renumbered(gold, labels), renumbered(predicted, labels)
     confusion = np.bincount(rows * size + columns, minlength=size * size).reshape(size, size)
-    wrong = offsets_of(rows != columns)[offsets]  # [M + 1]
-    filled = np.diff(offsets) > 0
-    right = filled & (np.diff(wrong) == 0)
-    return TokenScores(labels, confusion.astype(np.int64), int(filled.sum()), int(right.sum()))
+    lengths = np.diff(offsets)  # [M]
+    right = np.diff(offsets_of(rows == columns)[offsets])  # [M]
+    right, lengths = right[lengths > 0], lengths[lengths > 0]
+    whole, mean = int((right == lengths).sum()), 100.0 * float((right / lengths).sum())
+    return TokenScores(
+        labels, confusion.astype(np.int64), len(lengths), whole, mean / max(len(lengths), 1)
+    )
 
 
 def type_scores(gold: Column, predicted: Column) -> EntityScores:

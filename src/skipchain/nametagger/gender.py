@@ -84,6 +84,9 @@ def count_properties(
 ) -> list[PropertyCounts]:
     """The counts that each of the `PATTERNS` finds in a store, which must have parts of speech.
 
+    Where the text has no word of some part of speech, such as adjectives, a pattern finds what the
+    others give, or nothing.
+
     >>> from tempfile import TemporaryDirectory
     >>> from skipchain.corpus import Corpus
     >>> text = Corpus.of([["John", "and", "his", "dog", "slept"]],
@@ -104,7 +107,7 @@ def count_properties(
                     pattern = Pattern.parse(extend_pattern(text, size))
                     if len(pattern) not in store.orders:
                         continue
-                    for filler in session.query(pattern):
+                    for filler in session.query(pattern, any_tag=True):
                         pronoun, phrase = split_match(filler.words, text)
                         row = table.setdefault(phrase, [0] * len(PROPERTIES))
                         row[PROPERTIES.index(MEANING[pronoun])] += filler.count

@@ -37,14 +37,9 @@ Published = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabellingScores:
-    """How well one system labelled one data set, and how long its training took.
-
-    ``average_accuracy`` is the mean over sequences of the share of correct labels, in percent;
-    the accuracy of ``tokens`` counts all labels alike.
-    """
+    """How well one system labelled one data set, and how long its training took."""
 
     tokens: TokenScores
-    average_accuracy: float
     seconds: float = 0.0
     others: Mapping[str, float] = field(default_factory=dict)
     """Further figures by name, such as errors of single inputs."""
@@ -60,7 +55,7 @@ class LabellingScores:
         return {
             **self.f1,
             AVERAGE_F1: EntityScores(self.tokens.by_label).macro_f1,
-            AVERAGE_ACCURACY: self.average_accuracy,
+            AVERAGE_ACCURACY: self.tokens.mean_sequence_accuracy,
             TOKEN_ACCURACY: self.tokens.accuracy,
             INSTANCE_ACCURACY: self.tokens.sequence_accuracy,
             **self.others,
@@ -79,14 +74,11 @@ def score_labels(
     {'A': 66.66666666666667, 'B': 66.66666666666667, 'average F1': 66.66666666666667,
      'average accuracy': 75.0, 'token accuracy': 66.66666666666667, 'instance accuracy': 50.0}
     """
-    shares = [
-        100.0 * np.mean([a == b for a, b in zip(y, z, strict=True)])
-        for y, z in zip(gold, predicted, strict=True)
-        if len(y)
-    ]
-    true, ours = (Column.encode([tag for y in labels for tag in y]) for labels in (gold, predicted))
+    sequences = zip(gold, predicted, strict=True)
+    pairs = [pair for y, z in sequences for pair in zip(y, z, strict=True)]
+    true, ours = (Column.encode([pair[k] for pair in pairs]) for k in range(2))
     scores = token_scores(true, ours, offsets_of(map(len, gold)))
-    return LabellingScores(scores, float(np.mean(shares)), seconds, others or {})
+    return LabellingScores(scores, seconds, others or {})
 
 
 class SystemResults:

@@ -50,7 +50,9 @@ def matrices(results: SystemResults) -> tuple[str, ...]:
 def picture(results: SystemResults) -> Picture:
     """The measured confusions, a panel a system."""
     names = tuple(FIELDS)
-    scores = {name: TokenScores(names, total(results, name), 0, 0) for name in _tables(results)}
+    scores = {
+        name: TokenScores(names, total(results, name), 0, 0, 0.0) for name in _tables(results)
+    }
     return confusions(scores, "What tokens of each field are taken for, all splits together")
 
 

@@ -164,10 +164,16 @@ class Session:
     store: NgramStore
     database: DuckDBPyConnection
 
-    def query(self, pattern: str | Pattern, limit: int | None = None) -> list[Filler]:
-        """The words that fill the slots of a pattern, commonest first."""
+    def query(
+        self, pattern: str | Pattern, limit: int | None = None, *, any_tag: bool = False
+    ) -> list[Filler]:
+        """The words that fill the slots of a pattern, commonest first.
+
+        With ``any_tag``, a part of speech that no word of the store has is a class without words;
+        else it is an error, since it may be a slip.
+        """
         parsed = Pattern.parse(pattern) if isinstance(pattern, str) else pattern
-        self.check(parsed)
+        self.check(parsed, any_tag=any_tag)
         sql = parsed.select(self.source(len(parsed)))
         if limit is not None:
             check_integer("limit", limit)
@@ -183,7 +189,7 @@ class Session:
         with naming_database_errors(self.store.path / self.store.manifest.orders[order].file):
             return self.database.execute(sql).fetchall()
 
-    def check(self, pattern: Pattern) -> None:
+    def check(self, pattern: Pattern, *, any_tag: bool = False) -> None:
         """Refuse a pattern that the store cannot answer."""
         orders = self.store.orders
         if len(pattern) not in orders:
@@ -198,6 +204,8 @@ class Session:
                 "knows none; count it with --tags CORPUS, or is the class <Cap>, <UPPER>, <lower>, "
                 "<num> or <punct> meant?"
             )
+        if any_tag:
+            return
         rows = self.database.execute("SELECT DISTINCT tag FROM tags").fetchall()
         known = [tag for (tag,) in rows]
         for name in pattern.tags:
