@@ -10,7 +10,8 @@ import numpy as np
 
 from skipchain.errors import ParameterError
 
-_GROUP = re.compile(r"(\d{1,9})\s*:\s*([^|]+?)\s*(\|\s*x\s*(?:\[([^]|]*)\])?)?\s*(\|\s*fixed)?")
+_UNITS = re.compile(r"\d{1,9}")
+_INPUT = re.compile(r"x(?:\[([^]]*)\])?")
 _RANGE = re.compile(r"(-?\d{1,9})(?:\s*\.\.\s*(-?\d{1,9}))?")
 # limits of settings: the cost of a token grows with units and offsets multiplied
 MAX_UNITS, MAX_OFFSET, MAX_LINKS = 10_000, 1_000, 100_000
@@ -90,15 +91,18 @@ class HiddenUnitGroup:
 
 def parse_group(text: str) -> HiddenUnitGroup:
     """A group from text such as ``4:0..9`` or ``2:-1..0|x[-1..1]``."""
-    match = _GROUP.fullmatch(text)
-    if match is None:
+    looked_at, *others = text.split("|")
+    units, _, offsets = looked_at.partition(":")
+    rest = [part.strip() for part in others]
+    fixed = rest[-1:] == ["fixed"]
+    inputs = [_INPUT.fullmatch(part) for part in rest[: len(rest) - fixed]]
+    if _UNITS.fullmatch(units.strip()) is None or None in inputs or len(inputs) > 1:
         raise ParameterError(f"the group {text!r} cannot be read; {GROUP_FORM}")
-    inputs: tuple[int, ...] = ()
-    if match[3] is not None:
-        inputs = (0,) if match[4] is None else _parse_offsets(match[4], text)
-    return HiddenUnitGroup(
-        int(match[1]), _parse_offsets(match[2], text), inputs, fixed=match[5] is not None
-    )
+    places: tuple[int, ...] = ()
+    for match in inputs:
+        assert match is not None
+        places = (0,) if match[1] is None else _parse_offsets(match[1], text)
+    return HiddenUnitGroup(int(units), _parse_offsets(offsets, text), places, fixed=fixed)
 
 
 def _parse_offsets(given: str, text: str) -> tuple[int, ...]:
