@@ -144,8 +144,9 @@ class Oracle:
 def tiny(text="1:0..1", *, borders="partial", length=3, labels=2, seed=0):
     rng = np.random.default_rng(seed)
     groups = parse_unit_groups(text)
-    blank = LabelFilters.zeros(groups, labels, 1, borders)
-    features = blank.with_weights(rng.normal(0, 1.0, blank.size) * blank.learnable)
+    blank = LabelFilters.blank(groups, "ABC"[:labels], 1, borders)
+    drawn = rng.normal(0, 1.0, blank.size) * blank.learnable
+    features = blank.with_weights(blank.vector + drawn)
     inputs = features.inputs
     if len(inputs):  # one feature, whose value differs from place to place
         inputs = rng.normal(0, 1.0, (length, 1)) @ inputs
@@ -162,6 +163,7 @@ CASES = [
     {"text": "1:0..1|x; 1:0", "borders": "inside"},
     {"text": "1:-1..0|x[-1..1]"},
     {"text": "1:0; 1:0..1|x[0,2]", "borders": "inside"},
+    {"text": "fixed:A@0=2,B@1=-1.5,bias=-1; 1:0"},
 ]
 
 
