@@ -324,7 +324,7 @@ def test_a_trace_tells_how_units_fire():
         "9:0..1; 3:0..7",
         "",
         "2:0|x[-1..1,4]",
-        "1:0..1|fixed; fixed:B-a@b@-2=-1.5,C@0=2,bias=-3; fixed:@1=2,bias=0",
+        "1:0..1|fixed; fixed:B-a@b@-2=-1.5,C@0=2,bias=-3; fixed:@1=2,bias=0.00001",
     ],
 )
 def test_groups_are_read_as_they_are_written(text):

@@ -99,12 +99,12 @@ class FixedUnits:
     def _texts(self) -> Iterator[str]:
         for unit, bias in zip(self.weights, self.bias, strict=True):
             parts = [
-                f"{'' if label is None else label}@{offset}={weight:g}"
+                f"{'' if label is None else label}@{offset}={_format(weight)}"
                 for label, weights in unit.items()
                 for offset, weight in zip(self.offsets, weights, strict=True)
                 if weight
             ]
-            yield ",".join([*parts, f"bias={bias:g}"])
+            yield ",".join([*parts, f"bias={_format(bias)}"])
 
 
 def parse_fixed_unit(text: str) -> FixedUnits:
@@ -128,3 +128,8 @@ def parse_fixed_unit(text: str) -> FixedUnits:
         label or None: [entries.get((label, offset), 0.0) for offset in offsets] for label in labels
     }
     return FixedUnits(offsets, [weights], [bias])
+
+
+def _format(number: float) -> str:
+    """A number without an exponent, with nine decimals at most."""
+    return f"{number:.9f}".rstrip("0").rstrip(".")

@@ -25,7 +25,7 @@ class LabelFilters:
     out, ``partial`` has them look at the labels that there are, and ``marked`` has weights for
     what lies outside.
 
-    >>> features = LabelFilters.zeros(parse_unit_groups("2:0..1"), n_labels=3, n_features=0)
+    >>> features = LabelFilters.zeros([HiddenUnitGroup(2, (0, 1))], n_labels=3, n_features=0)
     >>> features.table(0).shape  # two offsets; three labels, and outside; two units
     (2, 4, 2)
     """
