@@ -2,16 +2,18 @@
 
 A group g is n_g hidden units that look at the labels at offsets o_k from their place. It is
 repeated along a chain: the replica at r looks at positions r + o_k. With the labels' own scores
-node and the units' scores ``input`` [N, H], which may depend on the input (both for a fixed x),
+node and the units' scores ``input`` [N, Q], which depend on the input (both for a fixed x),
 
     log p(y, h) = Σ_t node[t, y_t] + Σ_g Σ_r Σ_n h_{g,r,n} a_{g,r,n}(y) − log Z
-    a_{g,r,n}(y) = b_{g,n} + input[r, n] + Σ_k w_g[k, y_{r + o_k}, n]
+    a_{g,r,n}(y) = b_{g,n} + Σ_j input[r + i_j, q_g(j, n)] + Σ_k w_g[k, y_{r + o_k}, n]     (5.18)
     p(h_{g,r,n} = 1 | y) = σ(a_{g,r,n}(y))                                                   (5.9)
     p(y_t = j | h) ∝ exp(node[t, j] + Σ_g Σ_{r + o_k = t} Σ_n h_{g,r,n} w_g[k, j, n])        (5.8)
 
-(equations of the thesis on label features in docs/models/rbm-crf.md). Positions outside the chain
-have a label of their own, number L, whose weights are the last of w_g; a replica that looks outside
-only is left out. Given the labels all units are independent, and given the units all labels: one
+(equations of the thesis on label features in docs/models/rbm-crf.md). A group that looks at the
+input at offsets i_j has the columns q_g(j, n) of ``input``; there is none outside the chain, and a
+group that does not look at the input has columns that are not read. Labels outside the chain
+have a number of their own, L, whose weights are the last of w_g; a replica whose labels all lie
+outside is left out. Given the labels all units are independent, and given the units all labels: one
 step of Gibbs sampling goes through the replicas once, and adds the weights of those that are on to
 the scores of their labels. Units need not be kept.
 
@@ -56,7 +58,9 @@ class RBMLayout(NamedTuple):
 
     Group g has the units units[g] … units[g + 1] − 1 and the offsets from offset_starts[g] on. Its
     weights [K, L + 1, n] begin at ``weight_starts[g]`` of a flat vector. Replicas of a chain of
-    length T stand at replica_start[g] … T − replica_margin[g] − 1.
+    length T stand at replica_start[g] … T − replica_margin[g] − 1. Its offsets of the input begin
+    at ``input_starts[g]``, and the columns of their scores, units after units, at
+    ``input_columns[g]``.
     """
 
     units: np.ndarray  # [G + 1]
@@ -65,6 +69,9 @@ class RBMLayout(NamedTuple):
     weight_starts: np.ndarray  # [G + 1]
     replica_start: np.ndarray  # [G]
     replica_margin: np.ndarray  # [G]
+    input_starts: np.ndarray  # [G + 1]
+    input_offsets: np.ndarray  # [Σ J]
+    input_columns: np.ndarray  # [G + 1]
 
 
 class RBMTables(NamedTuple):
@@ -85,10 +92,10 @@ def contrastive_divergence(
     For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
     where the last call ended), and takes up those reached. To gradient (as ``label_to_unit``) and
     bias_gradient [H] the differences of σ(a) are *added* (5.10, 5.11); residuals [N, L] are the
-    labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, H] or [0, H]
-    the differences of σ(a) are added at the replicas' own places; to moved and emitted those of the
-    experts' states (`add_state_statistics`). Returned is −log p(labels | h), h drawn in the first
-    step, summed over positions: how badly labels are reconstructed.
+    labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, Q] or [0, Q]
+    the differences of σ(a) are added at the input that units look at; to moved and emitted those
+    of the experts' states (`add_state_statistics`). Returned is −log p(labels | h), h drawn in the
+    first step, summed over positions: how badly labels are reconstructed.
     """
     size = node.shape[1]
     probs = np.empty(size)
@@ -239,9 +246,14 @@ def _statistics(
                 for n in range(units):
                     gradient[row + label * units + n] += active[n]
                 row += (size + 1) * units
-            if hidden.shape[0] and 0 <= r < length:
-                for n in range(units):
-                    hidden[begin + r, first + n] += active[n]
+            if hidden.shape[0]:
+                column = layout.input_columns[g]
+                for k in range(layout.input_starts[g], layout.input_starts[g + 1]):
+                    t = r + layout.input_offsets[k]
+                    if 0 <= t < length:
+                        for n in range(units):
+                            hidden[begin + t, column + n] += active[n]
+                    column += units
 
 
 @njit(nogil=True, cache=True)
@@ -249,11 +261,16 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out)
     """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
     first = layout.units[g]
     units = layout.units[g + 1] - first
-    has_input = inputs.shape[0] > 0 and 0 <= r < length
     for n in range(units):
         out[n] = tables.bias[first + n]
-        if has_input:
-            out[n] += inputs[begin + r, first + n]
+    if inputs.shape[0]:
+        column = layout.input_columns[g]
+        for k in range(layout.input_starts[g], layout.input_starts[g + 1]):
+            t = r + layout.input_offsets[k]
+            if 0 <= t < length:
+                for n in range(units):
+                    out[n] += inputs[begin + t, column + n]
+            column += units
     seen = False
     row = layout.weight_starts[g]
     for k in range(layout.offset_starts[g], layout.offset_starts[g + 1]):

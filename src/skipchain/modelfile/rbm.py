@@ -12,8 +12,9 @@ from skipchain.modelfile.tables import dense, sparse
 from skipchain.models.base.model import AnyModel
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm.gibbs import MAX_STEPS, GibbsSettings
+from skipchain.models.rbm.groups import format_unit_groups, parse_unit_groups, unit_groups
 from skipchain.models.rbm.model import RBMModel
-from skipchain.models.rbm.units import BORDERS, LabelFilters, format_unit_groups, parse_unit_groups
+from skipchain.models.rbm.units import BORDERS, LabelFilters
 from skipchain.schema.arrays import ArraySchema, check_table_size, sparse_schema
 from skipchain.schema.fields import Field, Flag, Items, Nullable, Number, Record, Text, Whole
 
@@ -74,7 +75,7 @@ def read(stored: StoredModel) -> RBMModel:
     labels = tuple(header["labels"])
     blank = _blank_units(stored)
     units = blank.with_weights(dense("units", arrays, (blank.size,)))
-    if units.vector[~units.learnable].any():
+    if units.vector[~units.used].any():
         raise ValueError("units have weights where they look at nothing")
     sampling = GibbsSettings(**header["sampling"])
     base = None
@@ -108,12 +109,13 @@ def _count(stored: StoredModel) -> int:
 def _blank_units(stored: StoredModel) -> LabelFilters:
     """The hidden units without their weights."""
     header = stored.header
-    groups = parse_unit_groups(header["groups"])
+    groups = unit_groups(parse_unit_groups(header["groups"]))
     n_features = stored.features.n_features
-    n_inputs = n_features if any(group.conditioned for group in groups) else 0
-    units = sum(group.units for group in groups)
+    n_inputs = n_features if any(group.inputs for group in groups) else 0
+    columns = sum(group.columns for group in groups)
     links = sum(group.units * len(group.offsets) for group in groups)
-    entries = links * (len(header["labels"]) + 1) + units * (1 + n_inputs)
+    units = sum(group.units for group in groups)
+    entries = links * (len(header["labels"]) + 1) + units + columns * n_inputs
     stored_entries = len(stored.arrays.get("units.at", ()))
     check_table_size("units", (entries,), stored_entries)
     return LabelFilters.zeros(groups, len(header["labels"]), n_features, header["borders"])

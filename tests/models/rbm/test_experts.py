@@ -27,7 +27,8 @@ from skipchain.models.rbm.contrastive import ContrastiveBatch
 from skipchain.models.rbm.expert_gradient import ExpertBatch
 from skipchain.models.rbm.expert_tables import expert_tables
 from skipchain.models.rbm.gibbs import GibbsSettings
-from skipchain.models.rbm.units import LabelFilters, parse_unit_groups
+from skipchain.models.rbm.groups import parse_unit_groups
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 
 # An oracle by enumeration ------------------------------------------------------------------------

@@ -18,16 +18,13 @@ from skipchain.models.base.task import TrainingTask
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.estimator import parse_steps
 from skipchain.models.rbm.expert_tables import expert_tables
+from skipchain.models.rbm.fixed_units import FixedUnits
 from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.group import HiddenUnitGroup
+from skipchain.models.rbm.groups import format_unit_groups, parse_unit_groups
 from skipchain.models.rbm.model import tempered_log_marginals
 from skipchain.models.rbm.plots import _hinton, trace_picture, weight_pictures
-from skipchain.models.rbm.units import (
-    BORDERS,
-    HiddenUnitGroup,
-    LabelFilters,
-    format_unit_groups,
-    parse_unit_groups,
-)
+from skipchain.models.rbm.units import BORDERS, LabelFilters
 from skipchain.parallel import Workers
 from skipchain.report.pictures import png
 from tests.modelfile.round_trip import round_trip
@@ -61,9 +58,18 @@ class Oracle:
         for k, offset in enumerate(group.offsets):
             t = place + offset
             found += table[k, path[t] if 0 <= t < len(path) else self.features.n_labels]
-        if group.conditioned and 0 <= place < len(path):
-            found += self.inputs[place, units]
+        for column, offset in zip(self.columns(number), group.inputs, strict=False):
+            if 0 <= place + offset < len(path):
+                found += self.inputs[place + offset, column]
         return found
+
+    def columns(self, number):
+        """The columns of the input's scores, a slice for each offset (one if there is none)."""
+        groups = self.features.groups
+        first = sum(own.units * max(1, len(own.inputs)) for own in groups[:number])
+        width = groups[number].units
+        count = max(1, len(groups[number].inputs))
+        return [slice(first + k * width, first + (k + 1) * width) for k in range(count)]
 
     def units(self, number):
         first = sum(own.units for own in self.features.groups[:number])
@@ -119,7 +125,8 @@ class Oracle:
         weights = LabelFilters.zeros(
             self.features.groups, self.features.n_labels, 0, self.features.borders
         )
-        hidden = np.zeros((len(path), self.features.n_units))
+        n_columns = self.columns(len(self.features.groups) - 1)[-1].stop
+        hidden = np.zeros((len(path), n_columns))
         for number, place in self.replicas():
             on = 1 / (1 + np.exp(-self.activation(path, number, place)))
             weights.bias[self.units(number)] += on
@@ -127,16 +134,19 @@ class Oracle:
                 t = place + offset
                 label = path[t] if 0 <= t < len(path) else self.features.n_labels
                 weights.table(number)[k, label] += on
-            if 0 <= place < len(path):
-                hidden[place, self.units(number)] += on
+            offsets = self.features.groups[number].inputs
+            for column, offset in zip(self.columns(number), offsets, strict=False):
+                if 0 <= place + offset < len(path):
+                    hidden[place + offset, column] += on
         return weights.label_to_unit, weights.bias, hidden
 
 
 def tiny(text="1:0..1", *, borders="partial", length=3, labels=2, seed=0):
     rng = np.random.default_rng(seed)
     groups = parse_unit_groups(text)
-    blank = LabelFilters.zeros(groups, labels, 1, borders)
-    features = blank.with_weights(rng.normal(0, 1.0, blank.size) * blank.learnable)
+    blank = LabelFilters.blank(groups, "ABC"[:labels], 1, borders)
+    drawn = rng.normal(0, 1.0, blank.size) * blank.learnable
+    features = blank.with_weights(blank.vector + drawn)
     inputs = features.inputs
     if len(inputs):  # one feature, whose value differs from place to place
         inputs = rng.normal(0, 1.0, (length, 1)) @ inputs
@@ -151,6 +161,9 @@ CASES = [
     {"text": "1:0; 1:-1..0", "borders": "inside", "labels": 3},
     {"text": "1:-1..0|x", "borders": "partial"},
     {"text": "1:0..1|x; 1:0", "borders": "inside"},
+    {"text": "1:-1..0|x[-1..1]"},
+    {"text": "1:0; 1:0..1|x[0,2]", "borders": "inside"},
+    {"text": "fixed:A@0=2,B@1=-1.5,bias=-1; 1:0"},
 ]
 
 
@@ -223,7 +236,7 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     features = oracle.features
     current, residuals = labels.copy(), np.empty_like(node)
     found = [np.zeros_like(features.label_to_unit), np.zeros_like(features.bias)]
-    hidden = np.zeros((len(inputs), features.n_units))
+    hidden = np.zeros_like(inputs)
     lost = rbm.contrastive_divergence(
         node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
         labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
@@ -303,7 +316,16 @@ def test_a_trace_tells_how_units_fire():
 
 
 @pytest.mark.parametrize(
-    "text", ["4:0..9", "2:-1..0|x", "1:0; 2:0,2; 3:-2..1,4", "9:0..1; 3:0..7", ""]
+    "text",
+    [
+        "4:0..9",
+        "2:-1..0|x",
+        "1:0; 2:0,2; 3:-2..1,4",
+        "9:0..1; 3:0..7",
+        "",
+        "2:0|x[-1..1,4]",
+        "1:0..1|fixed; fixed:B-a@b@-2=-1.5,C@0=2,bias=-3; fixed:@1=2,bias=0.00001",
+    ],
 )
 def test_groups_are_read_as_they_are_written(text):
     groups = parse_unit_groups(text)
@@ -324,6 +346,14 @@ def test_groups_are_read_as_they_are_written(text):
         ([(2, (0, 0))], "each label once"),
         ([3], "a pair of a number of units and offsets"),
         ([(1, 2, 3)], "a pair of a number of units and offsets"),
+        ("2:0|x[1..b]", "cannot be read"),
+        ("2:0|x[0,0]", "each input once"),
+        ("2:0|x[1001]", "offsets are 1,000 at most"),
+        ("999:0|x[-99..99]", "100,000 of both multiplied"),
+        ("2:0|x|fixed", "does not look at the input"),
+        ("fixed:A@0=2,B1=3", "cannot be read at 'B1=3'"),
+        ("fixed:bias=2", "at least one unit and one offset"),
+        ("fixed:A@0=1001", "numbers up to 1,000"),
     ],
 )
 def test_groups_that_cannot_be_are_named(given, told):
@@ -331,8 +361,39 @@ def test_groups_that_cannot_be_are_named(given, told):
         parse_unit_groups(given)
 
 
+@pytest.mark.parametrize(
+    ("weights", "bias", "told"),
+    [
+        ([{"A": (1, 2)}], [0, 1], "a bias each, got 2 for 1"),
+        ([{"A": (1,)}], [0], "a weight for each offset, got 1 for 2"),
+        ([{"A": (1, np.nan)}], [0], "numbers up to 1,000"),
+    ],
+)
+def test_fixed_units_that_cannot_be_are_named(weights, bias, told):
+    with pytest.raises(ParameterError, match=told):
+        FixedUnits((0, 1), weights, bias)
+
+
+def test_fixed_weights_lie_where_the_text_says():
+    text = "fixed:A@0=2,B@1=3,bias=-4; 1:0; fixed:@-1=5,C@0=1,bias=0"
+    found = LabelFilters.blank(parse_unit_groups(text), ["A", "B", "C"], 0, "marked")
+    assert found.table(0)[:, :, 0].tolist() == [[2, 0, 0, 0], [0, 3, 0, 0]]
+    assert not found.table(1).any()
+    assert found.table(2)[:, :, 0].tolist() == [[0, 0, 0, 5], [0, 0, 1, 0]]
+    assert found.bias.tolist() == [-4, 0, 0]
+    free = found.with_weights(found.learnable.astype(float))
+    assert free.table(1).all()
+    assert not free.table(0).any()
+    assert not free.table(2).any()
+    assert free.bias.tolist() == [0, 1, 0]
+    with pytest.raises(ParameterError, match="borders='marked' has weights"):
+        LabelFilters.blank(parse_unit_groups(text), ["A", "B", "C"], 0)
+    with pytest.raises(ParameterError, match="the label 'C'; the data have A, B"):
+        LabelFilters.blank(parse_unit_groups(text), ["A", "B"], 0, "marked")
+
+
 def test_what_is_not_learnt_stays_out():
-    groups = (HiddenUnitGroup(1, (0, 1)), HiddenUnitGroup(2, (0,), conditioned=True))
+    groups = (HiddenUnitGroup(1, (0, 1)), HiddenUnitGroup(2, (0,), inputs=(0,)))
     for borders in BORDERS:
         features = LabelFilters.zeros(groups, 3, 4, borders)
         free = features.with_weights(features.learnable.astype(float))
@@ -444,6 +505,40 @@ def test_units_that_see_the_input_may_stand_alone():
     assert len(model.model_.weights) == 0
 
 
+def test_input_at_other_places_may_switch_units():
+    # every label repeats the input of two places before: nothing else tells it
+    rng = np.random.default_rng(0)
+    drawn = [rng.integers(0, 2, 22) for _ in range(60)]
+    X = [np.eye(2)[own[2:]] for own in drawn]
+    y = [["x", "x", *np.array(["A", "B"])[own[2:-2]]] for own in drawn]
+    scores = [
+        RBMCRF(**{**QUICK, "groups": groups, "epochs": 150})
+        .fit(X[:40], y[:40])
+        .score(X[40:], y[40:])
+        for groups in ("4:0|x", "4:0|x[-2]", "4:0|x[-2..0]")
+    ]
+    assert scores[0] < 0.75
+    assert min(scores[1:]) > 0.95
+
+
+def test_fixed_units_stay_as_they_are_and_count():
+    fixed = "fixed:A@0=4,B@1=4,C@2=4,D@3=4,bias=-13; fixed:Q@-1=4,B@0=4,C@1=4,E@2=4,bias=-13"
+    settings = {**QUICK, "borders": "marked", "groups": f"{fixed}; 1:0..1"}
+    model = RBMCRF(**settings, epochs=5, decay=0.1).fit(PROBLEM.train_x, PROBLEM.train_y)
+    units = model.model_.units
+    wanted = LabelFilters.blank(parse_unit_groups(settings["groups"]), "ABCDEQ", 0, "marked")
+    given = ~wanted.learnable
+    np.testing.assert_array_equal(units.vector[given], wanted.vector[given])
+    assert units.vector[~given].any()
+    plain = RBMCRF(**{**settings, "groups": "1:0..1"}, epochs=5, decay=0.1)
+    plain.fit(PROBLEM.train_x, PROBLEM.train_y)
+    test = PROBLEM.test_x, PROBLEM.test_y
+    assert model.score(*test) > plain.score(*test)
+    assert model.score(*test) > 0.99
+    with pytest.raises(ParameterError, match=r"1:0\|fixed has no weights"):
+        RBMCRF(**{**QUICK, "groups": "1:0|fixed"}).fit(PROBLEM.train_x, PROBLEM.train_y)
+
+
 # Beside other models -----------------------------------------------------------------------------
 
 
@@ -530,8 +625,9 @@ def test_tempered_marginals_stay_finite():
         {},
         {"groups": "1:-1..0|x; 1:0..2", "borders": "marked"},
         {"observation": base(), "gamma": 0.5},
+        {"groups": "1:-1..0|x[-1..1]; fixed:A@0=2,D@3=2,bias=-3; 1:0"},
     ],
-    ids=["lr", "conditioned", "beside a crf"],
+    ids=["lr", "conditioned", "beside a crf", "offsets and fixed"],
 )
 def test_a_model_file_keeps_everything(own, tmp_path):
     model = RBMCRF(**{**QUICK, "epochs": 2, **own}).fit(PROBLEM.train_x, PROBLEM.train_y)
@@ -555,7 +651,7 @@ def test_a_damaged_file_is_named(fitted, tmp_path):
     model = fitted.model_
     units = model.units
     wrong = units.vector.copy()
-    wrong[~units.learnable] = 1.0
+    wrong[~units.used] = 1.0
     for number, (bad, told) in enumerate(
         [
             (replace(model, units=units.with_weights(wrong)), "look at nothing"),
@@ -621,7 +717,15 @@ def test_a_summary_tells_what_units_look_for(fitted):
     fitted = RBMCRF(**settings, epochs=1).fit(PROBLEM.train_x, PROBLEM.train_y)
     found = fitted.model_.summarise()
     assert found["beside"]["kind"] == "crf"
+    assert " at " not in found["groups"][0]["units"][0]["features"][0]["name"]
     assert found["groups"][0]["units"][0]["features"]
+    fitted = RBMCRF(**{**settings, "groups": "2:0|x[-1,1]"}, epochs=1)
+    fitted.fit(PROBLEM.train_x, PROBLEM.train_y)
+    strongest = fitted.model_.summarise(top=1)["groups"][0]["units"][1]["features"][0]
+    own = fitted.model_.units.inputs_of(0)[:, :, 1]  # [F, J]
+    feature, place = np.unravel_index(np.abs(own).argmax(), own.shape)
+    assert strongest["name"] == f"{fitted.model_.features.names()[feature]} at {'-+'[place]}1"
+    assert strongest["weight"] == own[feature, place]
 
 
 # Mistakes ----------------------------------------------------------------------------------------

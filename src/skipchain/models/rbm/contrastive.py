@@ -44,7 +44,7 @@ class ContrastiveBatch:
         return self.fixed + self.scorer.scores(table, workers)
 
     def inputs(self, features: LabelFilters, workers: Workers) -> Floats:
-        """The scores that the input gives the hidden units. [N, H] or [0, H]"""
+        """The scores that the input gives the hidden units. [N, Q] or [0, Q]"""
         if not len(features.inputs):
             return features.inputs
         return self.scorer.scores(features.inputs, workers)
@@ -116,7 +116,7 @@ class ContrastiveGradient:
 
     table: Floats  # [F or 0, L]
     units: Floats  # of weights and biases
-    inputs: Floats  # [F or 0, H]
+    inputs: Floats  # [F or 0, Q]
     experts: list[StateWeights]
     count: int
 

@@ -43,16 +43,11 @@ from skipchain.models.rbm.experts import (
     with_state_counts,
 )
 from skipchain.models.rbm.gibbs import MAX_STEPS, GibbsSettings
+from skipchain.models.rbm.group import HiddenUnitGroup
+from skipchain.models.rbm.groups import format_unit_groups, parse_unit_groups, unit_groups
 from skipchain.models.rbm.model import RBMModel, tempered_log_marginals
 from skipchain.models.rbm.training import RBMTask, RBMTraining
-from skipchain.models.rbm.units import (
-    BORDERS,
-    INSIDE,
-    PARTIAL,
-    HiddenUnitGroup,
-    LabelFilters,
-    parse_unit_groups,
-)
+from skipchain.models.rbm.units import BORDERS, INSIDE, PARTIAL, LabelFilters
 from skipchain.models.registry import estimator_class, make_estimator
 from skipchain.parallel import Workers
 
@@ -76,7 +71,9 @@ class RBMCRF(BaseEstimator):
     groups
         Hidden units: pairs of a number of units and the offsets that they look at, or text:
         ``"9:0..1; 3:0..7"`` are 9 that look at two neighbours, and 3 that look at 8 labels in a
-        row. ``"2:-1..0|x"`` are 2 that the input at offset 0 switches on and off, too.
+        row. ``"2:-1..0|x"`` are 2 that the input at offset 0 switches on and off, too, and
+        ``"2:-1..0|x[-1..1]"`` 2 that the input at offsets −1 to 1 does. Weights may be given:
+        ``"fixed:A@0=6,B@1=6,bias=-9"`` is a unit that looks for A, then B, or `FixedUnits`.
     borders
         Where a window reaches beyond the sequence, it is left out (``inside``), looks at the labels
         that there are (``partial``), or has weights for what lies outside (``marked``).
@@ -167,6 +164,7 @@ class RBMCRF(BaseEstimator):
         described = {
             "observation": describe_base_model(self.observation),
             "experts": format_experts(self._experts()),
+            "groups": format_unit_groups(parse_unit_groups(self.groups)),
         }
         facts = {"settings": plain_settings({**self.get_params(deep=False), **described})}
         return Fitted.of(rbm_task.data, model, result, rbm_task.parameters, facts=facts)
@@ -188,7 +186,7 @@ class RBMCRF(BaseEstimator):
         features, rows, offsets = task.features(self.min_count)
         self._no_pair_features(features.n_edge_features)
         groups = parse_unit_groups(self.groups)
-        self._check_lengths(groups, offsets)
+        self._check_lengths(unit_groups(groups), offsets)
         size = len(names)
         count = features.n_features if self.observation == LR else 0
         untrained = RBMModel(
@@ -196,7 +194,7 @@ class RBMCRF(BaseEstimator):
             labels=names,
             features=features,
             weights=np.zeros((count, size)),
-            units=LabelFilters.zeros(groups, size, features.n_features, self.borders),
+            units=LabelFilters.blank(groups, names, features.n_features, self.borders),
             sampling=self._sampling,
             base=base,
             gamma=self.gamma,
@@ -326,7 +324,13 @@ class RBMCRF(BaseEstimator):
         check_integer("burn_in", self._sampling.burn_in, least=0, most=MAX_STEPS)
         check_choice("borders", self.borders, BORDERS)
         self._only_decoding()
-        groups = parse_unit_groups(self.groups)
+        specs = parse_unit_groups(self.groups)
+        for own in specs:
+            if isinstance(own, HiddenUnitGroup) and own.fixed:
+                raise ParameterError(
+                    f"the group {own} has no weights; write 'fixed:A@0=2,B@1=2,bias=-3', or give "
+                    "FixedUnits of skipchain.models.rbm.fixed_units"
+                )
         known = (*BUILT_IN_OBSERVATIONS, *BASE_MODEL_KINDS)
         if isinstance(self.observation, str):
             check_choice("observation", self.observation, known)
@@ -335,7 +339,7 @@ class RBMCRF(BaseEstimator):
                 f"observation is {', '.join(known)}, an estimator or a fitted model, got "
                 f"{type(self.observation).__name__}"
             )
-        sighted = any(group.conditioned for group in groups) or self._experts()
+        sighted = any(group.inputs for group in unit_groups(specs)) or self._experts()
         if self.observation == NONE and not sighted:
             raise ParameterError(
                 "observation='none' needs a group that sees the input, such as '4:-1..0|x', or "

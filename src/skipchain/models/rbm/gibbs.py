@@ -58,7 +58,7 @@ def marginals(
 ) -> Floats:
     """The probability of each label at each token, averaged over samples. [N, L]
 
-    node [N, L] are the scores of labels by themselves, inputs [N, H] or [0, H] those that the
+    node [N, L] are the scores of labels by themselves, inputs [N, Q] or [0, Q] those that the
     input gives the units; ``experts`` are models of hidden states that the labels come from, too.
     Every chain draws the same random numbers, so that it gets the same labels whatever stands
     beside it. Without groups and experts this is exact.

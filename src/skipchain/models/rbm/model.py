@@ -21,6 +21,7 @@ from skipchain.models.latent.inference import StateScores
 from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.gibbs import GibbsSettings
+from skipchain.models.rbm.group import HiddenUnitGroup
 from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
@@ -74,7 +75,7 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
 
     def __post_init__(self) -> None:
         size = len(self.labels)
-        links = sum(group.units * len(group.offsets) for group in self.units.groups)
+        links = sum(group.links for group in self.units.groups)
         numbers = (own.n_states for own in self.experts if isinstance(own, StateModel))
         states = sum(number * (number + size) for number in numbers)
         work = (1 + links) * (1 + size) + states  # of a token in a step
@@ -103,7 +104,7 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
         return SampledMarginals(data.offsets, found, data.rows.unknown)
 
     def potentials(self, data: RBMDataset, workers: Workers) -> tuple[Floats, Floats]:
-        """What the input says: to labels [N, L], and to units [N, H] or [0, H]."""
+        """What the input says: to labels [N, L], and to units [N, Q] or [0, Q]."""
         node = np.zeros((int(data.offsets[-1]), len(self.labels)))
         if len(self.weights):
             node += table_scores(data.rows, self.weights, workers)
@@ -193,11 +194,18 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
                     for j in range(rows)
                 },
             }
-            if group.conditioned:
-                column = self.units.inputs[:, first + unit]
-                entry["features"] = strongest_features(column, self.features.names(), top)
+            if group.inputs:
+                column = self.units.inputs_of(number)[:, :, unit].T.ravel()  # offset by offset
+                entry["features"] = strongest_features(column, self._input_names(group), top)
             units.append(entry)
         return {"group": str(group), "units": units}
+
+    def _input_names(self, group: HiddenUnitGroup) -> Sequence[str]:
+        """What the weights of the input of a unit are called."""
+        names = self.features.names()
+        if group.inputs == (0,):
+            return names
+        return [f"{name} at {offset:+d}" for offset in group.inputs for name in names]
 
 
 def tempered_log_marginals(marginals: Floats, gamma: float) -> Floats:

@@ -112,6 +112,7 @@ class RBMTraining:
         experts = [each.weights for each in untrained.experts]
         free = np.concatenate([np.ones(learnt), units.learnable, *map(learnable_mask, experts)])
         self.vector = rng.uniform(-solver.spread, solver.spread, len(free)) * free
+        self.vector[learnt : learnt + units.size] += units.vector
         if table is not None:
             self.vector[:learnt] = table.ravel()
         if experts:

@@ -1,129 +1,20 @@
-"""Groups of hidden units: how many look at which labels, and the label filters they learn."""
+"""Label filters: the weights of all hidden units."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from skipchain.arrays import Bools, Floats, offsets_of
-from skipchain.errors import ParameterError
 from skipchain.kernels.rbm import RBMLayout, RBMTables
+from skipchain.models.rbm.fixed_units import FixedUnits
+from skipchain.models.rbm.group import HiddenUnitGroup
+from skipchain.models.rbm.groups import unit_groups
 
 INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
-_GROUP = re.compile(r"(\d{1,9})\s*:\s*([^|]+?)\s*(\|\s*x)?")
-_RANGE = re.compile(r"(-?\d{1,9})(?:\s*\.\.\s*(-?\d{1,9}))?")
-# limits of settings: the cost of a token grows with units and offsets multiplied
-MAX_UNITS, MAX_OFFSET, MAX_LINKS = 10_000, 1_000, 100_000
-_FORM = "write '4:0..9' for 4 units that look at labels 0 to 9, '2:-1,0|x' if the input counts, too"
-
-
-@dataclass(frozen=True, slots=True)
-class HiddenUnitGroup:
-    """Hidden units that look at the labels at some offsets, repeated at each place of a sequence.
-
-    ``conditioned`` units are also switched on and off by the input at their own place, offset 0.
-
-    >>> print(HiddenUnitGroup(4, (0, 1, 2, 3)), HiddenUnitGroup(2, (-1, 0, 8), conditioned=True))
-    4:0..3 2:-1..0,8|x
-    """
-
-    units: int
-    offsets: tuple[int, ...]
-    conditioned: bool = False
-
-    def __post_init__(self) -> None:
-        whole = all(
-            isinstance(number, (int, np.integer)) and not isinstance(number, bool)
-            for number in (self.units, *self.offsets)
-        )
-        if not whole or self.units < 1 or not self.offsets:
-            raise ParameterError(
-                f"a group has at least one unit and one offset, all whole numbers, got "
-                f"{self.units!r} units at {list(self.offsets)!r}"
-            )
-        far = max(map(abs, self.offsets)) > MAX_OFFSET
-        if far or self.units > MAX_UNITS or self.units * len(self.offsets) > MAX_LINKS:
-            raise ParameterError(
-                f"a group has at most {MAX_UNITS:,} units, offsets up to {MAX_OFFSET:,} and "
-                f"{MAX_LINKS:,} of both multiplied, got {self.units} units at "
-                f"{len(self.offsets)} offsets"
-            )
-        if len(set(self.offsets)) < len(self.offsets):
-            raise ParameterError(f"a group looks at each label once, got {list(self.offsets)!r}")
-
-    def __str__(self) -> str:
-        runs: list[list[int]] = []
-        for offset in self.offsets:
-            if runs and offset == runs[-1][1] + 1:
-                runs[-1][1] = offset
-            else:
-                runs.append([offset, offset])
-        places = ",".join(str(a) if a == b else f"{a}..{b}" for a, b in runs)
-        return f"{self.units}:{places}{'|x' if self.conditioned else ''}"
-
-    @property
-    def width(self) -> int:
-        """How many labels lie between the first and the last offset, both included."""
-        return max(self.offsets) - min(self.offsets) + 1
-
-
-def parse_unit_groups(given: str | Sequence[Any]) -> tuple[HiddenUnitGroup, ...]:
-    """Groups from text with ``;`` or ``+`` between them, or from pairs (units, offsets).
-
-    >>> parse_unit_groups("9:0..1; 3:0..7") == parse_unit_groups([(9, range(2)), (3, range(8))])
-    True
-    """
-    if isinstance(given, str):
-        given = [part for part in re.split("[;+]", given) if part.strip()]
-    return tuple(_as_group(part) for part in given)
-
-
-def format_unit_groups(groups: Sequence[HiddenUnitGroup]) -> str:
-    """The text that `parse_unit_groups` reads.
-
-    >>> format_unit_groups(parse_unit_groups([(2, (0, 3)), (1, (0, 1))]))
-    '2:0,3; 1:0..1'
-    """
-    return "; ".join(map(str, groups))
-
-
-def _as_group(given: Any) -> HiddenUnitGroup:
-    if isinstance(given, HiddenUnitGroup):
-        return given
-    if isinstance(given, str):
-        return _parse_group(given.strip())
-    try:
-        units, offsets = given
-        return HiddenUnitGroup(units, tuple(offsets))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"a group is a pair of a number of units and offsets, such as (4, range(10)), or text: "
-            f"{_FORM}; got {given!r}"
-        ) from None
-
-
-def _parse_group(text: str) -> HiddenUnitGroup:
-    match = _GROUP.fullmatch(text)
-    ranges = [_RANGE.fullmatch(part.strip()) for part in match[2].split(",")] if match else []
-    if match is None or None in ranges:
-        raise ParameterError(f"the group {text!r} cannot be read; {_FORM}")
-    offsets: list[int] = []
-    for span in ranges:
-        assert span is not None
-        first, last = int(span[1]), int(span[2] or span[1])
-        if last < first:
-            raise ParameterError(f"the group {text!r}: {span[0]!r} runs backwards")
-        if max(-first, last) > MAX_OFFSET:
-            raise ParameterError(f"the group {text!r}: offsets are {MAX_OFFSET:,} at most")
-        offsets.extend(range(first, last + 1))
-    return HiddenUnitGroup(int(match[1]), tuple(offsets), conditioned=match[3] is not None)
 
 
 @dataclass(frozen=True)
@@ -134,7 +25,7 @@ class LabelFilters:
     out, ``partial`` has them look at the labels that there are, and ``marked`` has weights for
     what lies outside.
 
-    >>> features = LabelFilters.zeros(parse_unit_groups("2:0..1"), n_labels=3, n_features=0)
+    >>> features = LabelFilters.zeros([HiddenUnitGroup(2, (0, 1))], n_labels=3, n_features=0)
     >>> features.table(0).shape  # two offsets; three labels, and outside; two units
     (2, 4, 2)
     """
@@ -144,6 +35,22 @@ class LabelFilters:
     n_features: int
     vector: Floats  # [P]
     borders: str = PARTIAL
+
+    @classmethod
+    def blank(
+        cls,
+        specs: Sequence[HiddenUnitGroup | FixedUnits],
+        labels: Sequence[str],
+        n_features: int,
+        borders: str = PARTIAL,
+    ) -> LabelFilters:
+        """All weights zero but those that are given."""
+        units = cls.zeros(unit_groups(specs), len(labels), n_features, borders)
+        for number, own in enumerate(specs):
+            if isinstance(own, FixedUnits):
+                units.table(number)[:] = own.table(labels, marked=borders == MARKED)
+                units.bias[units.units_of(number)] = own.bias
+        return units
 
     @classmethod
     def zeros(
@@ -169,11 +76,12 @@ class LabelFilters:
     @property
     def size(self) -> int:
         """The length of the vector."""
-        return int(self.layout.weight_starts[-1]) + self.n_units * (1 + self._n_inputs)
+        columns = int(self.layout.input_columns[-1])
+        return int(self.layout.weight_starts[-1]) + self.n_units + columns * self._n_inputs
 
     @property
     def _n_inputs(self) -> int:
-        return self.n_features if any(group.conditioned for group in self.groups) else 0
+        return self.n_features if any(group.inputs for group in self.groups) else 0
 
     @property
     def label_to_unit(self) -> Floats:
@@ -188,9 +96,22 @@ class LabelFilters:
 
     @property
     def inputs(self) -> Floats:
-        """The weights of features of the input; none where no group is conditioned. [F or 0, H]"""
+        """The weights of features of the input; none where no group looks at it. [F or 0, Q]
+
+        A group has its units once for each offset of the input that it looks at.
+        """
         cut = self.layout.weight_starts[-1] + self.n_units
-        return self.vector[cut:].reshape(self._n_inputs, self.n_units)
+        return self.vector[cut:].reshape(self._n_inputs, int(self.layout.input_columns[-1]))
+
+    def units_of(self, number: int) -> slice:
+        """Where the units of one group stand among all."""
+        return slice(*self.layout.units[number : number + 2].tolist())
+
+    def inputs_of(self, number: int) -> Floats:
+        """A group's weights of the input by offsets, of which one may be empty. [F or 0, J, n]"""
+        group, columns = self.groups[number], self.layout.input_columns[number : number + 2]
+        own = self.inputs[:, slice(*columns.tolist())]
+        return own.reshape(len(own), group.columns // group.units, group.units)
 
     def table(self, number: int) -> Floats:
         """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]"""
@@ -204,6 +125,7 @@ class LabelFilters:
         """The groups as kernels take them."""
         groups, inside = self.groups, self.borders == INSIDE
         ends = [(min(group.offsets), max(group.offsets)) for group in groups]
+        seen = [offset for group in groups for offset in group.inputs]
         sizes = [group.units * len(group.offsets) * (self.n_labels + 1) for group in groups]
         return RBMLayout(
             units=offsets_of(group.units for group in groups),
@@ -212,6 +134,9 @@ class LabelFilters:
             weight_starts=offsets_of(sizes),
             replica_start=np.array([-low if inside else -high for low, high in ends], np.int64),
             replica_margin=np.array([high if inside else low for low, high in ends], np.int64),
+            input_starts=offsets_of(len(group.inputs) for group in groups),
+            input_offsets=np.array(seen, np.int64),
+            input_columns=offsets_of(group.columns for group in groups),
         )
 
     @property
@@ -221,14 +146,24 @@ class LabelFilters:
         return RBMTables(self.label_to_unit, np.concatenate([np.zeros(0), *transposed]), self.bias)
 
     @cached_property
-    def learnable(self) -> Bools:
-        """Which numbers of the vector are learnt, and do not stay zero. [P]"""
+    def used(self) -> Bools:
+        """Which numbers of the vector may differ from zero. [P]"""
         mask = self.with_weights(np.ones(self.size))
         for number, group in enumerate(self.groups):
             if self.borders != MARKED:
                 mask.table(number)[:, -1] = 0.0
-            if not group.conditioned:
-                mask.inputs[:, self.layout.units[number] : self.layout.units[number + 1]] = 0.0
+            if not group.inputs:
+                mask.inputs_of(number)[:] = 0.0
+        return mask.vector.astype(np.bool_)
+
+    @cached_property
+    def learnable(self) -> Bools:
+        """Which numbers of the vector are learnt: those that are used, and not given. [P]"""
+        mask = self.with_weights(self.used.astype(np.float64))
+        for number, group in enumerate(self.groups):
+            if group.fixed:
+                mask.table(number)[:] = 0.0
+                mask.bias[self.units_of(number)] = 0.0
         return mask.vector.astype(np.bool_)
 
     def keep_features(self, features: Bools) -> LabelFilters:

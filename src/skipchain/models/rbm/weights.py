@@ -37,6 +37,7 @@ class MomentumWeights:
         self._table = moving(model.weights)
         self._units = moving(units.vector[None, :cut])
         self._free = free.vector[:cut]
+        self._given = untrained.units.vector[:cut].copy()
         self._inputs = moving(units.inputs)
         self._conditioned = free.inputs[:1]  # the same for every feature
         self._experts = [
@@ -74,6 +75,7 @@ class MomentumWeights:
         """A step by the gradient of a batch; false where weights diverge."""
         count = contrast.count
         good = self._units.step(contrast.units * self._free, count)
+        np.copyto(self._units.values[0], self._given, where=self._free == 0.0)  # no decay
         if len(self._model.weights):
             good &= self._table.step(contrast.table, count, batch.features)
         if len(self._model.units.inputs):
