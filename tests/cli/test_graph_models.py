@@ -261,7 +261,8 @@ def test_the_best_labelling_of_linked_labels(run):
     )  # fmt: skip
     assert code == 0
     code, out, err = run("tag", "skips.skip", "test.conll", "--decoder", "viterbi")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert "doubtful" not in err  # all messages converge
     assert len(out.splitlines()) > 100
     assert run("eval", "skips.skip", "test.conll", "--decoder", "viterbi")[0] == 0
 

@@ -17,7 +17,7 @@ that its gradient in the scores is the beliefs, and small changes of messages do
 Max-product has a maximum where the sum is, and logarithms throughout: messages that converge say
 how good the best labelling with each label of a node is. On trees that is exact. With loops the
 labels of a fixed point without ties are better than any others that differ from them on trees or
-single loops only (Weiss & Freeman 2001).
+single loops only (Weiss & Freeman 2001). Around loops that contradict themselves there are ties.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
 SMALLEST_SUM = 1e-140
 SMALLEST_PART = 1e-300  # keeps the relative change of 0 from being 0 / 0
+MAX_IMPROVEMENTS = 100  # rounds over a document after max-product
+MIN_GAIN = 1e-12  # as a share: less is a rounding error, which could be gained for ever
 SUM, LOG_SUM, MAX = 0, 1, 2  # what messages are: sums, logarithms of sums, logarithms of maxima
 
 
@@ -139,8 +141,9 @@ def maximise(node, tables, agree, types, slots, damping, tolerance, max_sweeps, 
     Scores, sweeps, damping and residual are those of `propagate`. Labels [N] are chosen from the
     end of the order to its beginning, each given the labels of later neighbours and the messages of
     earlier ones, so that they fit together even where several labellings are equally good; of equal
-    labels the first is taken. In a tree that is the best labelling. score [D] is what the labelling
-    scores, −∞ where none was found that is possible.
+    labels the first is taken. In a tree that is the best labelling. Elsewhere, and where messages
+    do not converge, single labels are then changed as long as the labelling gets better. score [D]
+    is what the labelling scores, −∞ where none was found that is possible.
     """
     scores = _scores(node, tables, agree, types)
     _maximise_documents(scores, slots, (damping, tolerance, max_sweeps), best)
@@ -261,37 +264,66 @@ def _maximise_documents(scores, slots, limits, best):
         best.score[d] = -np.inf
         _init_messages(first, last, start, MAX, scores, slots, work.messages)
         if _run_to_convergence(d, MAX, scores, slots, limits, work, best):
-            best.score[d] = _trace_labels(first, last, scores, slots, work.messages, best.labels)
+            _trace_labels(first, last, scores, slots, work.messages, best.labels)
+            best.score[d] = _improve_labels(first, last, scores, slots, best.labels)
 
 
 @njit(nogil=True, cache=True)
 def _trace_labels(first, last, scores, slots, messages, labels):
-    """The labels of one document from the end of its order; returns what they score."""
+    """The labels of one document, from the end of its order to its beginning."""
     base = slots.indptr[first]
-    states = scores.node.shape[1]
-    values, known = np.empty(states), np.empty(states)
-    total = 0.0
+    values = np.empty(scores.node.shape[1])
     for p in range(last - first - 1, -1, -1):
         here = first + slots.order[first + p]
         middle = slots.middle[here]
-        for i in range(states):
-            known[i] = scores.node[here, i]
-        for s in range(middle, slots.indptr[here + 1]):
-            f, r, j = slots.table[s], slots.row[s], labels[first + slots.other[s]]
-            for i in range(states):
-                known[i] += scores.log_same[r, i] if i == j else scores.tables[f, i, j]
-        for i in range(states):
-            values[i] = known[i]
+        _label_scores(first, here, middle, scores, slots, labels, values)
         for s in range(slots.indptr[here] - base, middle - base):
-            for i in range(states):
+            for i in range(len(values)):
                 values[i] += messages[s, i]
-        pick = 0
-        for i in range(1, states):
-            if values[i] > values[pick]:
-                pick = i
-        labels[here] = pick
-        total += known[pick]
+        labels[here] = _best_label(values, 0)
+
+
+@njit(nogil=True, cache=True)
+def _improve_labels(first, last, scores, slots, labels):
+    """Change one label after the other while the labelling gets better; returns its score.
+
+    Labels that messages of a fixed point lead to are left alone, but for ties.
+    """
+    values = np.empty(scores.node.shape[1])
+    changed, rounds = True, 0
+    while changed and rounds < MAX_IMPROVEMENTS:
+        changed, rounds = False, rounds + 1
+        for here in range(first, last):
+            _label_scores(first, here, slots.indptr[here], scores, slots, labels, values)
+            pick = _best_label(values, labels[here])
+            if values[pick] > values[labels[here]] + MIN_GAIN * (1.0 + abs(values[pick])):
+                labels[here], changed = pick, True
+    total = 0.0
+    for here in range(first, last):
+        _label_scores(first, here, slots.middle[here], scores, slots, labels, values)
+        total += values[labels[here]]
     return total
+
+
+@njit(nogil=True, cache=True)
+def _label_scores(first, here, begin, scores, slots, labels, values):
+    """The scores of a node's labels given those of its neighbours from slot ``begin`` on."""
+    for i in range(len(values)):
+        values[i] = scores.node[here, i]
+    for s in range(begin, slots.indptr[here + 1]):
+        f, r, j = slots.table[s], slots.row[s], labels[first + slots.other[s]]
+        for i in range(len(values)):
+            values[i] += scores.log_same[r, i] if i == j else scores.tables[f, i, j]
+
+
+@njit(nogil=True, cache=True)
+def _best_label(values, kept):
+    """The first of the best labels, or ``kept`` where that is one of them."""
+    pick = kept
+    for i in range(len(values)):
+        if values[i] > values[pick]:
+            pick = i
+    return pick
 
 
 @njit(nogil=True, cache=True)

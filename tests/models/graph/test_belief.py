@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from skipchain.errors import CorpusError, ParameterError
@@ -464,17 +464,73 @@ def test_the_best_labelling_of_chains_is_that_of_viterbi(states):
     np.testing.assert_allclose(found.score[best > -np.inf], best[best > -np.inf], rtol=1e-12)
 
 
-@given(st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 3))
-@settings(max_examples=60, deadline=None)
-def test_the_best_labelling_with_weak_loops(seed, states, extra):
-    problem = Problem(seed, [5, 4], states, extra=extra, coupling=0.1)
+@given(
+    st.integers(0, 10**6), st.integers(2, 3), st.integers(1, 5), st.sampled_from([0.1, 0.5, 1.0])
+)
+@settings(max_examples=100, deadline=None)
+@example(311, 2, 3, 0.1)  # a tie at the fixed point: the best labelling is missed
+def test_the_best_labelling_with_loops_is_best_among_its_neighbours(seed, states, extra, coupling):
+    """At a fixed point without ties no labelling is better that differs from the one found on
+    trees and single loops only (Weiss & Freeman 2001); nowhere is one that differs by a label.
+    """
+    problem = Problem(seed, [5, 4], states, extra=extra, coupling=coupling)
     found = problem.max_product(tolerance=1e-9, damping=0.3, max_sweeps=1000)
-    assert not len(PropagationSettings(tolerance=1e-9).unconverged(found))
+    unconverged = PropagationSettings(tolerance=1e-9).unconverged(found)
     for d, (nodes, plain) in enumerate(problem.plain()):
-        labels = found.labels[nodes].tolist()
+        labels = found.labels[nodes]
         assert found.score[d] == pytest.approx(score(*plain, labels))
-        assert found.score[d] >= best_labelling(*plain)[0] - 0.1
-        np.testing.assert_array_equal(labels, max_marginals(*plain).argmax(axis=1))
+        fixed = d not in unconverged and is_fixed_point(labels, plain)
+        for other in itertools.product(range(states), repeat=len(labels)):
+            changed = np.flatnonzero(labels != other)
+            if len(changed) == 1 or (fixed and not has_two_loops(changed, plain[1])):
+                assert score(*plain, other) <= found.score[d] + 1e-6
+
+
+def is_fixed_point(labels, plain):
+    """Whether plain messages converge to these labels, and have no others as good."""
+    values, again = (max_marginals(*plain, rounds=rounds) for rounds in (300, 301))
+    second = np.sort(values, axis=1)[:, -2]
+    same = np.array_equal(values.argmax(axis=1), labels)
+    return same and np.allclose(values, again, atol=1e-6) and second.max() < -1e-3
+
+
+def test_weak_loops_have_few_ties():
+    """So the promises of a fixed point are kept where they should be, and mostly more."""
+    fixed, best = 0, 0
+    for seed in range(40):
+        problem = Problem(seed, [5], 3, extra=2, coupling=0.1)
+        found = problem.max_product(tolerance=1e-9, damping=0.3, max_sweeps=1000)
+        _, plain = next(problem.plain())
+        fixed += is_fixed_point(found.labels, plain)
+        best += found.score[0] == pytest.approx(best_labelling(*plain)[0])
+    assert fixed >= 35
+    assert best >= 38
+
+
+def has_two_loops(nodes, ends):
+    """Whether some of the nodes hang together by two loops or more."""
+    edges = [(u, v) for u, v in ends.tolist() if u in nodes and v in nodes]
+    part = {n: n for n in nodes.tolist()}
+    for u, v in edges:
+        old, new = part[u], part[v]
+        part = {n: new if own == old else own for n, own in part.items()}
+    return any(
+        sum(part[u] == own for u, _ in edges) > sum(other == own for other in part.values())
+        for own in part.values()
+    )
+
+
+def test_single_labels_get_better_where_messages_do_not_converge():
+    problem = frustrated(22)
+    found = problem.max_product(max_sweeps=3)
+    assert found.residual[0] > 0.1
+    nodes, plain = next(problem.plain())
+    labels = found.labels[nodes].tolist()
+    assert found.score[0] == pytest.approx(score(*plain, labels))
+    for n, old in enumerate(labels):
+        for new in range(plain[0].shape[1]):
+            other = [*labels[:n], new, *labels[n + 1 :]]
+            assert score(*plain, other) <= found.score[0] + 1e-9, (n, old, new)
 
 
 @pytest.mark.parametrize("seed", range(20))

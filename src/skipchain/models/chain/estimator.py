@@ -306,7 +306,7 @@ class ChainEstimator(BaseEstimator):
             raise ParameterError(
                 f"{type(self).__name__} of order {self.order} sums over runs of labels, and "
                 f"{size} labels have {size**self.order:,} of them; wanted at most "
-                f"{MAX_CONTEXTS:,}: use a lower order, or MEMM"
+                f"{MAX_CONTEXTS:,}: use a lower order, an encoding with fewer labels, or MEMM"
             )
         if index is not None and not has_trigram_tables(size):
             raise ParameterError(

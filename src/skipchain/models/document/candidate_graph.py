@@ -123,13 +123,7 @@ class CandidateGraph:
             corpus, spans.starts, spans.stops, spans.type_ids, len(types)
         )
         spans = spans._replace(string_ids=string_ids)
-        by_factor: list[FactorEdges] = []
-        n_strings = len(mentions)
-        for factor in factors:
-            by_factor.append(factor.build_edges(mentions, types, n_strings))
-            n_strings += by_factor[-1].n_strings
-        potentials = tuple(p for factor_edges in by_factor for p in factor_edges.pair_potentials)
-        edges, directions = string_edges(potentials, n_strings)
+        by_factor, potentials, edges, directions = link_strings(mentions, types, factors)
         spans = _all_mention_spans(candidates, label_types, spans, by_factor)
         spans = spans.take(np.argsort(spans.candidate_ids, kind="stable"))
         n_fixed = int(np.searchsorted(spans.candidate_ids, 0))
@@ -330,7 +324,20 @@ def directed_tables(
     return np.array(directed).reshape(-1, size, size)
 
 
-def string_edges(
+def link_strings(
+    mentions: MentionStrings, types: Sequence[str], factors: Sequence[SpanFactor]
+) -> tuple[list[FactorEdges], tuple[PairPotential, ...], StringEdges, tuple[tuple[int, bool], ...]]:
+    """What factors say of mention strings, each and as one set of edges with their directions."""
+    by_factor: list[FactorEdges] = []
+    n_strings = len(mentions)
+    for factor in factors:
+        by_factor.append(factor.build_edges(mentions, types, n_strings))
+        n_strings += by_factor[-1].n_strings
+    potentials = tuple(p for factor_edges in by_factor for p in factor_edges.pair_potentials)
+    return by_factor, potentials, *_string_edges(potentials, n_strings)
+
+
+def _string_edges(
     potentials: Sequence[PairPotential], n_strings: int
 ) -> tuple[StringEdges, tuple[tuple[int, bool], ...]]:
     """The edges of all mention strings, each in both directions."""

@@ -22,7 +22,7 @@ from skipchain.models.document.candidate_graph import (
     MentionSpans,
     alias_spans,
     directed_tables,
-    string_edges,
+    link_strings,
 )
 from skipchain.models.document.candidates import uncertain_segments
 from skipchain.models.document.factors.base import FactorEdges, SpanFactor
@@ -228,13 +228,7 @@ class _SpanBuilder:
             corpus, spans.starts, spans.stops, spans.type_ids, n_types
         )
         spans = spans._replace(string_ids=string_ids)
-        by_factor: list[FactorEdges] = []
-        n_strings = len(mentions)
-        for factor in factors:
-            by_factor.append(factor.build_edges(mentions, types, n_strings))
-            n_strings += by_factor[-1].n_strings
-        potentials = [p for own in by_factor for p in own.pair_potentials]
-        edges, directions = string_edges(potentials, n_strings)
+        by_factor, potentials, edges, directions = link_strings(mentions, types, factors)
         linked = np.diff(edges.starts) > 0
         parts = [spans, *(alias_spans(spans, own, n_types) for own in by_factor)]
         spans = MentionSpans(*(np.concatenate(part) for part in zip(*parts, strict=True)))

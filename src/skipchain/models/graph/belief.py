@@ -97,8 +97,9 @@ class Beliefs:
 class BestLabelling:
     """What max-product finds: the best labelling of documents without loops, else a good one.
 
-    ``score`` is that of the labels found, −∞ where no labelling is possible or none was found.
-    ``sweeps`` and ``residual`` are those of `Beliefs`.
+    No labelling that differs by a single label is better. ``score`` is that of the labels found,
+    −∞ where no labelling is possible or none was found. ``sweeps`` and ``residual`` are those of
+    `Beliefs`.
     """
 
     labels: Labels  # [N]
