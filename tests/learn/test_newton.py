@@ -21,11 +21,11 @@ WORDS = ["Ada", "Bo", "ran"]
 EXACT = {"solver": "lbfgs", "tolerance": 0.0, "max_iterations": 500}
 
 
-def draw(seed, lengths, labels=3, least=-np.inf):
+def draw(seed, lengths, labels=3):
     rng = np.random.default_rng(seed)
     words = [[WORDS[k] for k in rng.integers(0, len(WORDS), length)] for length in lengths]
     gold = [[f"L{k}" for k in rng.integers(0, labels, length)] for length in lengths]
-    numbers = [[str(max(x, least)) for x in rng.normal(size=length).round(2)] for length in lengths]
+    numbers = [[str(x) for x in rng.normal(size=length).round(2)] for length in lengths]
     return Corpus.of(words, gold, n=numbers)
 
 

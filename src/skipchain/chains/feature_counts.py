@@ -39,7 +39,8 @@ class FeatureCounts:
             first = int(np.argmax(negative.data < 0.0))
             raise FeatureError(
                 f"token {negative.row[first]}: feature value {negative.data[first]:g} is below 0, "
-                "and solver='gis' scales values of at least 0; shift them, or use solver='lbfgs'"
+                "and solver='gis' scales values of at least 0 (value(…) centres, value(…, "
+                "raw) does not); give others, or use solver='lbfgs'"
             )
         gold = (data.labels[:, None] == np.arange(labels)).astype(np.float64)
         table = inputs.T @ gold  # [D, L]
