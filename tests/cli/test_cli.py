@@ -93,6 +93,28 @@ def test_train_by_newton(run, folder, tmp_path):
     assert_one_line(run("train", train, "-o", tmp_path / "n.skip", *newton), "use 'lbfgs' for CRF")
 
 
+@pytest.mark.parametrize("solver", ["cg", "gd:max_iterations=50", "gis:tolerance=1e-3"])
+def test_train_by_other_solvers(run, folder, tmp_path, solver):
+    train, out = folder / "train.conll", tmp_path / "m.skip"
+    given = (
+        "--model",
+        "memm:l2=0",
+        "--features",
+        "shape",
+        "--solver",
+        solver,
+        "--dev",
+        train,
+        "-q",
+    )
+    code, _, err = run("train", train, "-o", out, *given)
+    assert code == 0, err
+    code, found, _ = run("inspect", out, "--json")
+    assert json.loads(found)["training"]["iterations"] > 1
+    told = run("train", train, "-o", tmp_path / "n.skip", "--solver", "gis", "-q")
+    assert_one_line(told, "solver='gis' is for MaxEnt and MEMM; use 'lbfgs' for CRF")
+
+
 def test_train_counts_an_hmm(run, folder, tmp_path):
     train = folder / "train.conll"
     code, _, err = run(

@@ -13,7 +13,7 @@ from skipchain.models.registry import model_kinds
 def test_all_kinds_and_solvers_are_listed(run):
     code, out, _ = run("models")
     assert code == 0
-    for name in (*model_kinds(), "sgd", "lbfgs", "newton", "adagrad"):
+    for name in (*model_kinds(), "sgd", "lbfgs", "newton", "adagrad", "cg", "gd", "gis"):
         assert any(line.split()[:1] == [name] for line in out.splitlines()), name
     answer = json.loads(run("models", "--json")[1])
     assert set(answer["models"]) == set(model_kinds())

@@ -91,7 +91,7 @@ def test_other_objects_take_settings_by_name_too():
         ({"epoch": 3}, "CRF has no parameter 'epoch'; did you mean epochs"),
         (
             {"solver": "adam"},
-            "solver must be one of sgd, lbfgs, adagrad, newton, automatic, got 'adam'",
+            "solver must be one of sgd, lbfgs, adagrad, newton, cg, gd, gis, automatic, got 'adam'",
         ),
         ({"solver": EM()}, "solver must be one of sgd, lbfgs"),
         ({"solver": 3}, "solver must be one of"),

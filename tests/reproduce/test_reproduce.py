@@ -27,6 +27,7 @@ from skipchain.reproduce.rosenberg.mop_webkb import (
     best_penalty,
     subsets,
 )
+from skipchain.reproduce.stewart.solvers import Curve, solver_rows
 from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
 from skipchain.reproduce.xu.maxent import maximum_entropy
@@ -430,6 +431,33 @@ def test_the_24_line_features():
 def test_segments_are_runs_of_one_label():
     assert segments(["a", "a", "b", "a"]).tolist() == [(0, 2, "a"), (2, 3, "b"), (3, 4, "a")]
     assert segments([]).tolist() == []
+
+
+@pytest.mark.slow
+@pytest.mark.data("conll2000")
+def test_solvers_come_near_the_same_minimum():
+    table = reproduce("solvers", Run(quick=True, threads=1))
+    passes = by_system(table, "passes to 1 %")
+    assert {"MaxEnt: Newton", "CRF: SGD", "MEMM, no penalty: GIS"} <= set(passes)
+    assert "CRF: Newton" not in passes
+    for name in ("MaxEnt", "MEMM", "CRF"):
+        assert passes[f"{name}: L-BFGS"].measured < passes[f"{name}: gradient descent"].measured
+    near = by_system(table, "passes to 0.1 %")
+    assert all(near[system].measured >= own.measured for system, own in passes.items())
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_a_loss_that_was_not_reached_is_said():
+    curve = Curve([1.0, 2.0], [0.1, 0.2], [9.0, 5.0])
+    assert curve.reached(5.0) == (2.0, 0.2)
+    assert curve.reached(4.0) is None
+    rows = solver_rows("m", {"L-BFGS": Curve([1.0], [0.1], [1.0]), "GIS": curve}, 1.0, 7)
+    assert [row.verdict for row in rows[:2]] == [
+        "holds: the fewest passes by gradients",
+        "not within 7 passes",
+    ]
+    slow = solver_rows("m", {"L-BFGS": curve, "GIS": Curve([1.0], [0.1], [1.0])}, 1.0, 7)
+    assert slow[0].fails
 
 
 # Showing ---------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ class ContextLikelihood(ConditionalLikelihood):
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
-        weights = self._scorer.unpack(vector)
+        weights = self.scorer.unpack(vector)
         bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
         added = self._added(weights)
         runs = blocks(self._data.offsets, max(BLOCK_TOKENS, self._data.n_tokens // MAX_BLOCKS + 1))
@@ -77,7 +77,7 @@ class ContextLikelihood(ConditionalLikelihood):
         pairs, start, end, counts, rows = (np.sum(part, axis=0) for part in others)
         triples, ngrams = self._contexts.pull_back(counts, self._n_ngrams)
         further = np.concatenate([ngrams, rows])
-        gradient = self._scorer.gradient(
+        gradient = self.scorer.gradient(
             self._node, pairs, start, end, self._edge_rows, triples, further
         )
         loss = float(np.sum(losses))

@@ -20,7 +20,17 @@ from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.errors import FeatureError, ParameterError
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.epochs import run_epochs
-from skipchain.learn.solvers import LBFGS, SGD, AdaGrad, Automatic, Newton, Solver
+from skipchain.learn.solvers import (
+    GIS,
+    LBFGS,
+    SGD,
+    AdaGrad,
+    Automatic,
+    ConjugateGradient,
+    GradientDescent,
+    Newton,
+    Solver,
+)
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.parallel import Workers
 
@@ -35,6 +45,7 @@ AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
 MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
 MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
+SMOOTH = (LBFGS, ConjugateGradient, GradientDescent)  # which take any loss with a gradient
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
@@ -118,7 +129,7 @@ def learn_chain(
 ) -> FittedWeights:
     """The weights of a chain, learnt by a solver."""
     chosen = resolve(problem, solver)
-    check_solver(chosen, local=problem.local, objective=problem.objective)
+    check_solver(chosen, local=problem.local, objective=problem.objective, l2=problem.l2)
     if problem.by_contexts and isinstance(chosen, SGD):
         raise ParameterError(
             f"solver={chosen.name!r} learns chains of order 1 and 2 without templates that begin "
@@ -142,11 +153,20 @@ def resolve(problem: ChainProblem, solver: Solver) -> Solver:
     return solver.as_solver(LBFGS if batch else SGD)
 
 
-def check_solver(solver: Solver, *, local: bool, objective: str, name: str = "this model") -> None:
+def check_solver(
+    solver: Solver, *, local: bool, objective: str, l2: float, name: str = "this model"
+) -> None:
     """Refuse a solver that cannot learn a form of chain."""
-    if isinstance(solver, Newton) and not local:
-        raise ParameterError(f"solver='newton' is for MaxEnt and MEMM; use 'lbfgs' for {name}")
-    if objective != CONDITIONAL and not isinstance(solver, (LBFGS, Automatic)):
+    if isinstance(solver, (Newton, GIS)) and not local:
+        raise ParameterError(
+            f"solver={solver.name!r} is for MaxEnt and MEMM; use 'lbfgs' for {name}"
+        )
+    if isinstance(solver, GIS) and l2:
+        raise ParameterError(
+            f"solver='gis' scales the likelihood without a penalty, and l2 is {l2:g}; use l2=0, or "
+            "solver='lbfgs'"
+        )
+    if objective != CONDITIONAL and not isinstance(solver, (*SMOOTH, Automatic)):
         raise ParameterError(f"objective={objective!r} needs solver='lbfgs', not {solver.name!r}")
 
 
@@ -163,8 +183,8 @@ def _check_partial(problem: ChainProblem, solver: Solver) -> None:
     """Refuse what cannot learn from labels that are partly known."""
     if problem.order >= 2 and problem.local:
         raise ParameterError("partial labels need order=1, or a CRF")
-    if isinstance(solver, Newton):
-        raise ParameterError("partial labels need solver='lbfgs', not 'newton'")
+    if isinstance(solver, (Newton, GIS)):
+        raise ParameterError(f"partial labels need solver='lbfgs', not {solver.name!r}")
     if problem.local and isinstance(solver, SGD):
         raise ParameterError("partial labels of a local model need solver='lbfgs'")
 
@@ -172,62 +192,25 @@ def _check_partial(problem: ChainProblem, solver: Solver) -> None:
 def _by_batch(
     problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor
 ) -> FittedWeights:
-    """By L-BFGS or Newton's method: functions of the vector of all weights."""
-    from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
-    from skipchain.learn.lbfgs import LINE_SEARCH_FAILED, minimize
+    """By a solver that looks at all data before each step: functions of the vector of weights."""
+    from skipchain.learn.line_search import LINE_SEARCH_FAILED
 
-    assert isinstance(solver, (LBFGS, Newton))
-    data, by_newton = problem.data, isinstance(solver, Newton)
-    scorer = LinearScorer(
-        data,
-        problem.n_labels,
-        observed=solver.observed,
-        boundaries=problem.boundaries,
-        workers=workers,
-        order=problem.order,
-        single_precision=isinstance(solver, LBFGS) and solver.tolerance >= SINGLE_TOLERANCE,
-        further=_shown(problem) if problem.by_contexts else None,
-    )
+    single = isinstance(solver, LBFGS) and solver.tolerance >= SINGLE_TOLERANCE
+    objective = batch_objective(problem, workers, observed=solver.observed, single_precision=single)
+    scorer, by_newton = objective.scorer, isinstance(solver, Newton)
     if by_newton and scorer.size > MAX_DENSE:
         raise ParameterError(
             f"solver='newton' is for up to {MAX_DENSE:,} weights, and there would be "
             f"{scorer.size:,}; use solver='lbfgs', or fewer features (min_count)"
         )
-    form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
-    objective: ChainObjective
-    if problem.by_contexts:
-        from skipchain.chains.context_likelihood import ContextLikelihood
-
-        names = ("order", "label_ngrams", "label_trigrams")
-        form |= {name: getattr(problem, name) for name in names}
-        objective = ContextLikelihood(data, scorer, workers, **form)
-    else:
-        marginal = problem.objective == MARGINAL
-        loss = MarginalLikelihood if marginal else ConditionalLikelihood
-        objective = loss(data, scorer, workers, local=problem.local, **form)
     if monitor.begin is not None:
         # the history of L-BFGS is in single precision
-        vectors = 3 * scorer.size if by_newton else MEMORY + 8
+        vectors = MEMORY + 8 if isinstance(solver, LBFGS) else 3 * scorer.size if by_newton else 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
-    stopping = monitor.early_stopping(scorer.unpack, solver.patience)
+    stopping = monitor.early_stopping(scorer.unpack, getattr(solver, "patience", None))
     initial = problem.initial_weights
     start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
-    if isinstance(solver, LBFGS):
-        result = minimize(
-            objective,
-            start,
-            l1=solver.l1,
-            memory=MEMORY,
-            **solver.stopping,
-            curvature=None if solver.l1 else objective.curvature,
-            callback=stopping,
-        )
-    else:
-        from skipchain.chains.curvature import LocalHessian
-        from skipchain.learn import newton
-
-        hessian = LocalHessian(data, scorer, workers, l2=problem.l2)
-        result = newton.minimize(objective, hessian, start, solver.max_iterations, stopping)
+    result = _minimise(problem, objective, start, solver, workers, stopping)
     stuck = result.reason == LINE_SEARCH_FAILED and not result.iterations
     # an earlier model may be the minimum already
     if not np.isfinite(result.loss) or (stuck and initial is None):
@@ -235,6 +218,80 @@ def _by_batch(
     result = stopping.best_of(result)
     weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
     return FittedWeights(weights, result, scorer.size)
+
+
+def batch_objective(
+    problem: ChainProblem, workers: Workers, *, observed: bool, single_precision: bool = False
+) -> ChainObjective:
+    """The penalised loss of a problem as a function of the vector of its weights.
+
+    ``observed`` and ``single_precision`` are as for `LinearScorer`, which the loss has as
+    ``scorer``.
+    """
+    from skipchain.chains.likelihood import ConditionalLikelihood, MarginalLikelihood
+
+    data = problem.data
+    scorer = LinearScorer(
+        data,
+        problem.n_labels,
+        observed=observed,
+        boundaries=problem.boundaries,
+        workers=workers,
+        order=problem.order,
+        single_precision=single_precision,
+        further=_shown(problem) if problem.by_contexts else None,
+    )
+    form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
+    if problem.by_contexts:
+        from skipchain.chains.context_likelihood import ContextLikelihood
+
+        names = ("order", "label_ngrams", "label_trigrams")
+        form |= {name: getattr(problem, name) for name in names}
+        return ContextLikelihood(data, scorer, workers, **form)
+    marginal = problem.objective == MARGINAL
+    loss = MarginalLikelihood if marginal else ConditionalLikelihood
+    return loss(data, scorer, workers, local=problem.local, **form)
+
+
+def _minimise(
+    problem: ChainProblem,
+    objective: ChainObjective,
+    start: Floats,
+    solver: Solver,
+    workers: Workers,
+    stopping: EarlyStopping,
+) -> OptimisationResult:
+    """Where a solver gets to from a vector."""
+    from skipchain.learn import (
+        conjugate_gradient,
+        gradient_descent,
+        iterative_scaling,
+        lbfgs,
+        newton,
+    )
+
+    if isinstance(solver, LBFGS):
+        curvature = None if solver.l1 else objective.curvature
+        more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
+        return lbfgs.minimize(objective, start, **more, **solver.stopping, callback=stopping)
+    if isinstance(solver, ConjugateGradient):
+        by_steps = isinstance(solver, GradientDescent)
+        minimize = gradient_descent.minimize if by_steps else conjugate_gradient.minimize
+        return minimize(objective, start, **solver.stopping, callback=stopping)
+    data, scorer = problem.data, objective.scorer
+    if isinstance(solver, GIS):
+        from skipchain.chains.feature_counts import FeatureCounts
+
+        found = FeatureCounts.of(data, scorer)
+        facts: dict[str, Any] = {name: getattr(found, name) for name in found.__slots__}
+        return iterative_scaling.minimize(
+            objective, start, **facts, **solver.stopping, callback=stopping
+        )
+    from skipchain.chains.curvature import LocalHessian
+
+    assert isinstance(solver, Newton)
+    hessian = LocalHessian(data, scorer, workers, l2=problem.l2)
+    return newton.minimize(objective, hessian, start, solver.max_iterations, stopping)
 
 
 def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWeights:

@@ -57,7 +57,7 @@ class ChainObjective(ABC):
         assert data.labels is not None
         self._labels = data.labels
         self._data = data
-        self._scorer = scorer
+        self.scorer = scorer
         self._workers = workers
         self._l2 = l2
         self._constraints = constraints
@@ -76,7 +76,7 @@ class ChainObjective(ABC):
 
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
-        weights = self._scorer.unpack(vector)
+        weights = self.scorer.unpack(vector)
         bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
         parts = self._workers.map(
             lambda block: self._block(weights, bundle_sums, block), self._blocks()
@@ -84,7 +84,7 @@ class ChainObjective(ABC):
         # summed in the order of the blocks: the same bits whatever the number of threads
         losses, pairs, starts, ends, triples = (np.array(part) for part in zip(*parts, strict=True))
         pair, start, end, second = (part.sum(axis=0) for part in (pairs, starts, ends, triples))
-        gradient = self._scorer.gradient(self._node, pair, start, end, self._edge_rows, second)
+        gradient = self.scorer.gradient(self._node, pair, start, end, self._edge_rows, second)
         loss = float(losses.sum())
         if self._l2:
             loss += self._l2 * dot(vector, vector)
@@ -93,7 +93,7 @@ class ChainObjective(ABC):
 
     def curvature(self) -> Floats:
         """A rough diagonal of the Hessian where the objective was called last, above zero."""
-        diagonal = self._scorer.curvature(self._node, self._edge_rows)
+        diagonal = self.scorer.curvature(self._node, self._edge_rows)
         return diagonal + (2.0 * self._l2 + TINY)
 
     @property
@@ -144,11 +144,11 @@ class ChainObjective(ABC):
     def _allowed(self, p: Potentials) -> Bools:
         """Which labels the tokens of a block may have; none of them where all are known."""
         if self._data.allowed is None:
-            return np.zeros((0, self._scorer.n_labels), np.bool_)
+            return np.zeros((0, self.scorer.n_labels), np.bool_)
         return self._data.allowed[p.tokens]
 
     def _pairs(self, p: Potentials) -> Floats:
-        states = self._scorer.n_labels
+        states = self.scorer.n_labels
         return np.zeros((len(p.node) if len(self._edges) else 1, states, states))
 
 
@@ -239,7 +239,7 @@ class MarginalLikelihood(ChainObjective):
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Short enough for the tables of pairs to stay in the processor's cache."""
-        size = max(1, PAIR_NUMBERS // self._scorer.n_labels**2)
+        size = max(1, PAIR_NUMBERS // self.scorer.n_labels**2)
         return blocks(self._data.offsets, min(BLOCK_TOKENS, size))
 
     def _residuals(self, p: Potentials, node: Residuals) -> tuple[float, Floats]:
@@ -247,7 +247,7 @@ class MarginalLikelihood(ChainObjective):
         if self._local:
             pairs = self._pairs(p)
             return local_marginals(p.node, p.edge, p.offsets, gold, allowed, node, pairs), pairs
-        pairs = np.empty((*p.node.shape, self._scorer.n_labels))
+        pairs = np.empty((*p.node.shape, self.scorer.n_labels))
         marginals = np.empty_like(p.node)
         log_z, loss = np.empty(len(p.offsets) - 1), np.empty(len(p.offsets) - 1)
         forward_backward(p.node, p.edge, p.offsets, marginals, pairs, log_z)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from skipchain.arrays import Floats
-from skipchain.learn.lbfgs import Objective, minimize
+from skipchain.learn.lbfgs import minimize
+from skipchain.learn.line_search import Objective
 from skipchain.learn.step import INTERRUPTED
 
 

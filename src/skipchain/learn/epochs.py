@@ -54,7 +54,7 @@ def run_epochs(
                     average += (vector() - average) / held
             seconds = time.perf_counter() - began
             if callback is not None and callback(
-                Step(number, reached(), loss, seconds, planned=epochs)
+                Step(number, reached(), loss, seconds, planned=epochs, evaluations=number)
             ):
                 reason = "stopped early"
                 break

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.learn.descent import descend
+from skipchain.learn.line_search import ARMIJO, MAX_TRIALS, Objective, Point, wolfe_search
+from skipchain.learn.step import OptimisationResult, Step
 from skipchain.learn.vectors import add_dot, dot, norm
 
-Objective = Callable[[Floats], tuple[float, Floats]]
-
-ARMIJO, WOLFE = 1e-4, 0.9
-MAX_TRIALS = 30
 RESCALE_AT, RESCALE_EVERY = (5, 10, 20), 40
-LINE_SEARCH_FAILED = "no step lowers the loss further"
 
 
 def minimize(
@@ -47,55 +43,47 @@ def minimize(
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
     array([3., 3.])
     """
-    began = time.perf_counter()
-    search = _orthant_search if l1 else _wolfe_search
-    x = start.astype(np.float64, copy=True)
     history = _CurvaturePairs(memory)
-    past: deque[float] = deque(maxlen=period + 1)
-    iteration, evaluations = 0, 1
-    reason = f"{max_iterations} iterations"
-    loss, gradient = function(x)
-    loss += l1 * float(np.abs(x).sum())
-    past.append(loss)
-    try:
-        while iteration < max_iterations:
-            slope = _pseudo_gradient(x, gradient, l1) if l1 else gradient
-            steepness = norm(slope)
-            if steepness <= 1e-10 * max(1.0, norm(x)):
-                reason = "the gradient vanished"
-                break
-            if curvature is not None and _is_rescale_iteration(iteration):
-                history.rescale(curvature())
-            direction = history.direction(slope)
-            if l1:
-                direction[direction * slope >= 0.0] = 0.0
-            if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
-                history.pairs.clear()
-                direction = -slope
-            size = 1.0 if history.pairs else 1.0 / steepness
-            step = search(function, x, loss, slope, direction, size, l1)
-            evaluations += step.trials
-            if not step.accepted:
-                if not history.pairs:
-                    reason = LINE_SEARCH_FAILED
-                    break
-                history.pairs.clear()
-                continue
-            history.add(step.vector - x, step.gradient - gradient)
-            x, loss, gradient = step.vector, step.loss, step.gradient
-            iteration += 1
-            past.append(loss)
-            improvement = (past[0] - loss) / max(abs(loss), 1e-12) if len(past) > period else None
-            report = Step(iteration, x, loss, time.perf_counter() - began, steepness, improvement)
-            if callback is not None and callback(report):
-                reason = "stopped early"
-                break
-            if improvement is not None and improvement < tolerance:
-                reason = f"the loss fell by less than {tolerance:g} in {period} iterations"
-                break
-    except KeyboardInterrupt:
-        reason = INTERRUPTED
-    return OptimisationResult(x, loss, iteration, evaluations, reason)
+
+    def penalised(x: Floats) -> tuple[float, Floats]:
+        value, gradient = function(x)
+        return value + l1 * float(np.abs(x).sum()), gradient
+
+    def slope(at: Point) -> Floats:
+        return _pseudo_gradient(at.vector, at.gradient, l1) if l1 else at.gradient
+
+    def move(at: Point, slope: Floats, iteration: int) -> Point:
+        if curvature is not None and _is_rescale_iteration(iteration):
+            history.rescale(curvature())
+        direction = history.direction(slope)
+        if l1:
+            direction[direction * slope >= 0.0] = 0.0
+        if dot(direction, slope) >= 0.0:  # rounding has spoilt the curvature: begin afresh
+            history.pairs.clear()
+            direction = -slope
+        size = 1.0 if history.pairs else 1.0 / norm(slope)
+        if l1:
+            found = _orthant_search(penalised, at, slope, direction, size)
+        else:
+            found = wolfe_search(function, at, direction, size)
+        if found.accepted:
+            history.add(found.vector - at.vector, found.gradient - at.gradient)
+        elif history.pairs:
+            history.pairs.clear()
+            again = move(at, slope, iteration)
+            return replace(again, trials=again.trials + found.trials)
+        return found
+
+    return descend(
+        penalised if l1 else function,
+        start,
+        move,
+        slope=slope,
+        max_iterations=max_iterations,
+        tolerance=tolerance,
+        period=period,
+        callback=callback,
+    )
 
 
 def _is_rescale_iteration(iteration: int) -> bool:
@@ -160,60 +148,20 @@ class _CurvaturePairs:
         return d
 
 
-@dataclass(frozen=True, slots=True)
-class _LineSearchResult:
-    vector: Floats
-    loss: float
-    gradient: Floats
-    trials: int
-    accepted: bool
-
-
-def _wolfe_search(
-    function: Objective,
-    x: Floats,
-    loss: float,
-    slope: Floats,
-    direction: Floats,
-    size: float,
-    l1: float,
-) -> _LineSearchResult:
-    """A step that satisfies the weak Wolfe conditions, by bisection (Lewis and Overton 2013)."""
-    fall = dot(direction, slope)
-    low, high = 0.0, np.inf
-    for trial in range(1, MAX_TRIALS + 1):
-        point = x + size * direction
-        value, grad = function(point)
-        if not value <= loss + ARMIJO * size * fall:
-            high = size
-        elif dot(grad, direction) < WOLFE * fall:
-            low = size
-        else:
-            return _LineSearchResult(point, value, grad, trial, True)
-        size = 2.0 * low if high == np.inf else (low + high) / 2.0
-    return _LineSearchResult(point, value, grad, MAX_TRIALS, value < loss)
-
-
 def _orthant_search(
-    function: Objective,
-    x: Floats,
-    loss: float,
-    slope: Floats,
-    direction: Floats,
-    size: float,
-    l1: float,
-) -> _LineSearchResult:
+    function: Objective, at: Point, slope: Floats, direction: Floats, size: float
+) -> Point:
     """A backtracking step that stays in one orthant (Andrew and Gao 2007, OWL-QN)."""
+    x = at.vector
     orthant = np.where(x != 0.0, np.sign(x), -np.sign(slope))
     for trial in range(1, MAX_TRIALS + 1):
         point = x + size * direction
         point[point * orthant <= 0.0] = 0.0
-        value, grad = function(point)
-        value += l1 * float(np.abs(point).sum())
-        if value <= loss + ARMIJO * dot(slope, point - x):
-            return _LineSearchResult(point, value, grad, trial, True)
+        value, gradient = function(point)
+        if value <= at.loss + ARMIJO * dot(slope, point - x):
+            return Point(point, value, gradient, trial)
         size /= 2.0
-    return _LineSearchResult(point, value, grad, MAX_TRIALS, False)
+    return Point(point, value, gradient, MAX_TRIALS, accepted=False)
 
 
 def _pseudo_gradient(x: Floats, gradient: Floats, l1: float) -> Floats:

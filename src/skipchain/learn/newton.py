@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.learn.lbfgs import ARMIJO, LINE_SEARCH_FAILED, MAX_TRIALS, Objective
+from skipchain.learn.descent import VANISHED
+from skipchain.learn.line_search import LINE_SEARCH_FAILED, Objective, Point, backtracking
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.learn.vectors import dot, norm
 
@@ -37,36 +38,33 @@ def minimize(
     """
     began = time.perf_counter()
     x = start.astype(np.float64, copy=True)
-    loss, gradient = function(x)
+    at = Point(x, *function(x))
     iteration, evaluations = 0, 1
     reason = f"{max_iterations} iterations"
     try:
         while iteration < max_iterations:
-            direction = _direction(curvature(x), gradient)
-            fall = dot(direction, gradient)  # twice what a quadratic function would fall by
-            if -fall <= TOLERANCE * max(1.0, abs(loss)):
-                reason = "the gradient vanished"
+            direction = _direction(curvature(at.vector), at.gradient)
+            fall = dot(direction, at.gradient)  # twice what a quadratic function would fall by
+            if -fall <= TOLERANCE * max(1.0, abs(at.loss)):
+                reason = VANISHED
                 break
-            size = 1.0
-            for _ in range(MAX_TRIALS):
-                point = x + size * direction
-                value, slope = function(point)
-                evaluations += 1
-                if value <= loss + ARMIJO * size * fall:
-                    break
-                size /= 2.0
-            else:
+            found = backtracking(function, at, direction, 1.0)
+            evaluations += found.trials
+            if not found.accepted:
                 reason = LINE_SEARCH_FAILED
                 break
-            x, loss, gradient = point, value, slope
+            at = found
             iteration += 1
-            report = Step(iteration, x, loss, time.perf_counter() - began, norm(gradient))
+            seconds, steepness = time.perf_counter() - began, norm(at.gradient)
+            report = Step(
+                iteration, at.vector, at.loss, seconds, steepness, evaluations=evaluations
+            )
             if callback is not None and callback(report):
                 reason = "stopped early"
                 break
     except KeyboardInterrupt:
         reason = INTERRUPTED
-    return OptimisationResult(x, loss, iteration, evaluations, reason)
+    return OptimisationResult(at.vector, at.loss, iteration, evaluations, reason)
 
 
 def _direction(curvature: Floats, gradient: Floats) -> Floats:

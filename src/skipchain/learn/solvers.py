@@ -77,7 +77,7 @@ class Solver:
 
     @property
     def stopping(self) -> dict[str, Any]:
-        """When L-BFGS is to end, as `skipchain.learn.lbfgs.minimize` takes it by name."""
+        """When a descent is to end, as `skipchain.learn.descent.descend` takes it by name."""
         return {k: getattr(self, k) for k in ("max_iterations", "tolerance", "period")}
 
     def __repr__(self) -> str:
@@ -245,6 +245,62 @@ class Newton(Solver):
 
 
 @dataclass(frozen=True, repr=False)
+class ConjugateGradient(Solver):
+    """The optimum of the penalised likelihood, by conjugate gradients (Polak and Ribière).
+
+    Parameters
+    ----------
+    tolerance, period, max_iterations, pairs, prune, patience
+        As for `LBFGS`.
+    """
+
+    name = "cg"
+    warmup = LBFGS.warmup
+
+    tolerance: float = 1e-4
+    period: int = 10
+    max_iterations: int = 1000
+    pairs: str | None = None
+    prune: float | None = None
+    patience: int | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class GradientDescent(ConjugateGradient):
+    """Steps along the gradient of the penalised likelihood, halved until the loss falls; slow.
+
+    Parameters
+    ----------
+    tolerance, period, max_iterations, pairs, prune, patience
+        As for `LBFGS`.
+    """
+
+    name = "gd"
+
+
+@dataclass(frozen=True, repr=False)
+class GIS(Solver):
+    """Generalised iterative scaling of the likelihood without a penalty: MEMM and MaxEnt; slow.
+
+    Feature values must not be below 0, and what training does not show has no weight.
+
+    Parameters
+    ----------
+    tolerance, period, max_iterations, prune, patience
+        As for `LBFGS`.
+    """
+
+    name = "gis"
+    warmup = LBFGS.warmup
+
+    tolerance: float = 1e-4
+    period: int = 10
+    max_iterations: int = 1000
+    prune: float | None = None
+    patience: int | None = None
+
+
+@dataclass(frozen=True, repr=False)
 class EM(Solver):
     """For hidden states: EM from several random starts, then L-BFGS on the likelihood itself.
 
@@ -367,7 +423,9 @@ def parse_steps(given: int | str | Mapping[int, int]) -> dict[int, int]:
     return schedule
 
 
-CHAIN_SOLVERS: tuple[type[Solver], ...] = (SGD, LBFGS, AdaGrad, Newton)
+CHAIN_SOLVERS: tuple[type[Solver], ...] = (
+    SGD, LBFGS, AdaGrad, Newton, ConjugateGradient, GradientDescent, GIS,
+)  # fmt: skip
 """What learns chains; a setting that several have asks for the first of them."""
 
 

@@ -22,6 +22,8 @@ class Step:
     """Relative fall of the loss over the last iterations; None while there are too few."""
     planned: int | None = None
     """How many iterations there will be, where that is known."""
+    evaluations: int | None = None
+    """How often the loss was computed so far: passes over the data."""
 
 
 @dataclass(frozen=True, slots=True)

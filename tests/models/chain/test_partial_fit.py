@@ -144,7 +144,7 @@ def test_an_interrupt_is_passed_on_and_the_model_kept(monkeypatch):
 
 
 def test_mistakes_are_named():
-    for solver in ("lbfgs", "newton"):
+    for solver in ("lbfgs", "newton", "cg", "gd"):
         with pytest.raises(ParameterError, match="takes stochastic steps; use solver='sgd'"):
             MEMM("word", solver=solver).partial_fit(corpus(3))
     with pytest.raises(CorpusError, match="no token to learn from"):

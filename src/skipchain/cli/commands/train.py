@@ -65,7 +65,7 @@ def train(
         option(
             options.LEARNING,
             "How weights are learnt, with settings: sgd:dropout=0.2, adagrad, "
-            "lbfgs:tolerance=1e-5, newton (skipchain models lbfgs lists them).",
+            "lbfgs:tolerance=1e-5, newton, cg, gd, gis (skipchain models lbfgs lists them).",
             metavar="SPEC",
         ),
     ] = None,

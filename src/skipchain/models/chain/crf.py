@@ -24,8 +24,9 @@ class CRF(ChainEstimator):
         ``conditional``: the likelihood of whole label sequences. ``marginal``: the sum over
         positions of the likelihood of each label, for when single labels count (lbfgs only).
     solver
-        How weights are learnt: `SGD`, `AdaGrad`, `LBFGS` or `Newton` of `skipchain.learn.solvers`,
-        or the name of one: ``sgd``, ``adagrad``, ``lbfgs``, ``newton``. None: SGD, but L-BFGS for
+        How weights are learnt: `SGD`, `AdaGrad`, `LBFGS`, `Newton`, `ConjugateGradient`,
+        `GradientDescent` or `GIS` of `skipchain.learn.solvers`, or the name of one: ``sgd``,
+        ``adagrad``, ``lbfgs``, ``newton``, ``cg``, ``gd``, ``gis``. None: SGD, but L-BFGS for
         features given as matrices. Settings may be given by name, as in ``CRF(epochs=5)`` or
         ``CRF(l1=0.1)``, which then say which solver it is.
     l2

@@ -398,7 +398,11 @@ class ChainEstimator(BaseEstimator):
             if self.order >= 2 and self.objective != "conditional":
                 raise ParameterError(f"objective={self.objective!r} is for chains of order 1")
             check_solver(
-                self._solver, local=self.local, objective=self.objective, name=type(self).__name__
+                self._solver,
+                local=self.local,
+                objective=self.objective,
+                l2=self.l2,
+                name=type(self).__name__,
             )
 
     def _check_order(self) -> None:

@@ -164,7 +164,11 @@ class GraphEstimator(BaseEstimator):
         super()._check()
         self._rules()
         check_solver(
-            self._solver, local=self.local_chains, objective="conditional", name=type(self).__name__
+            self._solver,
+            local=self.local_chains,
+            objective="conditional",
+            l2=self.l2,
+            name=type(self).__name__,
         )
         if self._patience is not None and self.objective == self.separate_objective:
             raise ParameterError(
@@ -192,7 +196,7 @@ class GraphEstimator(BaseEstimator):
             solver = solver.as_solver(LBFGS)
         if isinstance(solver, LBFGS):
             return solver
-        shared = ("pairs", "patience", "max_iterations")
+        shared = ("pairs", "patience", "max_iterations", "tolerance", "period")
         given = {name: getattr(solver, name, None) for name in shared}
         return LBFGS(**{name: value for name, value in given.items() if value is not None})
 
