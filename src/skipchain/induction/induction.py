@@ -14,7 +14,7 @@ from skipchain.induction.conjunctions import as_text
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class InductionCandidate:
     """A conjunction that was looked at.
 
     ``gain`` is what it adds to the log-likelihood of held-out tokens (in nats, all other weights
@@ -45,8 +45,8 @@ class InductionRound:
 
     number: int
     considered: int
-    candidates: tuple[Candidate, ...]
-    added: tuple[Candidate, ...]
+    candidates: tuple[InductionCandidate, ...]
+    added: tuple[InductionCandidate, ...]
     removed: tuple[Template, ...]
     templates: tuple[Template, ...]
     score: float

@@ -23,7 +23,7 @@ from skipchain.features.template import STATE, Template
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.induction.conjunctions import AtomReader, conjunctions, in_reading_order
-from skipchain.induction.induction import Candidate, Induction, InductionRound, best_round
+from skipchain.induction.induction import InductionCandidate, Induction, InductionRound, best_round
 from skipchain.induction.posteriors import FLOOR, Posteriors
 from skipchain.learn.step import INTERRUPTED
 from skipchain.metrics import entity_scores, token_scores
@@ -39,6 +39,7 @@ from skipchain.parallel import Workers
 EPOCHS = 5
 SHRINKAGE = 10.0
 POOL = 300  # candidates of a round that are looked at again in the next
+SHORTLIST = 40  # candidates among which a round chooses
 SHOWN = 20  # candidates of a round that are kept
 LARGEST_CUT, SMALLEST_CUT = 0.25, 0.06  # of the templates, where they are pruned
 PATIENCE = 2  # rounds that may bring nothing before induction ends
@@ -222,8 +223,8 @@ class _Search:
         self,
         began: float,
         templates: tuple[Template, ...],
-        ranked: Sequence[Candidate] = (),
-        added: Sequence[Candidate] = (),
+        ranked: Sequence[InductionCandidate] = (),
+        added: Sequence[InductionCandidate] = (),
         removed: Sequence[Template] = (),
     ) -> Posteriors:
         """Measure templates on held-out data, and keep the round that led to them."""
@@ -294,28 +295,28 @@ class _Search:
 
     def _ranked(
         self, proposed: Sequence[Template], posteriors: Posteriors, shrinkage: float
-    ) -> list[Candidate]:
+    ) -> list[InductionCandidate]:
         """The candidates with their gains, the best first."""
 
-        def measured(template: Template) -> Candidate:
+        def measured(template: Template) -> InductionCandidate:
             numbers, size = self._atoms.numbers(template, self._estimator.min_count)
-            return Candidate(template, posteriors.gain(numbers, size, shrinkage), size)
+            return InductionCandidate(template, posteriors.gain(numbers, size, shrinkage), size)
 
         with Workers(self._estimator.threads) as workers:
             candidates = workers.map(measured, proposed)
         return sorted(candidates, key=lambda own: -own.gain)
 
     def _choose(
-        self, ranked: Sequence[Candidate], posteriors: Posteriors, limits: _Limits
-    ) -> list[Candidate]:
+        self, ranked: Sequence[InductionCandidate], posteriors: Posteriors, limits: _Limits
+    ) -> list[InductionCandidate]:
         """The best candidate, the best one given it, and so on, as long as there is a gain.
 
         A gain seldom grows when another candidate has been added. So only candidates whose last
         known gain is above that of all others have to be looked at again.
         """
-        heap = [(-own.gain, k, 0) for k, own in enumerate(ranked) if own.gain > 0.0]
+        heap = [(-own.gain, k, 0) for k, own in enumerate(ranked[:SHORTLIST]) if own.gain > 0.0]
         heapq.heapify(heap)
-        added: list[Candidate] = []
+        added: list[InductionCandidate] = []
         while heap and len(added) < limits.per_round:
             loss, k, known = heapq.heappop(heap)
             own = ranked[k]

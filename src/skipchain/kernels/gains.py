@@ -17,7 +17,7 @@ import numpy as np
 
 from skipchain.kernels.caching import njit
 
-ITERATIONS = 30
+ITERATIONS = 500  # far more than the tolerance of gains needs
 LONGEST_STEP = 2.0
 
 
@@ -51,8 +51,8 @@ def fit_feature(members, folds, left_out, index, l2, tolerance, weights, scratch
 
     Newton's steps with a diagonal in place of the curvature: 2 Σ q (1 − q) + 2 l2, the sum of a row
     of the Hessian without its signs. It is no smaller than the Hessian (Gershgorin), and right for
-    two labels. Where q is near 0 or 1 a step may be far too long, so steps have a limit, which is
-    halved whenever the direction of a weight turns.
+    two labels. Where q is near 0 or 1 a step may be far too long, so steps have a limit: half
+    of the last step where the direction of a weight turns, else twice the last limit.
     """
     indptr, labels, probabilities, gold = index
     gradient, curvature, last, limit = scratch
@@ -86,6 +86,8 @@ def fit_feature(members, folds, left_out, index, l2, tolerance, weights, scratch
                 step = gradient[j] / curvature[j]
                 if step * last[j] < 0.0:
                     limit[j] = 0.5 * abs(last[j])
+                else:
+                    limit[j] = min(2.0 * limit[j], LONGEST_STEP)
                 step = min(max(step, -limit[j]), limit[j])
                 weights[j] += step
                 last[j], curvature[j] = step, 0.0
