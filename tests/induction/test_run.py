@@ -155,7 +155,7 @@ def test_optional_columns_that_are_missing_are_left_out():
         ({"dev": Corpus.of([["a"]])}, CorpusError, "dev has no labels"),
         ({"corpus": Corpus.of([["a", "b"]], [["A", "_"]])}, CorpusError, "_"),
         ({"corpus": Corpus.of([], [])}, CorpusError, "no token"),
-        ({"corpus": Corpus.of([["a"]], [["A"]])}, ParameterError, "folds"),
+        ({"corpus": exclusive_or(1), "folds": 3}, ParameterError, "folds"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, error, said):

@@ -3,7 +3,7 @@
 Templates as such belong to `skipchain.features`; what trains models to choose among them, here.
 """
 
-from skipchain.induction.induction import InductionCandidate, Induction, InductionRound
+from skipchain.induction.induction import Induction, InductionCandidate, InductionRound
 from skipchain.induction.run import induce
 
-__all__ = ["InductionCandidate", "Induction", "InductionRound", "induce"]
+__all__ = ["Induction", "InductionCandidate", "InductionRound", "induce"]

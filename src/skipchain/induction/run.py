@@ -23,7 +23,7 @@ from skipchain.features.template import STATE, Template
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.induction.conjunctions import AtomReader, conjunctions, in_reading_order
-from skipchain.induction.induction import InductionCandidate, Induction, InductionRound, best_round
+from skipchain.induction.induction import Induction, InductionCandidate, InductionRound, best_round
 from skipchain.induction.posteriors import FLOOR, Posteriors
 from skipchain.learn.step import INTERRUPTED
 from skipchain.metrics import entity_scores, token_scores
@@ -41,7 +41,7 @@ SHRINKAGE = 10.0
 POOL = 300  # candidates of a round that are looked at again in the next
 SHORTLIST = 40  # candidates among which a round chooses
 SHOWN = 20  # candidates of a round that are kept
-LARGEST_CUT, SMALLEST_CUT = 0.25, 0.06  # of the templates, where they are pruned
+LARGEST_CUT, SMALLEST_CUT = 4, 16  # parts of the templates of which one may be pruned at once
 PATIENCE = 2  # rounds that may bring nothing before induction ends
 MAX_LONGEST = 10
 Say = Callable[[str], None]
@@ -208,16 +208,17 @@ class _Search:
         Those that held-out tokens would miss least go first, a quarter of all; where the score
         falls, half as many are tried.
         """
-        ranked, share = self._by_loss(best_round(self.rounds).templates), LARGEST_CUT
-        while (size := int(len(ranked) * share)) > 0 and share >= SMALLEST_CUT:
-            removed = ranked[:size]
+        ranked = self._by_loss(best_round(self.rounds).templates)
+        size = max(1, len(ranked) // LARGEST_CUT)
+        while len(ranked) > 1 and size >= max(1, len(ranked) // SMALLEST_CUT):
+            began, removed = time.perf_counter(), ranked[:size]
             best = best_round(self.rounds)
             kept = tuple(own for own in best.templates if own not in removed)
-            self._end_round(time.perf_counter(), kept, removed=removed)
+            self._end_round(began, kept, removed=removed)
             if best_round(self.rounds) is self.rounds[-1]:
                 ranked = self._by_loss(kept)
             else:
-                share /= 2.0
+                size //= 2
 
     def _end_round(
         self,
