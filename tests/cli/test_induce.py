@@ -41,7 +41,7 @@ def test_what_is_written_trains_a_model(run, data, induced, tmp_path):
     assert run("train", data, "--features", str(output), "-o", model, *HOW, "--epochs", "8")[0] == 0
     code, out, _ = run("eval", model, data, "--columns", "word,other,label", "--json")
     assert code == 0
-    assert json.loads(out)["accuracy"] == 100.0
+    assert json.loads(out)["token_accuracy"] == 100.0
 
 
 def test_the_answer_as_json(run, data, tmp_path):

@@ -6,7 +6,7 @@ into p(j) · exp δ_j / Σ_i p(i) · exp δ_i, and adds
     Σ_t (δ_{ŷ_t} − log Σ_j p_t(j) · exp δ_j) − l2 · Σ_j δ_j²
 
 to the penalised likelihood, where neighbours keep the probabilities they have: exactly so for a
-classifier of single positions, approximately for a chain (McCallum 2003, §4). Tokens hold the
+classifier of single positions, approximately for a chain (McCallum 2003). Tokens hold the
 probabilities that matter as rows of a sparse index: token t has ``probabilities[indptr[t] :
 indptr[t + 1]]`` of the labels ``labels[…]``, and entry ``gold[t]`` is that of the gold label.
 """
