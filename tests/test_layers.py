@@ -31,7 +31,7 @@ LAYERS = [
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
     {"modelfile", "recipes", "assembly", "tagger"},
-    {"comparison"},
+    {"comparison", "induction"},
     {"reproduce"},
     {"cli"},
 ]

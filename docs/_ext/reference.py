@@ -74,7 +74,8 @@ AREAS = (
     Area(
         "features",
         "Features",
-        "Templates and what they make of a corpus; see [](../guide/features.md).",
+        "Templates, what they make of a corpus, and how they are found; see "
+        "[](../guide/features.md) and [](../guide/induction.md).",
         modules=(
             "skipchain.features.templates",
             "skipchain.features.template",
@@ -82,6 +83,7 @@ AREAS = (
             "skipchain.features.direct",
             "skipchain.features.tag_dictionary",
         ),
+        packages=("skipchain.induction",),
         names=("skipchain.features.presets.PRESETS",),
     ),
     Area(

@@ -21,6 +21,7 @@ LONGEST = 4000  # characters of an error or a warning
 ADVICE = {
     "train": "use less data, fewer features or --set min_count=2",
     "compare": "use less data, fewer features or --set min_count=2",
+    "induce": "use less data, a lower --longest or --set min_count=2",
     "states": "use less data, fewer features or fewer states",
     "tag": "tag the file in parts",
     "eval": "score the file in parts",

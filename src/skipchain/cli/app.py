@@ -25,6 +25,7 @@ EXAMPLES = {
     "compare": "skipchain compare train.conll --test test.conll --models crf,memm:order=2",
     "models": "skipchain models rbm-crf",
     "states": "skipchain states train.conll --model hrf:restarts=3 --states 2,4,8",
+    "induce": "skipchain induce train.conll --from atoms.txt -o templates.txt",
     "brown": "skipchain brown news.txt.gz --clusters 500 -o paths.txt",
     "convert": "skipchain convert train.conll train.jsonl --to-scheme bioes",
     "data": "skipchain data conll2003",
