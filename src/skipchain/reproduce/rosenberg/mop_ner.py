@@ -39,7 +39,7 @@ FEATURES = one_a_line(
     bag(lower, -4..-1)  bag(lower, 1..4)
     """
 )
-LABEL_PAIRS, TYPE_PAIRS = "edge: label & *", "edge: type & *"
+LABEL_PAIRS, TYPE_PAIRS = "edge: *\nedge: label & *", "edge: *\nedge: type & *"
 ENCODING, L2 = "iob1", 0.02
 EDGES = "previous, same_word(recent=5)"
 OUR_FEATURES = "ner"
@@ -124,10 +124,11 @@ def measure(run: Run) -> Table:
             "parts of speech and bags of words (the paper's own features, Sutton and McCallum's, "
             f"use lists of names that are not available); encoding {ENCODING}, that of the data; "
             f"l2 = {L2}; L-BFGS; edges {EDGES!r}. Mixtures: one ordering, from the first token to "
-            f"the last, equal mixing weights, '{LABEL_PAIRS}' (all features of both ends, with the "
-            f"labels of both), each label by its marginal. {train.n_documents} training documents.",
+            "the last, equal mixing weights, 'edge: *' and 'edge: label & *' (all features of both "
+            "ends, with the child's label and with the labels of both), each label by its "
+            f"marginal. {train.n_documents} training documents.",
             "Below them, mixtures with one thing changed: features of skip edges that go with the "
-            f"child's label alone, or with types in place of labels ('{TYPE_PAIRS}'); iob2; our "
+            "child's label alone, or with pairs of types in place of pairs of labels; iob2; our "
             f"features ({OUR_FEATURES!r}).",
             f"ours: features {OUR_FEATURES!r}, encoding bioes, stochastic steps with dropout for "
             "chains. averaged: the mean of the marginals forward and backward, decoded under the "
@@ -290,7 +291,8 @@ def _tennis(
             panel.set_title(name.replace(", averaged", ",\naveraged"), fontsize="small")
             panel.set_xlabel(f"token {PLAYER}")
         panels[0].set_ylabel("probability")
-        panels[0].legend()
+        panels[0].set_ylim(0.0, 1.2)
+        panels[0].legend(loc="upper center", ncols=2)
 
     caption = f"Every {PLAYER} of one document: MEMM and mixtures."
     return rows, note, Picture("tennis", caption, draw, (11.0, 4.0))
