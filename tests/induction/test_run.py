@@ -50,6 +50,24 @@ def test_what_does_not_help_is_pruned():
     assert found.best.score == 100.0
 
 
+def test_what_is_missed_least_is_pruned_first():
+    start = "word & other\nword\nthird"
+    found = induce(exclusive_or(), start, model=maxent(), rounds=1, longest=2)
+    removed = next(own.removed for own in found.rounds if own.removed)
+    assert "word & other" not in map(str, removed)
+
+
+def test_a_copy_of_what_was_added_brings_little():
+    data = exclusive_or()
+    data = data.with_column("third", data.column("other"))
+    settings = {"rounds": 1, "per_round": 2, "shrinkage": 0.1, "prune": False}
+    found = induce(data, ATOMS, model=maxent(), **settings).rounds[1]
+    first, second = found.candidates[:2]
+    assert second.gain == pytest.approx(first.gain)
+    assert [str(own.template) for own in found.added[:1]] == ["word & other"]
+    assert all(own.gain < 0.5 * second.gain for own in found.added[1:])
+
+
 def test_the_same_seed_finds_the_same():
     data = exclusive_or()
 
