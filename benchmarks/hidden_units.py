@@ -18,7 +18,8 @@ from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.contrastive import ContrastiveBatch
 from skipchain.models.rbm.expert_gradient import ExpertBatch
 from skipchain.models.rbm.gibbs import GibbsSettings
-from skipchain.models.rbm.units import LabelFilters, parse_unit_groups
+from skipchain.models.rbm.groups import parse_unit_groups
+from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 
 GROUPS = "9:0..1; 3:0..7"  # RBM(2) of toy problem 2

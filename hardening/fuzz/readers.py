@@ -236,7 +236,7 @@ def _rules(path: Path, rng: Random) -> Any:
 
 
 def _groups(path: Path, rng: Random) -> Any:
-    from skipchain.models.rbm.units import parse_unit_groups
+    from skipchain.models.rbm.groups import parse_unit_groups
 
     return parse_unit_groups(_plain(path))
 

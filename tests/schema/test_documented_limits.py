@@ -18,7 +18,7 @@ from skipchain.models.base import model
 from skipchain.models.document import annealing, candidates
 from skipchain.models.graph import belief
 from skipchain.models.latent.scorer import MAX_STATES
-from skipchain.models.rbm import gibbs, units
+from skipchain.models.rbm import gibbs, group
 from skipchain.schema import arrays
 
 PAGE = Path(__file__).parents[2] / "docs" / "security.md"
@@ -31,9 +31,9 @@ LIMITS = [
     ("order of a MEMM", label_ngrams.HIGHEST_ORDER, "{}"),
     ("hidden states;", MAX_STATES, "{:,}"),
     ("hidden states;", latent.MAX_STATE_PAIRS, "{:,}"),
-    ("hidden units of a group", units.MAX_UNITS, "{:,}"),
-    ("hidden units of a group", units.MAX_OFFSET, "{:,}"),
-    ("hidden units of a group", units.MAX_LINKS, "{:,}"),
+    ("hidden units of a group", group.MAX_UNITS, "{:,}"),
+    ("hidden units of a group", group.MAX_OFFSET, "{:,}"),
+    ("hidden units of a group", group.MAX_LINKS, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_SAMPLES, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_CHAINS, "{:,}"),
     ("samples and chains of annealing", annealing.MAX_SAMPLES_OF_CHAINS, "{:,}"),

@@ -96,7 +96,8 @@ def induce(
 
     Examples
     --------
-    The label says whether two letters are the same, which none of them says alone.
+    The label says whether two letters are the same, which neither says alone; what the pair has
+    made superfluous is left out.
 
     >>> from skipchain import Corpus, MaxEnt
     >>> pairs = [(a, b) for a in "xy" for b in "xy"] * 10
@@ -104,7 +105,7 @@ def induce(
     ...                    other=[[b] for _, b in pairs])
     >>> found = induce(corpus, "word\\nother", model=MaxEnt(solver="lbfgs"), shrinkage=0.1)
     >>> [str(template) for template in found.templates.templates]
-    ['word', 'other', 'word & other']
+    ['word & other']
     """
     estimator = CRF(epochs=EPOCHS) if model is None else model
     check_integer("rounds", rounds)

@@ -482,8 +482,9 @@ def with_settings(
             known = dict.fromkeys(own for kind in kinds for own in kind.settings())
             raise ParameterError(f"no solver has a setting {name!r}; {nearest(name, known)}")
         if not isinstance(solver, Automatic) and name not in solver.settings():
+            listed = " and ".join(filter(None, [", ".join(owners[:-1]), owners[-1]]))
             raise ParameterError(
-                f"{name} is for solver {' and '.join(owners)}, not for {solver.name}; leave it "
-                "out, or take another solver"
+                f"{name} is for solver {listed}, not for {solver.name}; leave it out, or take "
+                "another solver"
             )
     raise ParameterError(f"no solver has all of {', '.join(settings)}; leave some of them out")

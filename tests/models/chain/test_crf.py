@@ -407,7 +407,7 @@ def test_parameters_choose_the_optimiser_that_they_are_for():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"solver": "sgd", "tolerance": 0.1}, "tolerance is for solver lbfgs, not for sgd"),
+        ({"solver": "sgd", "tolerance": 0.1}, "tolerance is for solver lbfgs, cg, gd and gis, not"),
         ({"solver": "lbfgs", "rate": 0.1}, "rate is for solver sgd and adagrad, not for"),
         ({"max_iterations": 9, "epochs": 9}, "no solver has all of"),
         ({"l1": 0.1, "epochs": 9}, "no solver has all of l1, epochs"),
