@@ -458,6 +458,9 @@ def test_a_loss_that_was_not_reached_is_said():
     ]
     slow = solver_rows("m", {"L-BFGS": curve, "GIS": Curve([1.0], [0.1], [1.0])}, 1.0, 7)
     assert slow[0].fails
+    assert [own.verdict for own in solver_rows("m", {"L-BFGS": curve}, 1.0, 7)[:1]] == [
+        "not within 7 passes"
+    ]
 
 
 # Showing ---------------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ def measure(run: Run) -> Table:
             f"as they are; l2 = {L2}, and none where GIS is compared: its updates have none.",
             "measured: passes over the data until the loss lies within 1 % or 0.1 % of the "
             "minimum, which is the lowest loss of a long run of L-BFGS; seconds: the processor's "
-            f"time to get there. The most are {passes} passes.",
+            f"time to get there. The most are {passes} passes; who does not get there within "
+            "them is named, with the passes that it took.",
             "A pass computes the loss and its gradient once, trials of line searches included; for "
             "Newton's method a table of second derivatives counts as one more; for SGD (no "
             f"dropout, rate 0.05, {EPOCHS} epochs, the average of the late ones) it is an epoch, "
@@ -229,14 +230,16 @@ def solver_rows(name: str, curves: Mapping[str, Curve], best: float, passes: int
             for system, own in reached.items()
             if system not in (STOCHASTIC, "Newton")
         }
+        fewest_passes = min(by_gradients.values())
         for system, own in reached.items():
-            verdict = "" if own else f"not within {passes} passes"
-            if system == LBFGS_NAME:
-                fewest = by_gradients[system] == min(by_gradients.values())
+            taken = float(EPOCHS if system == STOCHASTIC else passes)
+            verdict = "" if own else f"not within {taken:g} passes"
+            if system == LBFGS_NAME and fewest_passes < np.inf:
+                fewest = by_gradients[system] == fewest_passes
                 verdict = judge(fewest, "the fewest passes by gradients" if fewest else "")
-            measured, seconds = own or (float(passes), curves[system].seconds[-1])
+            measured, seconds = own or (taken, curves[system].seconds[-1])
             metric = f"passes to {100 * gap:g} %"
-            row = Row(NAME, f"{name}: {system}", metric, None, float(measured))
+            row = Row(NAME, f"{name}: {system}", metric, None, measured)
             rows.append(replace(row, seconds=seconds, verdict=verdict))
     return rows
 
