@@ -94,7 +94,13 @@ def test_the_likelihood_never_falls(seed, templates, order):
 
 @pytest.mark.parametrize(
     ("kind", "settings"),
-    [(MaxEnt, {}), (MEMM, {}), (MEMM, {"order": 2}), (MEMM, {"boundaries": False})],
+    [
+        (MaxEnt, {}),
+        (MEMM, {}),
+        (MEMM, {"order": 2}),
+        (MEMM, {"order": 3}),
+        (MEMM, {"boundaries": False}),
+    ],
 )
 def test_reaches_the_minimum_of_lbfgs(kind, settings):
     rng = np.random.default_rng(5)

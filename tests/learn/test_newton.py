@@ -80,6 +80,14 @@ def test_equals_lbfgs(kind, settings):
     assert again.result_.iterations == 0
 
 
+def test_label_ngrams_of_high_orders_are_learnt():
+    corpus = draw(5, [5] * 40)
+    settings = {"features": "word", "l2": 0.1, "order": 4}
+    newton = MEMM(solver="newton", **settings).fit(corpus)
+    lbfgs = MEMM(**EXACT, **settings).fit(corpus)
+    assert newton.result_.loss == pytest.approx(lbfgs.result_.loss, rel=1e-12)
+
+
 def test_a_flat_direction_is_no_obstacle():
     """Without a penalty, adding to all weights of a feature changes nothing."""
     corpus = draw(5, [5] * 40)

@@ -34,7 +34,7 @@ from skipchain.reproduce.xu.maxent import maximum_entropy
 
 HIDDEN_STATES = ("IOHMM, Viterbi", "IOHMM, marginals", "HRF, Viterbi", "HRF, marginals")
 BASELINES = ("MEMM", "CRF")
-KEYS = ["table", "system", "metric", "published", "measured", "low", "high", "seconds"]
+KEYS = ["table", "system", "metric", "published", "measured", "low", "high", "seconds", "verdict"]
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ class LocalHessian:
             edge = p.edge[follows if len(p.edge) > 1 else np.zeros_like(follows), before[follows]]
             node = p.node.copy()
             node[follows] += edge
-            if weights.order == 2:
+            if weights.order >= 2:
                 node[follows] += weights.triples[second[follows], before[follows]]
             scores[p.tokens] = node
         scores -= scores.max(axis=1, keepdims=True)
@@ -113,7 +113,7 @@ def classifier_inputs(data: Dataset, n_labels: int, order: int) -> Any:
         table(tails, np.zeros_like(tails), 1),
         table(edges.row_ids, pairs, rows.n_edge_features * places, edges.values),
     ]
-    if order == 2:
+    if order >= 2:
         before_that = second[follows] * n_labels + before[follows]
         parts.append(table(follows, before_that, places * n_labels))
     return hstack(parts, format="csc")

@@ -69,10 +69,8 @@ class Row:
         return self.verdict.startswith(FAILS)
 
     def as_dict(self) -> dict[str, Any]:
-        """The row for programs, without the verdict."""
-        fields = asdict(self)
-        del fields["verdict"]
-        return fields
+        """The row for programs."""
+        return asdict(self)
 
     def cells(self) -> tuple[str, ...]:
         """The row as text, in the order of `HEADINGS`."""

@@ -352,7 +352,9 @@ def test_groups_are_read_as_they_are_written(text):
         ("999:0|x[-99..99]", "100,000 of both multiplied"),
         ("2:0|x|fixed", "does not look at the input"),
         ("fixed:A@0=2,B1=3", "cannot be read at 'B1=3'"),
-        ("fixed:bias=2", "at least one unit and one offset"),
+        ("fixed:bias=2", "looks at no label"),
+        ("fixed:O@0=1,O@0=2", "says twice what O@0 is"),
+        ("fixed:O@0=1,bias=3,bias=4", "says twice what bias is"),
         ("fixed:A@0=1001", "numbers up to 1,000"),
     ],
 )
@@ -388,7 +390,7 @@ def test_fixed_weights_lie_where_the_text_says():
     assert free.bias.tolist() == [0, 1, 0]
     with pytest.raises(ParameterError, match="borders='marked' has weights"):
         LabelFilters.blank(parse_unit_groups(text), ["A", "B", "C"], 0)
-    with pytest.raises(ParameterError, match="the label 'C'; the data have A, B"):
+    with pytest.raises(ParameterError, match="the label 'C'; the labels that are learnt are A, B"):
         LabelFilters.blank(parse_unit_groups(text), ["A", "B"], 0, "marked")
 
 

@@ -199,16 +199,17 @@ def _mistake_writer(
 ) -> Callable[[Sequence[Mistake]], None] | None:
     """What writes mistakes to the output, which is checked before anything is scored."""
     from skipchain.io.files import check_target, write_text
-    from skipchain.io.formats import format_to_write
+    from skipchain.io.formats import ENDINGS, ending
 
     if not errors and (output is not None or limit is not None):
         raise SkipchainError("--limit and -o are about mistakes; use them with --errors")
     if output is None:
         return None
-    format = format_to_write(output, labelled=False)
+    format = {**ENDINGS, ".txt": "text"}.get(ending(output))
     if format not in MISTAKE_FORMATS:
         there = "a page (.html), JSON lines (.jsonl) or text (.txt)"
-        raise SkipchainError(f"{output}: mistakes are written as {there}, not as {format}")
+        advice = "name a file that ends so; without -o they are printed"
+        raise SkipchainError(f"{output}: mistakes are written as {there}; {advice}")
     check_target(output, overwrite)
 
     def write(mistakes: Sequence[Mistake]) -> None:

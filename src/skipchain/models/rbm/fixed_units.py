@@ -91,7 +91,7 @@ class FixedUnits:
                 if label not in rows:
                     told = "borders='marked' has weights of what lies outside"
                     if label is not None:
-                        told = f"the data have {', '.join(labels)}"
+                        told = f"the labels that are learnt are {', '.join(labels)}"
                     raise ParameterError(f"a fixed unit looks for the label {label!r}; {told}")
                 found[:, rows[label], number] = weights
         return found
@@ -109,8 +109,7 @@ class FixedUnits:
 
 def parse_fixed_unit(text: str) -> FixedUnits:
     """One unit from text such as ``fixed:A@0=2,B@1=2,bias=-3``."""
-    entries: dict[tuple[str, int], float] = {}
-    bias = 0.0
+    entries: dict[tuple[str | None, int], float] = {}  # (None, 0) is the bias
     for part in text.removeprefix(FIXED).split(","):
         match = _WEIGHT.fullmatch(part.strip())
         if match is None:
@@ -118,10 +117,14 @@ def parse_fixed_unit(text: str) -> FixedUnits:
                 f"the fixed unit {text!r} cannot be read at {part.strip()!r}; write "
                 "'fixed:A@0=2,B@1=2,bias=-3' for weights of the labels A at offset 0 and B at 1"
             )
-        if match[1] is None:
-            bias = float(match[3])
-        else:
-            entries[match[1], int(match[2])] = float(match[3])
+        place = match[1], int(match[2] or 0)
+        if place in entries:
+            again = part.strip().partition("=")[0]
+            raise ParameterError(f"the fixed unit {text!r} says twice what {again} is")
+        entries[place] = float(match[3])
+    bias = entries.pop((None, 0), 0.0)
+    if not entries:
+        raise ParameterError(f"the fixed unit {text!r} looks at no label; give one, as A@0=2")
     offsets = sorted({offset for _, offset in entries})
     labels = dict.fromkeys(label for label, _ in entries)
     weights: dict[str | None, list[float]] = {

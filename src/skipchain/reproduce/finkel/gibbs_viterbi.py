@@ -25,10 +25,10 @@ NAME = "gibbs-viterbi"
 CONLL, SEMINARS = "F1 testb", "F1 seminars"
 VITERBI, SEGMENTS, TOKENS = "Viterbi", "Gibbs, segments", "Gibbs, single labels"
 SAMPLERS = (SEGMENTS, TOKENS)
-# Viterbi, the ten runs, their mean and their standard deviation
-PUBLISHED: dict[str, tuple[float, tuple[float, ...], float, float]] = {
-    CONLL: (85.51, (85.54, 85.51, 85.49, *[85.51] * 7), 85.51, 0.01),
-    SEMINARS: (91.85, (*[91.85] * 9, 91.86), 91.85, 0.004),
+# Viterbi, nine runs, the mean of ten and their standard deviation
+PUBLISHED: dict[str, tuple[float, tuple[float | None, ...], float, float]] = {
+    CONLL: (85.51, (85.54, 85.51, 85.49, *[85.51] * 6, None), 85.51, 0.01),
+    SEMINARS: (91.85, (*[91.85] * 8, 91.86, None), 91.85, 0.004),
 }
 CLOSE = 0.05
 SWEEPS, FEW_SWEEPS = 1000, 100
@@ -91,6 +91,7 @@ def measure(run: Run) -> Table:
             f"{tasks[0].parts[0][1].n_documents} documents. F1 seminars: tokens of {messages} "
             "announcements, the mean over four fields and over the five folds of "
             "nonlocal-seminars.",
+            "Published are ten runs by the caption, and nine by the table.",
             f"{sweeps} sweeps with a temperature that falls linearly from 1 to 0, from random "
             "labels.",
             "segments: uncertain segments are sampled as a whole, among their candidate "

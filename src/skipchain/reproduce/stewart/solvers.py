@@ -204,7 +204,8 @@ class SolverTask:
             curve.add(step.evaluations or 0, time.process_time() - began, step.loss)
 
         start = np.zeros(self.objective.scorer.size)
-        minimize(self._function(), start, **solver.stopping, callback=tell)
+        how: dict[str, Any] = {"curvature": self.objective.curvature, **solver.stopping}
+        minimize(self._function(), start, **how, callback=tell)
         return curve
 
     def _function(self) -> Any:
