@@ -128,7 +128,7 @@ class Plain:
             key = KEY_FUNCTIONS[factor.key] if isinstance(factor.key, str) else factor.key
             keys = [key(" ".join(string)) for string in strings]
             wrong = kinds == [factor.type] * 2 and None not in keys and keys[0] != keys[1]
-            times = sum(map(len, strings)) if factor.by == "words" else 1
+            times = sum(map(len, strings)) / 2 if factor.by == "words" else 1
             return -factor.penalty * times if wrong else 0.0
         if isinstance(factor, Consistency) and set(kinds) <= set(factor.types):
             return self._consistent(factor, one, other, strings, kinds)

@@ -31,8 +31,9 @@ class Agreement:
 
     ``key`` turns the words of a span (with blanks between) into what is compared; it is the name
     of a known key or a function, which gives None for what cannot be compared. ``by`` says how
-    often a pair that differs costs the penalty: once (``pair``), or once for each word of either
-    span (``words``), so that spans which stand against others rather shrink or vanish.
+    often a pair that differs costs the penalty: once (``pair``), or once for each word of a span
+    (``words``; the mean of both, where one is longer), so that spans which stand against others
+    rather shrink or vanish.
 
     >>> Agreement("stime", key="lower", penalty=4.0)
     Agreement(type='stime', key='lower', penalty=4.0, by='pair')
@@ -116,7 +117,7 @@ class _Hubs:
     """Strings for the spans of an owner that have the same length, and which of them are linked.
 
     ``hubs`` [M] are those of the spans. All hubs of one owner are linked, to themselves too: with
-    the sum of the two lengths, or once where lengths are 0.
+    the mean of the two lengths, or once where lengths are 0.
     """
 
     size: int
@@ -133,13 +134,13 @@ class _Hubs:
         for (owner, length), k in numbers.items():
             by_owner.setdefault(owner, []).append((k, length))
         links = [
-            (a, b, one + other or 1)
+            (a, b, (one + other) / 2 or 1.0)
             for hubs in by_owner.values()
             for (a, one), (b, other) in combinations_with_replacement(hubs, 2)
         ]
-        rows, columns, scales = np.array(links, np.int64).reshape(-1, 3).T
+        rows, columns, scales = np.array(links, np.float64).reshape(-1, 3).T
         hubs = np.array([numbers[key] for key in keys], np.int64)
-        return cls(len(numbers), hubs, rows, columns, scales.astype(np.float64))
+        return cls(len(numbers), hubs, rows.astype(np.int64), columns.astype(np.int64), scales)
 
 
 def _key_of(function: KeyFunction, text: str) -> str | None:
