@@ -730,6 +730,24 @@ def test_tokens_and_segments_have_like_probabilities(fitted, by_tokens):
     assert other.confidences.max() <= 1.0 + 1e-9
 
 
+def test_samples_that_the_scheme_never_allows_leave_the_chain(by_tokens):
+    with Workers(1) as workers:
+        scores = by_tokens.scores(SHORT, workers)
+        graph = by_tokens.token_graph(scores, workers)
+        assert len(graph.tokens)
+        never = graph.allowed._replace(pairs=np.zeros_like(graph.allowed.pairs))
+        scores.token_graph = replace(graph, allowed=never)
+        with pytest.warns(SkipchainWarning, match="no sample was a labelling that the scheme"):
+            found = by_tokens.marginals(scores, workers)
+        alone = by_tokens.base.marginals(scores.chain, workers)
+        np.testing.assert_array_equal(found, alone)
+        spans = SHORT.spans()
+        np.testing.assert_array_equal(
+            by_tokens.confidences(scores, spans, workers),
+            by_tokens.base.confidences(scores.chain, spans, workers),
+        )
+
+
 def test_confidences_of_any_spans_token_by_token(by_tokens):
     # after so few epochs no label is certain to a thousandth
     by_tokens = replace(by_tokens, candidate_limits=CandidateLimits(tolerance=0.1))

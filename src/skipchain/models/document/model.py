@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from skipchain.chains.scores import ChainScores
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
-from skipchain.errors import SkipchainError
+from skipchain.errors import SkipchainError, SkipchainWarning
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
@@ -66,7 +67,7 @@ class DocumentScores:
     candidate_graph: CandidateGraph | None = None
     probabilities: Floats | None = None
     token_graph: TokenGraph | None = None
-    token_probabilities: tuple[Floats, Floats] | None = None
+    token_probabilities: tuple[Ints, Floats, Floats] | None = None
 
     @property
     def offsets(self) -> Ints:
@@ -303,14 +304,18 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def _token_probabilities(
         self, scores: DocumentScores, workers: Workers
     ) -> tuple[Ints, Floats, Floats]:
-        """The tokens that are drawn, and how often labels [N, L] and spans [P] are met."""
+        """The tokens that are drawn, and how often labels [N, L] and spans [P] are met.
+
+        Documents without a sample that the scheme allows are left to the chain, with a warning.
+        """
         self._refuse_python_factors()
         graph = self.token_graph(scores, workers)
         if scores.token_probabilities is None:
-            scores.token_probabilities = sample_token_probabilities(
-                graph, self.annealing, BURN_IN, workers
-            )
-        return graph.tokens, *scores.token_probabilities
+            labels, spans = sample_token_probabilities(graph, self.annealing, BURN_IN, workers)
+            met = labels[graph.tokens].any(axis=1)
+            _warn_of_unmet(scores.corpus, graph.tokens[~met])
+            scores.token_probabilities = graph.tokens[met], labels, spans
+        return scores.token_probabilities
 
     def _refuse_python_factors(self) -> None:
         if self.python_factors:
@@ -386,6 +391,19 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         """What the chain model has learnt, and what factors add to pairs of spans."""
         chain = self.base._family_summary(top, labels)
         return {**chain, "factors": [factor.describe() for factor in self.factors]}
+
+
+def _warn_of_unmet(corpus: Corpus, tokens: Ints) -> None:
+    """Warn of documents in which sampling met nothing that the scheme allows."""
+    documents = np.unique(corpus.document_of(tokens))
+    if len(documents):
+        warnings.warn(
+            f"in {len(documents)} of {corpus.n_documents} documents, first in number "
+            f"{documents[0]}, no sample was a labelling that the scheme allows, so their "
+            "probabilities are those without factors; take more samples, or moves='segment'",
+            SkipchainWarning,
+            stacklevel=5,
+        )
 
 
 def not_a_chain_message(kind: str, order: int) -> str:
