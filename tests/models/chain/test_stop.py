@@ -99,6 +99,18 @@ def test_files_and_summaries(order, tmp_path):
     assert set(told) == ({"X", "Y"} if order == 1 else {"X", "Y", "<start>"})
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_inspect_shows_the_chances(order, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    memm = MEMM("word", order=order, **SETTINGS).fit(TRAIN)
+    save(memm, tmp_path / "m.skip")
+    code, out, _ = run("inspect", tmp_path / "m.skip")
+    assert code == 0
+    shown = out[out.index("Stop (probability of stopping after the label") :]
+    for chance in 1.0 / (1.0 + np.exp(-memm.model_.stop.ravel())):
+        assert f"{chance:+.2f}" in shown
+
+
 def test_what_does_not_go_with_it_is_refused():
     with pytest.raises(ParameterError, match="stop=True needs full labels"):
         MEMM("word", stop=True, solver="lbfgs").fit(Corpus.of([["a", "b"]]), [["A", None]])
