@@ -194,7 +194,7 @@ def test_what_does_not_go_with_them_is_refused():
         MEMM(BOTH, order=2, epochs=1).fit(many)
     spans = Corpus.of([["Ada", "ran"]] * 3, [["B-PER", "O"]] * 3, scheme="iob2")
     chain = MEMM(BOTH, order=2, epochs=1).fit(spans).model_
-    with pytest.raises(SkipchainError, match="without templates that look two labels back"):
+    with pytest.raises(SkipchainError, match="looks two labels back, and factors need"):
         FactoredModel.from_chain(chain, ())
 
 

@@ -265,6 +265,24 @@ def test_settings_that_make_no_sense_are_refused_before_training(settings, messa
 
 
 @pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (CRF("word\nlabel[-2] & word", order=2), r"'label\[-2\] & word' looks two labels back"),
+        (MEMM("word\nhistory(lower)"), r"history\(lower\) looks at labels given earlier in"),
+    ],
+    ids=["two labels back", "history"],
+)
+def test_templates_of_more_labels_are_refused_before_training(base, message, monkeypatch):
+    with catch_warnings(category=SkipchainWarning, action="ignore"):
+        fitted = base.replaced(max_iterations=2).fit(SHORT)
+    with pytest.raises(SkipchainError, match=message):
+        FactoredModel.from_chain(fitted.model_, ())
+    monkeypatch.setattr(type(base), "fit", lambda *a, **k: pytest.fail("trained all the same"))
+    with pytest.raises(ParameterError, match=message):
+        Factored(base).fit(TRAIN)
+
+
+@pytest.mark.parametrize(
     "factor",
     ["last_word(DOG)", "agreement(DOG)", "forbidden(PER, DOG)", [Consistency.blank(["DOG"])]],
 )

@@ -17,6 +17,8 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
@@ -122,7 +124,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         in Python, token by token, which is slow; it is not kept in a model file.
         """
         if not isinstance(base, ChainModel) or not base.plain or not base.probabilistic:
-            raise SkipchainError(not_a_chain_message(base.kind, base.order))
+            features = base.features
+            templates = features.templates if isinstance(features, Vocabulary) else None
+            message = further_labels_message(templates)
+            raise SkipchainError(message or not_a_chain_message(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
                 "factors are about spans among other words, and the model's labels mark none"
@@ -412,4 +417,20 @@ def not_a_chain_message(kind: str, order: int) -> str:
     return (
         f"factors need a chain of order 1 or 2 with probabilities, and {kind}{told} is none; use "
         "crf, memm or hmm, without templates that look two labels back or at a history"
+    )
+
+
+def further_labels_message(templates: Templates | None) -> str | None:
+    """Why factors do not go with a model of some templates; None where they do."""
+    if templates is None:
+        return None
+    if templates.trigram is not None:
+        told = f"template '{templates.trigram}' looks two labels back"
+    elif templates.label_history is not None:
+        told = f"{templates.label_history} looks at labels given earlier in the document"
+    else:
+        return None
+    return (
+        f"{told}, and factors need a chain whose labels depend on each other by tables of two or "
+        "three labels alone; leave it out"
     )
