@@ -112,6 +112,11 @@ def test_inspect_shows_the_chances(order, run, tmp_path, monkeypatch):
 
 
 def test_what_does_not_go_with_it_is_refused():
+    for name, value in (("stop", "no"), ("stop", 0), ("dependent", None), ("boundaries", "false")):
+        with pytest.raises(ParameterError, match=f"{name} must be True or False, got {value!r}"):
+            MEMM("word", **{name: value}).fit(TRAIN)
+    with pytest.raises(ParameterError, match="stop must be True or False, got 'no'"):
+        MEMM("word", stop="no").partial_fit(TRAIN)
     with pytest.raises(ParameterError, match="stop=True needs full labels"):
         MEMM("word", stop=True, solver="lbfgs").fit(Corpus.of([["a", "b"]]), [["A", None]])
     with pytest.raises(ParameterError, match="stop=True counts where all chains end"):

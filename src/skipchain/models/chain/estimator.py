@@ -23,7 +23,7 @@ from skipchain.chains.learn import (
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
 from skipchain.chains.scores import MAX_CONTEXTS, has_trigram_tables, is_exact
-from skipchain.checks import check_choice, check_integer
+from skipchain.checks import check_choice, check_flag, check_integer
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import labels_in_scheme, transitions
 from skipchain.errors import CorpusError, ParameterError
@@ -195,6 +195,7 @@ class ChainEstimator(BaseEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
+        check_flag("stop", self.stop)
         if self.stop:
             raise ParameterError("stop=True counts where all chains end; use fit, or stop=False")
         given = as_input(X)
@@ -401,6 +402,8 @@ class ChainEstimator(BaseEstimator):
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
         super()._check()
+        for name in ("boundaries", "dependent", "stop"):
+            check_flag(name, getattr(self, name))
         for name in ("dictionary", "folds"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name))
