@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -62,6 +63,39 @@ def test_it_changes_what_is_predicted():
     found = MEMM("word", stop=True, **given).fit(corpus).predict(corpus[:1])
     assert without == [["X", "Y", "X"]]
     assert found == [["X", "X", "Y"]]
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_greedy_counts_going_on_and_stopping(order):
+    """Each label is the best by its own probability and that of what follows it."""
+    rng = np.random.default_rng(order)
+    words = [list(rng.choice(["a", "b"], n)) for n in rng.integers(1, 6, 40)]
+    corpus = Corpus.of(words, [list(rng.choice(["X", "Y", "Z"], len(own))) for own in words])
+    model = MEMM("word", order=order, **SETTINGS).fit(corpus).model_
+    plain, changed = replace(model, stop=None), 0
+    with Workers(1) as workers:
+        for k in range(len(corpus)):
+            own = corpus[k : k + 1].without_labels()
+            every = Enumeration(plain.scores(own, workers), 0)
+            totals = dict(zip(every.paths, every.totals, strict=True))
+            wanted = {}
+            for stop in (True, False):
+                path = ()
+                for t in range(len(own.words)):
+                    best = {}
+                    for label in range(len(model.labels)):
+                        begun = (*path, label)
+                        logs = [v for p, v in totals.items() if p[: t + 1] == begun]
+                        best[label] = np.logaddexp.reduce(logs)
+                        if stop:
+                            ends = chance(model.stop, begun)
+                            best[label] += np.log(ends if t + 1 == len(own.words) else 1.0 - ends)
+                    path = (*path, max(best, key=best.get))
+                wanted[stop] = path
+            found = model.decode(model.scores(own, workers), workers, "greedy")
+            assert tuple(found.codes.tolist()) == wanted[True]
+            changed += wanted[True] != wanted[False]
+    assert changed
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
