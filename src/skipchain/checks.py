@@ -34,6 +34,18 @@ def check_number(name: str, value: Any, *, least: float = 0.0, below: float = np
         raise ParameterError(f"{name} must be a number of at least {least:g}{end}, got {value!r}")
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither True nor False: any other text would count as True.
+
+    >>> check_flag("stop", "no")
+    Traceback (most recent call last):
+    ...
+    skipchain.errors.ParameterError: stop must be True or False, got 'no'
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise ParameterError(f"{name} must be True or False, got {value!r}")
+
+
 def check_choice(name: str, value: Any, choices: Iterable[Any]) -> None:
     """Refuse what is not one of the choices."""
     listed = list(choices)

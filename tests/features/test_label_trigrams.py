@@ -194,7 +194,7 @@ def test_what_does_not_go_with_them_is_refused():
         MEMM(BOTH, order=2, epochs=1).fit(many)
     spans = Corpus.of([["Ada", "ran"]] * 3, [["B-PER", "O"]] * 3, scheme="iob2")
     chain = MEMM(BOTH, order=2, epochs=1).fit(spans).model_
-    with pytest.raises(SkipchainError, match="without templates that look two labels back"):
+    with pytest.raises(SkipchainError, match="looks two labels back, and factors need"):
         FactoredModel.from_chain(chain, ())
 
 
@@ -222,3 +222,47 @@ def test_damaged_rows_are_named(tmp_path):
         )
     with pytest.raises(ModelFileError, match=r"trigrams\.rows"):
         round_trip(replace(model, label_trigrams=None), tmp_path / "d.skip")
+
+
+LABEL_RUNS = {
+    "order 2": ("word", {"order": 2}),
+    "order 3": ("word", {"order": 3}),
+    "a pair": (BOTH, {"order": 2}),
+    "one label": ("word\nlabel[-2] & word", {"order": 2}),
+}
+
+
+@pytest.mark.parametrize("case", LABEL_RUNS)
+def test_runs_of_labels_are_inspected(case, run, tmp_path, monkeypatch):
+    """Every weight of three and more labels is told, by the names that explanations give it."""
+    monkeypatch.setenv("COLUMNS", "160")
+    text, settings = LABEL_RUNS[case]
+    model = CRF(text, **PLAIN, **settings).fit(switches(20)).model_
+    runs = model.summarise(top=10_000)["runs"]
+    further = [part for part in model._further if part is not None]
+    tables = [model.weights.triples, *further]
+    assert len(runs) == sum(np.count_nonzero(table) for table in tables)
+    told = {(tuple(own["previous"]), own.get("name"), own["label"]): own["weight"] for own in runs}
+    assert len(told) == len(runs)
+    names = [*model.labels, "<start>"]
+    for (a, b, c), weight in np.ndenumerate(model.weights.triples):
+        assert told.get(((names[a], names[b]), None, names[c]), 0.0) == weight
+    if case == "order 3":
+        assert {len(own["previous"]) for own in runs} == {2, 3}
+    if case == "a pair":
+        assert told[("A", "B"), "label[-2] & label[-1] & word=same", "A"] > 0.0
+    if case == "one label":
+        assert told[("A", None), "label[-2] & word=same", "A"] > 0.0
+    save(model, tmp_path / "m.skip")
+    code, out, _ = run("inspect", tmp_path / "m.skip", "--top", 1)
+    assert code == 0
+    first = runs[0]
+    labels = ["…" if own is None else own for own in first["previous"]]
+    shown = out[out.index("Longer runs of labels") :]
+    assert f"{first['weight']:+.3f}  {' → '.join([*labels, first['label']])}" in shown
+    assert first.get("name", "") in shown
+
+
+def test_a_chain_of_pairs_has_no_runs(run, tmp_path):
+    save(CRF("word", **PLAIN).fit(switches(5)).model_, tmp_path / "m.skip")
+    assert "Longer runs" not in run("inspect", tmp_path / "m.skip")[1]

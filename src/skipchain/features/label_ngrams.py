@@ -76,6 +76,19 @@ class LabelNgrams:
                 found[known, back - SHORTEST] = places[known]
         return found
 
+    def labels_of(self, index: int) -> list[int]:
+        """The labels of one n-gram, the earliest first; L is the place before the chain.
+
+        >>> ngrams = LabelNgrams(3, np.array([25, 54]), np.zeros((2, 2)))
+        >>> ngrams.labels_of(0), ngrams.labels_of(1)
+        ([0, 1, 0], [2, 0, 1])
+        """
+        code, base, found = int(self.ngrams[index]), self.weights.shape[1] + 2, []
+        while code:
+            code, digit = divmod(code, base)
+            found.append(digit - 1)
+        return found[::-1]
+
     def append_features(self, rows: FeatureMatrix, labels: Labels, offsets: Ints) -> FeatureMatrix:
         """The rows with K further features, the last ones: the n-grams of ``labels``."""
         return rows.with_features(self.context_indices(labels, offsets), len(self.ngrams))

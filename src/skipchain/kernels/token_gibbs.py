@@ -126,10 +126,12 @@ def sample_tokens(
     possible. best [N] is the best labelling that is ``allowed`` at the end of a sweep, if it scores
     more than ``top``, counted from the labels where it begins; its score is returned.
     label_visits [N, S] and span_visits [P], or of length 0, count labels and spans at the ends of
-    sweeps; state [1] is that of the random numbers. A label that all others forbid is left.
+    sweeps, where the labelling is ``allowed``; state [1] is that of the random numbers. A label
+    that all others forbid is left.
     """
     size, n_types = spans.types.shape[0], weights.shape[1] - 1
     linked = edges.neighbours.shape[0] > 0
+    counted = label_visits.shape[0] > 0 or span_visits.shape[0] > 0
     values, odds = np.empty(size), np.empty(size)
     amounts, known = np.empty(4 * n_types + 4), np.zeros(4 * n_types + 4, np.int64)
     strings, types = np.empty(spans.most, np.int64), np.empty(spans.most, np.int64)
@@ -180,7 +182,10 @@ def sample_tokens(
                 count = _mentions(spans, labels, t, low, high, pick, n_types, strings, types)
                 for e in range(count):
                     add_span(edges, weights, field, strings[e], types[e], 1.0)
-        if total > top + MIN_GAIN and _all_allowed(spans, allowed, tokens, labels):
+        better = total > top + MIN_GAIN
+        if not (better or counted) or not _all_allowed(spans, allowed, tokens, labels):
+            continue
+        if better:
             top = total
             for t in tokens:
                 best[t] = labels[t]

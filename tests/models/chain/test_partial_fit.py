@@ -143,6 +143,18 @@ def test_an_interrupt_is_passed_on_and_the_model_kept(monkeypatch):
     assert found.predict(corpus(1))
 
 
+@pytest.mark.parametrize("solver", [None, "sgd", "lbfgs"])
+@pytest.mark.parametrize(
+    ("features", "order", "told"),
+    [("word", 3, "order 3"), ("word\nlabel[-2] & word", 2, r"template 'label\[-2\] & word'")],
+)
+def test_longer_runs_of_labels_are_learnt_at_once(features, order, told, solver):
+    with pytest.raises(ParameterError, match=f"CRF with {told} has no partial_fit.*use fit, or"):
+        CRF(features, order=order, solver=solver).partial_fit(corpus(8))
+    if solver != "lbfgs":
+        assert MEMM(features, order=order, solver=solver).partial_fit(corpus(8)).passes_ == 1
+
+
 def test_mistakes_are_named():
     for solver in ("lbfgs", "newton", "cg", "gd"):
         with pytest.raises(ParameterError, match="takes stochastic steps; use solver='sgd'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -65,6 +66,39 @@ def test_it_changes_what_is_predicted():
 
 
 @pytest.mark.parametrize("order", [1, 2, 3])
+def test_greedy_counts_going_on_and_stopping(order):
+    """Each label is the best by its own probability and that of what follows it."""
+    rng = np.random.default_rng(order)
+    words = [list(rng.choice(["a", "b"], n)) for n in rng.integers(1, 6, 40)]
+    corpus = Corpus.of(words, [list(rng.choice(["X", "Y", "Z"], len(own))) for own in words])
+    model = MEMM("word", order=order, **SETTINGS).fit(corpus).model_
+    plain, changed = replace(model, stop=None), 0
+    with Workers(1) as workers:
+        for k in range(len(corpus)):
+            own = corpus[k : k + 1].without_labels()
+            every = Enumeration(plain.scores(own, workers), 0)
+            totals = dict(zip(every.paths, every.totals, strict=True))
+            wanted = {}
+            for stop in (True, False):
+                path = ()
+                for t in range(len(own.words)):
+                    best = {}
+                    for label in range(len(model.labels)):
+                        begun = (*path, label)
+                        logs = [v for p, v in totals.items() if p[: t + 1] == begun]
+                        best[label] = np.logaddexp.reduce(logs)
+                        if stop:
+                            ends = chance(model.stop, begun)
+                            best[label] += np.log(ends if t + 1 == len(own.words) else 1.0 - ends)
+                    path = (*path, max(best, key=best.get))
+                wanted[stop] = path
+            found = model.decode(model.scores(own, workers), workers, "greedy")
+            assert tuple(found.codes.tolist()) == wanted[True]
+            changed += wanted[True] != wanted[False]
+    assert changed
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
 @pytest.mark.parametrize("l2", [0.0, 0.3])
 def test_the_odds_are_the_best_ones(order, l2):
     rng = np.random.default_rng(order)
@@ -99,7 +133,24 @@ def test_files_and_summaries(order, tmp_path):
     assert set(told) == ({"X", "Y"} if order == 1 else {"X", "Y", "<start>"})
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_inspect_shows_the_chances(order, run, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+    memm = MEMM("word", order=order, **SETTINGS).fit(TRAIN)
+    save(memm, tmp_path / "m.skip")
+    code, out, _ = run("inspect", tmp_path / "m.skip")
+    assert code == 0
+    shown = out[out.index("Stop (probability of stopping after the label") :]
+    for chance in 1.0 / (1.0 + np.exp(-memm.model_.stop.ravel())):
+        assert f"{chance:+.2f}" in shown
+
+
 def test_what_does_not_go_with_it_is_refused():
+    for name, value in (("stop", "no"), ("stop", 0), ("dependent", None), ("boundaries", "false")):
+        with pytest.raises(ParameterError, match=f"{name} must be True or False, got {value!r}"):
+            MEMM("word", **{name: value}).fit(TRAIN)
+    with pytest.raises(ParameterError, match="stop must be True or False, got 'no'"):
+        MEMM("word", stop="no").partial_fit(TRAIN)
     with pytest.raises(ParameterError, match="stop=True needs full labels"):
         MEMM("word", stop=True, solver="lbfgs").fit(Corpus.of([["a", "b"]]), [["A", None]])
     with pytest.raises(ParameterError, match="stop=True counts where all chains end"):

@@ -265,6 +265,24 @@ def test_settings_that_make_no_sense_are_refused_before_training(settings, messa
 
 
 @pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        (CRF("word\nlabel[-2] & word", order=2), r"'label\[-2\] & word' looks two labels back"),
+        (MEMM("word\nhistory(lower)"), r"history\(lower\) looks at labels given earlier in"),
+    ],
+    ids=["two labels back", "history"],
+)
+def test_templates_of_more_labels_are_refused_before_training(base, message, monkeypatch):
+    with catch_warnings(category=SkipchainWarning, action="ignore"):
+        fitted = base.replaced(max_iterations=2).fit(SHORT)
+    with pytest.raises(SkipchainError, match=message):
+        FactoredModel.from_chain(fitted.model_, ())
+    monkeypatch.setattr(type(base), "fit", lambda *a, **k: pytest.fail("trained all the same"))
+    with pytest.raises(ParameterError, match=message):
+        Factored(base).fit(TRAIN)
+
+
+@pytest.mark.parametrize(
     "factor",
     ["last_word(DOG)", "agreement(DOG)", "forbidden(PER, DOG)", [Consistency.blank(["DOG"])]],
 )
@@ -728,6 +746,24 @@ def test_tokens_and_segments_have_like_probabilities(fitted, by_tokens):
     assert abs(one.marginals - other.marginals).mean() < 0.01
     assert other.confidences.min() >= 0.0
     assert other.confidences.max() <= 1.0 + 1e-9
+
+
+def test_samples_that_the_scheme_never_allows_leave_the_chain(by_tokens):
+    with Workers(1) as workers:
+        scores = by_tokens.scores(SHORT, workers)
+        graph = by_tokens.token_graph(scores, workers)
+        assert len(graph.tokens)
+        never = graph.allowed._replace(pairs=np.zeros_like(graph.allowed.pairs))
+        scores.token_graph = replace(graph, allowed=never)
+        with pytest.warns(SkipchainWarning, match="no sample was a labelling that the scheme"):
+            found = by_tokens.marginals(scores, workers)
+        alone = by_tokens.base.marginals(scores.chain, workers)
+        np.testing.assert_array_equal(found, alone)
+        spans = SHORT.spans()
+        np.testing.assert_array_equal(
+            by_tokens.confidences(scores, spans, workers),
+            by_tokens.base.confidences(scores.chain, spans, workers),
+        )
 
 
 def test_confidences_of_any_spans_token_by_token(by_tokens):

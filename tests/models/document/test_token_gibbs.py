@@ -39,25 +39,43 @@ def plain(problem):
     return problem.plain()
 
 
+@pytest.fixture
+def deterred(monkeypatch):
+    """Random weights like what a scheme forbids, and at a higher price more samples count."""
+    monkeypatch.setattr("skipchain.models.document.token_gibbs.DETERRENT", 2.0)
+
+
+def law(problem, constrained):
+    """The definition, of a chain with the constraints of its scheme or without."""
+    return problem.plain() if constrained else plain(problem)
+
+
+@pytest.mark.usefixtures("deterred")
+@pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
-def test_without_factors_samples_are_those_of_the_chain(encoding, order, local):
-    problem = Problem(3, encoding, order, local, "none", documents=((4, 1, 3), (2,)))
-    graph = token_graph(problem, all_interacting=True)
+def test_without_factors_samples_are_those_of_the_chain(encoding, order, local, constrained):
+    problem = Problem(3, encoding, order, local, "none", documents=((4, 1, 3), (2,)), spread=0.7)
+    graph = token_graph(problem, constrained=constrained, all_interacting=True)
     labels, spans = sample_token_probabilities(
         graph, Annealing(10_000, chains=2, seed=1), 200, problem.workers
     )
-    wanted = chains.marginals(free(problem), problem.workers)
+    scores = problem.scores if constrained else free(problem)
+    wanted = chains.marginals(scores, problem.workers)
     np.testing.assert_allclose(labels.sum(axis=1), 1.0)
     np.testing.assert_allclose(labels, wanted, atol=0.025)
     assert not len(spans)
 
 
+@pytest.mark.usefixtures("deterred")
+@pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize("encoding", LABELS)
 @pytest.mark.parametrize("factors", [name for name in FACTORS if name not in ("none", "forbidden")])
-def test_with_factors_samples_are_as_frequent_as_labellings_are_probable(encoding, factors):
+def test_with_factors_samples_are_as_frequent_as_labellings_are_probable(
+    encoding, factors, constrained
+):
     problem = Problem(9, encoding, factors=factors, spread=0.7)
-    wanted = plain(problem)
-    graph = token_graph(problem, all_interacting=True)
+    wanted = law(problem, constrained)
+    graph = token_graph(problem, constrained=constrained, all_interacting=True)
     labels, spans = sample_token_probabilities(
         graph, Annealing(10_000, chains=2, seed=4), 200, problem.workers
     )
@@ -72,18 +90,21 @@ def test_with_factors_samples_are_as_frequent_as_labellings_are_probable(encodin
     assert spans.sum() == pytest.approx(sum(met.values()), abs=0.1)
 
 
+@pytest.mark.usefixtures("deterred")
+@pytest.mark.parametrize("constrained", [False, True])
 @pytest.mark.parametrize(("encoding", "order", "local"), MODELS)
-def test_with_factors_beside_any_chain(encoding, order, local):
+def test_with_factors_beside_any_chain(encoding, order, local, constrained):
     problem = Problem(12, encoding, order, local, "all", documents=((3, 2),), spread=0.7)
     problem.factors = problem.factors[:3]  # without what is forbidden, which mixes slowly
-    wanted = plain(problem).marginals()
-    graph = token_graph(problem)
+    wanted = law(problem, constrained).marginals()
+    graph = token_graph(problem, constrained=constrained)
     labels, _ = sample_token_probabilities(
         graph, Annealing(10_000, chains=2, seed=2), 200, problem.workers
     )
     np.testing.assert_allclose(labels[graph.tokens], wanted[graph.tokens], atol=0.035)
     alone = np.setdiff1d(np.arange(len(wanted)), graph.tokens)
-    exact = chains.marginals(free(problem), problem.workers)
+    scores = problem.scores if constrained else free(problem)
+    exact = chains.marginals(scores, problem.workers)
     np.testing.assert_allclose(wanted[alone], exact[alone], atol=1e-9)
 
 
@@ -138,6 +159,16 @@ def test_a_start_at_random_that_meets_nothing_allowed_keeps_the_labels_of_the_ch
     _, _, scores = anneal_token_chain(graph, how, problem.workers)
     assert scores.tolist() == [-np.inf]
     np.testing.assert_array_equal(anneal_tokens(graph, how, problem.workers), graph.best)
+
+
+def test_documents_that_never_meet_anything_allowed_have_no_probabilities():
+    problem = Problem(0, "bioes", factors="consistency", documents=((3, 3),))
+    graph = token_graph(problem, constrained=True)
+    none = graph.allowed._replace(pairs=np.zeros_like(graph.allowed.pairs))
+    graph = replace(graph, allowed=none)
+    labels, spans = sample_token_probabilities(graph, Annealing(20), 5, problem.workers)
+    assert not labels.any()
+    assert not spans.any()
 
 
 @pytest.mark.parametrize("factors", ["consistency", "by words", "last word", "all"])

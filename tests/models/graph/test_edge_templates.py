@@ -111,7 +111,7 @@ def test_marginals_are_those_of_a_plain_second_version(name):
     words = [sentence.words for sentence in TEST]
     chain = fitted(BASE).model_  # trained apart, it is the same chain
     with Workers(1) as workers:
-        found = model.scores(TEST, workers).marginals
+        found = model.marginals(model.scores(TEST, workers), workers)
         alone = replace(chain, rules=chain.rules[:1], edge_models=only_chain(chain))
         scores = alone.edge_scores(alone.dataset(TEST), workers)
         rows, table = scores.rows("previous", workers), scores.tables[0]
@@ -248,7 +248,8 @@ def test_models_are_saved_and_loaded(name, mixing, tmp_path):
     again = load(tmp_path / "m.skip").model
     with Workers(1) as workers:
         found, wanted = (
-            model.scores(TEST, workers).marginals for model in (again, estimator.model_)
+            model.marginals(model.scores(TEST, workers), workers)
+            for model in (again, estimator.model_)
         )
     np.testing.assert_allclose(found, wanted, atol=1e-15)
 
@@ -257,7 +258,7 @@ def test_models_are_saved_and_loaded(name, mixing, tmp_path):
 def test_explained_shares_sum_to_the_probabilities(name):
     model = fitted(TEXTS[name]).model_
     with Workers(1) as workers:
-        marginals = model.scores(TEST, workers).marginals
+        marginals = model.marginals(model.scores(TEST, workers), workers)
     pair = ("B-PER", "B-LOC")
     for token in range(TEST.n_tokens):
         found = explain_parents(model, TEST, token, labels=pair)

@@ -35,7 +35,7 @@ def model(request):
 def test_shares_sum_to_the_probabilities(model):
     given = CORPUS[4:12]
     with Workers(1) as workers:
-        marginals = model.scores(given, workers).marginals
+        marginals = model.marginals(model.scores(given, workers), workers)
     for token in range(given.n_tokens):
         for pair in (("PER", "LOC"), ("O", "PER")):
             found = explain_parents(model, given, token, labels=pair)
@@ -76,13 +76,14 @@ def test_a_certain_parent_of_a_plain_chain():
     weights = model.edge_models["previous"].weights
     with Workers(1) as workers:
         beliefs = model.scores(CORPUS[:1], workers)
+        marginals = model.marginals(beliefs, workers)
     rows = beliefs.dataset.tokens.expanded()
     active = rows.indices[rows.indptr[1] : rows.indptr[2]]
     scores = weights.state[active].sum(axis=0) + weights.transitions  # [prev, cur]
     table = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     found = explain_parents(model, CORPUS[:1], 1, labels=["PER", "O"])
     (parent,) = found.parents
-    wanted = beliefs.marginals[0] @ table
+    wanted = marginals[0] @ table
     chosen = [model.labels.index(label) for label in ("PER", "O")]
     np.testing.assert_allclose(parent.shares, wanted[chosen])
     before = model.labels.index(parent.label)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from skipchain.learn.step import INTERRUPTED
 from skipchain.models.graph.belief import PairwiseGraph, PropagationSettings, propagate
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
+from skipchain.models.graph.pairwise import UndirectedGraph
 from skipchain.models.graph.pairwise_likelihood import PairwiseLikelihood
 from skipchain.parallel import Workers
 
@@ -488,12 +488,20 @@ def test_viterbi_hears_from_other_sentences():
     assert fitted.decoders == fitted.model_.decoders == ("legal", "posterior", "viterbi")
 
 
+def test_viterbi_sends_no_messages_of_sums(monkeypatch):
+    fitted = SkipChainCRF("word[-1]\nprefix(4)", encoding=None).fit(ambiguous())
+    found = fitted.predict(ambiguous(), decoder="viterbi")
+    monkeypatch.setattr(UndirectedGraph, "propagate", lambda *_, **__: pytest.fail("sums sent"))
+    assert fitted.predict(ambiguous(), decoder="viterbi") == found
+    with pytest.raises(pytest.fail.Exception, match="sums sent"):
+        fitted.predict(ambiguous())
+
+
 def test_maxima_that_do_not_come_to_rest_are_told():
     loops = Corpus.of([["Name", "x", "Name", "Name"]] * 4, [["A", "B", "A", "B"]] * 4)
     settings = {"features": "word", "encoding": None, "solver": "lbfgs", "precision": 1e-12}
     model = SkipChainCRF(**settings, max_sweeps=1).fit(loops).model_
-    none = np.zeros(0, np.int64)
     with Workers(1) as workers:
-        scores = replace(model.score_dataset(model.dataset(loops), workers), unconverged=none)
+        scores = model.score_dataset(model.dataset(loops), workers)
         with pytest.warns(SkipchainWarning, match="did not come to rest"):
             model.decode(scores, workers, "viterbi")

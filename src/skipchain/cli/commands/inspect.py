@@ -110,6 +110,9 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
     ]
     if pairs:
         _print_features(console, "Features of label pairs", pairs)
+    runs = [{**run, "name": _run_name(run)} for run in summary["runs"]]
+    if runs:
+        _print_features(console, "Longer runs of labels", runs)
     note = " (from row to column; <end>: score of a last label)"
     console.print(styled(("\nTransitions", "bold"), note))
     _print_transitions(console, summary["transitions"], labels)
@@ -117,6 +120,28 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
         note = " (from the label of like tokens before to the label)"
         console.print(styled(("\nLabel history", "bold"), note))
         _print_transitions(console, summary["history"], labels)
+    if "stop" in summary:
+        _print_stop(console, summary["stop"], labels)
+
+
+def _run_name(run: dict[str, Any]) -> str:
+    """Labels in a row, and the feature that goes with them, if there is one."""
+    labels = " → ".join(["…" if own is None else own for own in run["previous"]] + [run["label"]])
+    return f"{labels}  {run['name']}" if "name" in run else labels
+
+
+def _print_stop(console: Terminal, chances: dict[str, Any], labels: list[str]) -> None:
+    """The probability that a chain stops after its last label, or its last two."""
+    from skipchain.report.terminal import styled
+
+    if all(isinstance(row, dict) for row in chances.values()):
+        note = " (probability of stopping after the labels of row and column)"
+        console.print(styled(("\nStop", "bold"), note))
+        _print_transitions(console, chances, labels)
+        return
+    note = " (probability of stopping after the label)"
+    console.print(styled(("\nStop", "bold"), note))
+    _print_grid(console, {"": {label: chances[label] for label in labels}}, [""])
 
 
 def _print_factors(console: Terminal, factors: list[dict[str, Any]]) -> None:

@@ -23,7 +23,7 @@ from skipchain.chains.learn import (
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
 from skipchain.chains.scores import MAX_CONTEXTS, has_trigram_tables, is_exact
-from skipchain.checks import check_choice, check_integer
+from skipchain.checks import check_choice, check_flag, check_integer
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import labels_in_scheme, transitions
 from skipchain.errors import CorpusError, ParameterError
@@ -195,8 +195,11 @@ class ChainEstimator(BaseEstimator):
         The first call fixes the features and the labels (``classes`` names those that it does not
         show); features that come up later are left out.
         """
+        check_flag("stop", self.stop)
         if self.stop:
             raise ParameterError("stop=True counts where all chains end; use fit, or stop=False")
+        given = as_input(X)
+        self._refuse_further_labels(given)
         solver = self._solver
         if isinstance(solver, Automatic):
             solver = solver.as_solver(SGD)
@@ -204,7 +207,22 @@ class ChainEstimator(BaseEstimator):
             raise ParameterError("partial_fit takes stochastic steps; use solver='sgd'")
         # by default no weight is dropped between two passes
         solver = replace(solver, epochs=1, prune=solver.prune or 0.0, patience=None)
-        return self._pass(self.replaced(solver=solver), X, y, classes)
+        return self._pass(self.replaced(solver=solver), given, y, classes)
+
+    def _refuse_further_labels(self, given: Input) -> None:
+        """Refuse what only sums over whole sequences learn, which takes all data at once."""
+        if self.local:
+            return
+        self._check()
+        told, templates = f"order {self.order}", self._templates(given)
+        if templates is not None and templates.trigram is not None:
+            told = f"template '{templates.trigram}'"
+        elif self.order <= 2:
+            return
+        raise ParameterError(
+            f"{type(self).__name__} with {told} has no partial_fit, since no stochastic steps "
+            "learn it; use fit, or MEMM, which has"
+        )
 
     def _pass(self, once: Self, X: Any, y: Any, classes: Sequence[str] | None) -> Self:
         """One pass over more data by an estimator of one epoch, going on from the model so far.
@@ -384,6 +402,8 @@ class ChainEstimator(BaseEstimator):
     def _check(self) -> None:
         """Refuse parameters that make no sense."""
         super()._check()
+        for name in ("boundaries", "dependent", "stop"):
+            check_flag(name, getattr(self, name))
         for name in ("dictionary", "folds"):
             if getattr(self, name) is not None:
                 check_integer(name, getattr(self, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -297,7 +297,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         return f"{meaning}{given}; the normaliser is the same for both and left out"
 
     def _family_summary(self, top: int, labels: Sequence[str]) -> dict[str, Any]:
-        """Features of labels and of label pairs, and transitions.
+        """Features of labels and of label pairs, transitions, and what longer runs of labels add.
 
         ``<start>`` and ``<end>`` are the scores of first and last labels. Those of an HMM are
         log-probabilities; what it weighs features against, log p(unknown | label), stands apart.
@@ -313,6 +313,7 @@ class ChainModel(Model[Dataset, ChainScores]):
         summary = {
             "labels": by_label,
             "pairs": _pair_features(self, top),
+            "runs": _label_runs(self, top),
             "transitions": {
                 **label_table(self.labels, weights.transitions - paid),
                 "<start>": label_row(self.labels, weights.start - paid),
@@ -333,6 +334,41 @@ def _stop_table(labels: tuple[str, ...], chances: Floats) -> dict[str, Any]:
         return label_row(labels, chances)
     table: dict[str, Any] = dict(label_table(labels, chances[:-1]))
     return {**table, "<start>": label_row(labels, chances[-1])}
+
+
+def _label_runs(model: ChainModel, top: int) -> list[dict[str, Any]]:
+    """The strongest weights of three and more labels in a row, with a feature or by themselves.
+
+    ``previous`` are the labels before, the earliest first; None is any label.
+    """
+    told = [*model.labels, "<start>", None]  # ANY is the last
+    found: list[tuple[str | None, list[int], int, float]] = []
+
+    def add(table: Floats, describe: Callable[[int], tuple[str | None, list[int]]]) -> None:
+        weights = table.ravel()
+        for k in np.argsort(-np.abs(weights), kind="stable")[:top].tolist():
+            if weights[k]:
+                row, label = divmod(k, len(model.labels))
+                found.append((*describe(row), label, float(weights[k])))
+
+    add(model.weights.triples, lambda row: (None, list(divmod(row, len(model.labels)))))
+    if (ngrams := model.label_ngrams) is not None:
+        add(ngrams.weights, lambda row: (None, ngrams.labels_of(row)))
+    if (trigrams := model.label_trigrams) is not None:
+        assert isinstance(model.features, Vocabulary)  # others have no templates
+        names = model.features.trigram_names()
+        numbers = trigrams.rows.tolist()
+        add(trigrams.weights, lambda row: (names[numbers[row][0]], numbers[row][1:]))
+    found.sort(key=lambda run: -abs(run[-1]))
+    return [
+        {
+            **({} if name is None else {"name": name}),
+            "previous": [told[code] for code in codes],
+            "label": model.labels[label],
+            "weight": weight,
+        }
+        for name, codes, label, weight in found[:top]
+    ]
 
 
 def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:

@@ -30,7 +30,12 @@ from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.counts import count_pairs
 from skipchain.models.document.factors.python import PythonFactor
 from skipchain.models.document.factors.text import parse_factors
-from skipchain.models.document.model import DECODERS, FactoredModel, not_a_chain_message
+from skipchain.models.document.model import (
+    DECODERS,
+    FactoredModel,
+    further_labels_message,
+    not_a_chain_message,
+)
 from skipchain.models.document.pseudolikelihood import PseudoLikelihood, TrainingInstance
 from skipchain.models.registry import make_estimator
 from skipchain.parallel import Workers
@@ -224,6 +229,9 @@ class Factored(BaseEstimator):
                 "Factored learns from a labelled Corpus with documents; Corpus.of makes one from "
                 "lists of words and labels"
             )
+        message = further_labels_message(self._base()._templates(given))
+        if message is not None:
+            raise ParameterError(message)
         if given.n_documents > 1 and np.diff(given.documents).max() < 2:
             raise CorpusError(
                 "factors need documents of several sentences, and every document here is one; "

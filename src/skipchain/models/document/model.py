@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,9 @@ from skipchain.chains.scores import ChainScores
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
-from skipchain.errors import SkipchainError
+from skipchain.errors import SkipchainError, SkipchainWarning
+from skipchain.features.templates import Templates
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.documents import check_document_boundaries
 from skipchain.models.base.inputs import Features, Input
 from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
@@ -66,7 +69,7 @@ class DocumentScores:
     candidate_graph: CandidateGraph | None = None
     probabilities: Floats | None = None
     token_graph: TokenGraph | None = None
-    token_probabilities: tuple[Floats, Floats] | None = None
+    token_probabilities: tuple[Ints, Floats, Floats] | None = None
 
     @property
     def offsets(self) -> Ints:
@@ -121,7 +124,10 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         in Python, token by token, which is slow; it is not kept in a model file.
         """
         if not isinstance(base, ChainModel) or not base.plain or not base.probabilistic:
-            raise SkipchainError(not_a_chain_message(base.kind, base.order))
+            features = base.features
+            templates = features.templates if isinstance(features, Vocabulary) else None
+            message = further_labels_message(templates)
+            raise SkipchainError(message or not_a_chain_message(base.kind, base.order))
         if base.encoding is None or "O" not in base.labels:
             raise SkipchainError(
                 "factors are about spans among other words, and the model's labels mark none"
@@ -303,14 +309,18 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def _token_probabilities(
         self, scores: DocumentScores, workers: Workers
     ) -> tuple[Ints, Floats, Floats]:
-        """The tokens that are drawn, and how often labels [N, L] and spans [P] are met."""
+        """The tokens that are drawn, and how often labels [N, L] and spans [P] are met.
+
+        Documents without a sample that the scheme allows are left to the chain, with a warning.
+        """
         self._refuse_python_factors()
         graph = self.token_graph(scores, workers)
         if scores.token_probabilities is None:
-            scores.token_probabilities = sample_token_probabilities(
-                graph, self.annealing, BURN_IN, workers
-            )
-        return graph.tokens, *scores.token_probabilities
+            labels, spans = sample_token_probabilities(graph, self.annealing, BURN_IN, workers)
+            met = labels[graph.tokens].any(axis=1)
+            _warn_of_unmet(scores.corpus, graph.tokens[~met])
+            scores.token_probabilities = graph.tokens[met], labels, spans
+        return scores.token_probabilities
 
     def _refuse_python_factors(self) -> None:
         if self.python_factors:
@@ -388,10 +398,39 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
         return {**chain, "factors": [factor.describe() for factor in self.factors]}
 
 
+def _warn_of_unmet(corpus: Corpus, tokens: Ints) -> None:
+    """Warn of documents in which sampling met nothing that the scheme allows."""
+    documents = np.unique(corpus.document_of(tokens))
+    if len(documents):
+        warnings.warn(
+            f"in {len(documents)} of {corpus.n_documents} documents, first in number "
+            f"{documents[0]}, no sample was a labelling that the scheme allows, so their "
+            "probabilities are those without factors; take more samples, or moves='segment'",
+            SkipchainWarning,
+            stacklevel=5,
+        )
+
+
 def not_a_chain_message(kind: str, order: int) -> str:
     """Why factors do not go with a kind of model."""
     told = f", order {order}" if order > 2 else ""
     return (
         f"factors need a chain of order 1 or 2 with probabilities, and {kind}{told} is none; use "
         "crf, memm or hmm, without templates that look two labels back or at a history"
+    )
+
+
+def further_labels_message(templates: Templates | None) -> str | None:
+    """Why factors do not go with a model of some templates; None where they do."""
+    if templates is None:
+        return None
+    if templates.trigram is not None:
+        told = f"template '{templates.trigram}' looks two labels back"
+    elif templates.label_history is not None:
+        told = f"{templates.label_history} looks at labels given earlier in the document"
+    else:
+        return None
+    return (
+        f"{told}, and factors need a chain whose labels depend on each other by tables of two or "
+        "three labels alone; leave it out"
     )

@@ -30,6 +30,7 @@ from skipchain.models.document.factors.mentions import MentionStrings
 from skipchain.parallel import Workers
 
 LONGEST_SPAN = 20  # words of a span that factors look at
+DETERRENT = 1.0  # what each thing that the scheme forbids costs while labels are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,8 @@ class TokenGraph:
 
     Nothing is forbidden while labels are drawn: single labels could never pass from one span to
     another where all that lies between them is. So ``chain`` has no constraints; labellings are
-    kept only where those of the model, ``allowed``, have nothing against them. ``tokens`` are drawn
-    anew; all others have the labels of ``best``, those of the chain by itself.
+    kept and counted only where those of the model, ``allowed``, have nothing against them.
+    ``tokens`` are drawn anew; all others have the labels of ``best``, those of the chain by itself.
     """
 
     chain: ChainScores
@@ -101,8 +102,8 @@ class TokenGraph:
         """The documents with tokens that are drawn."""
         return np.flatnonzero(np.diff(self.bounds)).tolist()
 
-    def document_chain(self, document: int) -> DocumentChain:
-        """The potentials of one document."""
+    def document_chain(self, document: int, deterrent: float = 0.0) -> DocumentChain:
+        """The potentials of one document, less ``deterrent`` for each thing not ``allowed``."""
         block = int(self.sentences[document]), int(self.sentences[document + 1])
         potentials, triples = self.chain.potentials(block), self.chain.weights.triples
         norms = np.zeros((0, 0, 0))
@@ -112,6 +113,10 @@ class TokenGraph:
             norms = np.empty((len(raw.node), size + 1, size))
             kernel.triple_norms(raw.node, raw.edge, triples, raw.offsets, norms)
         first, node, edge = potentials.first, potentials.node, potentials.edge
+        if deterrent:
+            node, edge = node.copy(), edge - deterrent * ~self.allowed.pairs
+            node[potentials.heads()] -= deterrent * ~self.allowed.start
+            node[potentials.tails()] -= deterrent * ~self.allowed.end
         return DocumentChain(first, node, edge, triples, norms)
 
 
@@ -148,7 +153,12 @@ def anneal_token_chain(
 def sample_token_probabilities(
     graph: TokenGraph, annealing: Annealing, burn_in: int, workers: Workers
 ) -> tuple[Floats, Floats]:
-    """How often each label [N, L] and each span [P] is met at the temperature 1, of all samples."""
+    """How often each label [N, L] and each span [P] is met at the temperature 1.
+
+    Only samples in which all labels of the document are allowed count, so that the law is that of
+    the model, whatever the others cost. They cost `DETERRENT`, at which most samples count and
+    spans can still move. In a document in which none counts all are 0.
+    """
     size = len(graph.spans.types)
     labels = np.zeros((len(graph.best), size), np.int64)
     spans = np.zeros(len(graph.spans.starts) - 1, np.int64)
@@ -157,9 +167,12 @@ def sample_token_probabilities(
         (np.ones(annealing.samples), labels, spans),
     ]
     for number in range(annealing.chains):
-        _sample(graph, annealing, workers, number, sweeps)
-    count = annealing.samples * annealing.chains
-    return labels / count, spans / count
+        _sample(graph, annealing, workers, number, sweeps, DETERRENT)
+    counts = np.ones(len(graph.bounds) - 1, np.int64)  # of each document
+    counts[graph.documents] = labels[graph.tokens[graph.bounds[graph.documents]]].sum(axis=1)
+    per_token = np.repeat(np.maximum(counts, 1), np.diff(graph.chain.offsets[graph.sentences]))
+    per_span = np.repeat(per_token, np.diff(np.append(graph.spans.base, len(spans))))
+    return labels / per_token[:, None], spans / per_span
 
 
 def _sample(
@@ -168,6 +181,7 @@ def _sample(
     workers: Workers,
     number: int,
     sweeps: Sequence[tuple[Floats, Ints, Ints]],
+    deterrent: float = 0.0,
 ) -> tuple[Labels, Labels, Floats]:
     """One chain: ``sweeps`` are temperatures, and the visits of labels and spans (or [0])."""
     labels, best, field = graph.best.copy(), graph.best.copy(), graph.field.copy()
@@ -175,7 +189,7 @@ def _sample(
     states = seeded(annealing.seed, number, len(scores))
 
     def run(document: int) -> None:
-        chain, state = graph.document_chain(document), states[document : document + 1]
+        chain, state = graph.document_chain(document, deterrent), states[document : document + 1]
         tokens = graph.tokens[graph.bounds[document] : graph.bounds[document + 1]]
         parts = (chain, graph.spans, graph.edges, graph.weights, field, graph.allowed)
         for temperatures, label_visits, span_visits in sweeps:

@@ -123,14 +123,14 @@ def explain_parents(
             "comes from another; only those of mop-memm and of chains can be explained"
         )
     with Workers(threads) as workers:
-        beliefs = model.scores(given, workers)
-        dataset = beliefs.dataset
+        given_scores = model.scores(given, workers)
+        dataset = given_scores.dataset
         corpus = dataset.edge_set.corpus
         position = token_index(corpus, token, corpus.n_tokens)
-        path = model.decode(beliefs, workers).codes
+        path = model.decode(given_scores, workers).codes
+        sure = model.marginals(given_scores, workers)[position]
         scores, dags = model.edge_scores(dataset, workers), dataset.dags(model.orderings)
         found = parent_shares(scores, sweeps(scores, dags, workers, model.gate), position)
-    sure = beliefs.marginals[position]
     pair = labels_to_compare(model, int(path[position]), sure, labels)
     parents = [_parent(model, dataset, own, len(found), pair) for own in _grouped(found)]
     parents.sort(key=lambda parent: -parent.shares[0])

@@ -41,16 +41,17 @@ DECODERS_BY_KIND = {"skip-chain-crf": (*DECODERS, VITERBI)}
 """The decoders of kinds that have more than those that take marginals."""
 
 
-@dataclass(frozen=True, slots=True)
-class GraphMarginals:
-    """What a model of a graph says of a corpus: the marginals of every token.
+@dataclass(slots=True)
+class GraphScores:
+    """A corpus with its edges, and the marginals of every token once they are asked for.
 
     Those of the documents ``unconverged`` are not to be trusted: the messages between their tokens
-    did not come to rest.
+    did not come to rest. Where it ``warns``, that is told when the marginals are found.
     """
 
     dataset: GraphDataset
-    marginals: Floats  # [N, L]
+    warns: bool = False
+    marginals: Floats | None = None  # [N, L]
     unconverged: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
@@ -65,7 +66,7 @@ class GraphMarginals:
 
 
 @dataclass(frozen=True)
-class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
+class GraphModel(MarginalModel[GraphDataset, GraphScores]):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
     ``rules`` say which tokens are linked, and ``edge_models`` what each kind of edge has learnt.
@@ -122,9 +123,9 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def score_dataset(
         self, data: GraphDataset, workers: Workers, allowed: Bools | None = None
-    ) -> GraphMarginals:
-        """The marginals of encoded data."""
-        return MARGINAL_INFERENCE[self.kind](self, self.edge_scores(data, workers), workers)
+    ) -> GraphScores:
+        """Encoded data, ready to be decoded."""
+        return GraphScores(data)
 
     def edge_scores(self, data: GraphDataset, workers: Workers) -> EdgeScores:
         """The scores of the edges of encoded data."""
@@ -132,15 +133,23 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
 
     def scores(
         self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
-    ) -> GraphMarginals:
-        """The corpus encoded, and the marginals of its tokens; warns where they are doubtful."""
+    ) -> GraphScores:
+        """The corpus encoded; its marginals come with a warning where they are doubtful."""
         if forced is not None:
             raise SkipchainError(
                 f"the model ({self.kind}) cannot keep labels that are given: only chains can"
             )
-        found = self.score_dataset(self.dataset(given, workers), workers)
-        self._warn_of_unconverged(found.unconverged, found.dataset)
-        return found
+        return GraphScores(self.dataset(given, workers), warns=True)
+
+    def marginals(self, scores: GraphScores, workers: Workers) -> Floats:
+        """The probability of each label at each token, found once. [N, L]"""
+        if scores.marginals is None:
+            edge_scores = self.edge_scores(scores.dataset, workers)
+            scores.marginals, found = MARGINAL_INFERENCE[self.kind](self, edge_scores, workers)
+            if scores.warns:
+                self._warn_of_unconverged(found, scores)
+            scores.unconverged = found
+        return scores.marginals
 
     @property
     def decoders(self) -> tuple[str, ...]:
@@ -148,7 +157,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         return DECODERS_BY_KIND.get(self.kind, DECODERS)
 
     def decode(
-        self, scores: GraphMarginals, workers: Workers, decoder: str | None = None, beam: int = BEAM
+        self, scores: GraphScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
     ) -> Column:
         """The predicted labels, in the model's encoding; warns where `VITERBI` did not converge."""
         if decoder != VITERBI:
@@ -156,14 +165,14 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         self.check_decoder(decoder, beam)
         edge_scores = self.edge_scores(scores.dataset, workers)
         best = best_labelling(edge_scores, self.constraints, self.propagation, workers)
-        doubtful = np.setdiff1d(self.propagation.unconverged(best), scores.unconverged)
-        self._warn_of_unconverged(doubtful, scores.dataset)
+        self._warn_of_unconverged(self.propagation.unconverged(best), scores)
         return Column(frozen(best.labels), self.labels)
 
-    def _warn_of_unconverged(self, documents: Ints, data: GraphDataset) -> None:
+    def _warn_of_unconverged(self, documents: Ints, scores: GraphScores) -> None:
+        documents = np.setdiff1d(documents, scores.unconverged)  # those have been told
         if len(documents):
             warnings.warn(
-                f"in {len(documents)} of {data.edge_set.corpus.n_documents} "
+                f"in {len(documents)} of {scores.dataset.edge_set.corpus.n_documents} "
                 f"documents, first in number {documents[0]}, the messages between labels "
                 "did not come to rest, so their labels are doubtful; train with more damping or "
                 "max_sweeps",
@@ -250,25 +259,26 @@ class GraphModel(MarginalModel[GraphDataset, GraphMarginals]):
         return {**summary, "transitions": transitions}
 
 
-def _mixture_marginals(model: GraphModel, scores: EdgeScores, workers: Workers) -> GraphMarginals:
+def _mixture_marginals(
+    model: GraphModel, scores: EdgeScores, workers: Workers
+) -> tuple[Floats, Ints]:
     """One sweep for each ordering."""
     dags = scores.dataset.dags(model.orderings)
-    return GraphMarginals(scores.dataset, mixture.marginals(scores, dags, workers, model.gate))
+    return mixture.marginals(scores, dags, workers, model.gate), np.zeros(0, np.int64)
 
 
 def _propagated_marginals(
     model: GraphModel, scores: EdgeScores, workers: Workers
-) -> GraphMarginals:
+) -> tuple[Floats, Ints]:
     """Messages along all edges and back, until they rest."""
     graph = UndirectedGraph.of(scores.dataset)
     found = graph.propagate(graph.scores(scores, workers), model.propagation, workers)
-    marginals = renormalised(found.node)
-    return GraphMarginals(scores.dataset, marginals, model.propagation.unconverged(found))
+    return renormalised(found.node), model.propagation.unconverged(found)
 
 
-MarginalInference = Callable[[GraphModel, EdgeScores, Workers], GraphMarginals]
+MarginalInference = Callable[[GraphModel, EdgeScores, Workers], tuple[Floats, Ints]]
 MARGINAL_INFERENCE: Mapping[str, MarginalInference] = {
     "mop-memm": _mixture_marginals,
     "skip-chain-crf": _propagated_marginals,
 }
-"""How the marginals of each kind of model are found."""
+"""How the marginals of each kind of model, and documents whose own are doubtful, are found."""

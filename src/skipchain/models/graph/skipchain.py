@@ -144,7 +144,7 @@ class SkipChainCRF(GraphEstimator):
         model, learnt = self._fit_chains(task)
         result, parameters = learnt.result, learnt.parameters
         dataset = GraphDataset.of(task.rows, task.edge_set, dict.fromkeys(model.edge_models))
-        marginals = model.score_dataset(dataset, task.workers).marginals
+        marginals = model.marginals(model.score_dataset(dataset, task.workers), task.workers)
         beliefs = np.log(np.maximum(marginals, MIN_PROBABILITY))
         for relation in task.edge_set.by_rule:
             if result.reason == INTERRUPTED:

@@ -140,6 +140,10 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
         inside: list[AnyModel] = [*self.experts, *([] if self.base is None else [self.base])]
         return own + sum(model.n_nonzero for model in inside)
 
+    def marginals(self, scores: SampledMarginals, workers: Workers) -> Floats:
+        """The probability of each label at each token. [N, L]"""
+        return scores.marginals
+
     def pruned(self) -> RBMModel:
         """Without features whose weights are all zero; predictions stay the same."""
         used = np.zeros(self.features.n_features, np.bool_)
