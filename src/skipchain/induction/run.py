@@ -198,6 +198,7 @@ class _Search:
             began, current = time.perf_counter(), self.rounds[-1].templates
             proposed = conjunctions(current, self._atoms, limits.longest)
             proposed = [own for own in proposed if own not in hopeless]
+            posteriors = posteriors.calibrated()
             ranked = self._ranked(proposed, posteriors, limits.shrinkage)
             hopeless.update(own.template for own in ranked[POOL:])
             added = self._choose(ranked, posteriors, limits)
