@@ -69,6 +69,7 @@ def test_templates_may_go_to_stdout(run, data):
         (("--from", "word", "--model", "hmm"), "CRF or MaxEnt, got HMM"),
         (("--from", "word", "--model", "crf:nothing=1"), "has no setting 'nothing'"),
         (("--from", "word", "--dev", "missing.conll"), "missing.conll"),
+        (("--from", "word", "--folds", "100000"), "there are 20; give fewer"),
     ],
 )
 def test_mistakes_are_one_line(run, data, tmp_path, more, said):

@@ -57,6 +57,39 @@ def test_of_two_labels_one_weight_says_all(exact):
         assert fitted(marginals, gold, 0.5) == pytest.approx([-weight / 2, weight / 2], abs=1e-4)
 
 
+@pytest.mark.parametrize("power", [0.3, 0.7, 1.0, 2.0])
+def test_calibration_finds_the_power(exact, power):
+    """Labels drawn from probabilities, which are then raised to a power: it is found, inverted."""
+    rng = np.random.default_rng(0)
+    logits = rng.normal(size=(20_000, 3))
+    true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    gold = (true.cumsum(axis=1) < rng.random((20_000, 1))).sum(axis=1)
+    shown = true**power / (true**power).sum(axis=1, keepdims=True)
+    held = Posteriors.of(shown, gold, np.arange(20_000) % 2)
+    mended = held.calibrated()
+    np.testing.assert_allclose(mended.probabilities.reshape(-1, 3), true, atol=0.02)
+    assert mended.log_likelihood >= held.log_likelihood
+    assert mended.calibrated().probabilities == pytest.approx(mended.probabilities, abs=1e-4)
+
+
+def test_what_says_nothing_gains_nothing_from_models_that_are_too_sure():
+    rng = np.random.default_rng(1)
+    logits = rng.normal(size=(4000, 2))
+    logits[:, 0] += 1.0
+    true = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    gold = (true[:, 0] < rng.random(4000)).astype(np.int64)
+    sure = true**4 / (true**4).sum(axis=1, keepdims=True)
+    held = Posteriors.of(sure, gold, np.arange(4000) % 2)
+    nothing = rng.integers(3, size=4000).astype(np.int32)
+    assert held.gain(nothing, 3, 10.0) > 10.0
+    assert held.calibrated().gain(nothing, 3, 10.0) < 3.0
+
+
+def test_nothing_uncertain_needs_no_calibration():
+    held = Posteriors.of(np.eye(2), np.arange(2), np.zeros(2, np.int64))
+    assert held.calibrated() is held
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 10**6), st.sampled_from([0.05, 0.5, 5.0]), st.sampled_from([1.0, 4.0, 12.0]))
 def test_no_weights_are_better_than_those_fitted(seed, l2, sharp):

@@ -50,6 +50,31 @@ def test_what_does_not_help_is_pruned():
     assert found.best.score == 100.0
 
 
+def test_prunings_are_no_rounds():
+    told = []
+    found = induce(exclusive_or(), ATOMS, model=maxent(), rounds=2, per_round=1, say=told.append)
+    counted = [(own.number, own.pruning) for own in found.rounds]
+    rounds = [number for number, pruning in counted if not pruning]
+    prunings = [pruning for _, pruning in counted if pruning]
+    assert rounds == list(range(len(rounds)))
+    assert prunings == list(range(1, len(prunings) + 1))
+    assert len(rounds) <= 3 < len(counted)
+    # what was pruned are the templates of the first round, which was no worse than the second
+    assert (found.best.number, found.best.pruning > 0) == (1, True)
+    assert {number for number, pruning in counted if pruning} == {1}
+    said = "after 1 round: 1 of them new, 3 of the start left out."
+    assert f"100.00 with 1 {said}" in found.text
+    assert found.as_dict()["best_pruning"] == found.best.pruning
+    assert any(line.startswith("pruning 1: ") for line in told)
+
+
+def test_without_an_encoding_dev_is_judged_by_its_tokens():
+    data = Corpus.of([["to", "Ada"]] * 8, [["O", "B-A"]] * 8, scheme="iob2")
+    for dev in (None, data):
+        found = induce(data, "word", model=crf(encoding=None), dev=dev, rounds=1)
+        assert (found.measure, found.best.score) == ("accuracy", 100.0)
+
+
 def test_what_is_missed_least_is_pruned_first():
     start = "word & other\nword\nthird"
     found = induce(exclusive_or(), start, model=maxent(), rounds=1, longest=2)
@@ -172,8 +197,11 @@ def test_optional_columns_that_are_missing_are_left_out():
         ({"corpus": Corpus.of([["a"]])}, CorpusError, "has no labels"),
         ({"dev": Corpus.of([["a"]])}, CorpusError, "dev has no labels"),
         ({"corpus": Corpus.of([["a", "b"]], [["A", "_"]])}, CorpusError, "_"),
-        ({"corpus": Corpus.of([], [])}, CorpusError, "no token"),
+        ({"corpus": Corpus.of([], [])}, CorpusError, "the corpus has no token"),
+        ({"dev": Corpus.of([], [], other=[], third=[])}, CorpusError, "dev has no token"),
+        ({"corpus": [["a"]]}, CorpusError, "must be a Corpus, got list"),
         ({"corpus": exclusive_or(1), "folds": 3}, ParameterError, "folds"),
+        ({"folds": 100_000}, ParameterError, "100000 folds .* there are 10; give fewer"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, error, said):

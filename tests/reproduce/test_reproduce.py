@@ -17,6 +17,8 @@ from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
+from skipchain.reproduce.mausam.induction import Task, TrainedSet, task_rows
+from skipchain.reproduce.mausam.induction import conclusion as summary
 from skipchain.reproduce.plots import points, side_by_side
 from skipchain.reproduce.rosenberg import mop_webkb
 from skipchain.reproduce.rosenberg.mop_webkb import (
@@ -461,6 +463,47 @@ def test_a_loss_that_was_not_reached_is_said():
     assert [own.verdict for own in solver_rows("m", {"L-BFGS": curve}, 1.0, 7)[:1]] == [
         "not within 7 passes"
     ]
+
+
+@pytest.mark.slow
+@pytest.mark.data("conll2000", "conll2003")
+def test_induced_templates_beat_the_single_views():
+    table = reproduce("induction", Run(quick=True, threads=1))
+    parts = {"CoNLL-2000": ["test"], "CoNLL-2003": ["testa", "testb"]}
+    sizes, spent = by_system(table, "templates"), by_system(table, "induction (s)")
+    for data, names in parts.items():
+        for part in names:
+            rows = by_system(table, f"F1 {part}")
+            f1 = [rows[f"{data}: {s}"] for s in ("single views", "induced", "hand-made")]
+            assert f1[0].measured < f1[1].measured
+            assert all(row.low < row.measured < row.high for row in f1)
+            difference = f1[1].measured - f1[2].measured
+            assert f"{difference:+.2f} on hand-made, p 0." in f1[1].verdict
+        assert sizes[f"{data}: single views"].measured == 45
+        assert spent[f"{data}: induced"].measured > 0.0
+    assert [text.split("\n")[0] for text in table.sections] == ["## CoNLL-2000", "## CoNLL-2003"]
+    assert all("\nshortshape & pos\n" in text for text in table.sections)
+    assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+def test_induced_templates_are_compared_with_those_made_by_hand():
+    def trained(correct, templates=9):
+        counts = np.tile([2, 2, 2], (correct, 1)), np.tile([2, 2, 0], (200 - correct, 1))
+        return TrainedSet(templates, 99, {"test": np.concatenate(counts)}, 1.0)
+
+    def rows(induced):
+        task = Task("names", "ner", Corpus.of([]), Corpus.of([]), {"test": Corpus.of([])})
+        sets = {"single views": trained(90), "induced": trained(induced), "hand-made": trained(150)}
+        return task_rows(task, sets, spent=3.0)
+
+    good, bad = rows(150), rows(120)
+    assert good[1].verdict == "holds: +0.00 on hand-made, p 1.0000"
+    assert bad[1].fails
+    assert rows(148)[1].verdict.startswith("does not hold: -1.00 on hand-made")
+    assert [row.verdict for row in (good[0], good[2])] == ["", ""]
+    assert good[-1].measured == 3.0
+    assert summary(good) == "Induced templates are as good as hand-made ones on names test."
+    assert summary(bad) == "Induced templates are worse than hand-made ones on names test."
 
 
 # Showing ---------------------------------------------------------------------------------------

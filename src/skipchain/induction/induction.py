@@ -40,10 +40,12 @@ class InductionRound:
 
     The gains of those ``added`` are given those added before. ``score`` is that of the templates
     after the round on held-out data, in percent, ``log_likelihood`` that of all held-out labels.
-    Round 0 is that of the templates to start from.
+    Round 0 is that of the templates to start from. Trials of leaving templates out are counted
+    apart, from 1, by ``pruning``; their ``number`` is the round whose templates they began with.
     """
 
     number: int
+    pruning: int
     considered: int
     candidates: tuple[InductionCandidate, ...]
     added: tuple[InductionCandidate, ...]
@@ -58,6 +60,8 @@ class InductionRound:
         lines = [f"  + {own.template}  (gain {own.gain:,.1f})" for own in self.added]
         lines += [f"  - {own}" for own in self.removed]
         about = f"round {self.number}" if self.number else "start"
+        if self.pruning:
+            about = f"pruning {self.pruning}"
         if self.considered:
             about += f", {plural(self.considered, 'candidate')}"
         lines.append(
@@ -70,6 +74,7 @@ class InductionRound:
         """The round as JSON can hold it."""
         return {
             "round": self.number,
+            "pruning": self.pruning,
             "considered": self.considered,
             "candidates": [own.as_dict() for own in self.candidates],
             "added": [own.as_dict() for own in self.added],
@@ -112,10 +117,12 @@ class Induction:
         lines = [f"Induced by skipchain {__version__} with {self.model}; stopped: {self.stopped}."]
         if self.best is not None:
             first, best = self.rounds[0], self.best
+            there, kept = set(first.templates), set(best.templates)
             lines.append(
                 f"{self.measure} on {self.held_out}: {first.score:.2f} with the "
-                f"{plural(len(first.templates), 'template')} at the start, {best.score:.2f} with "
-                f"{len(best.templates)} after {plural(best.number, 'round')}."
+                f"{plural(len(there), 'template')} at the start, {best.score:.2f} with "
+                f"{len(kept)} after {plural(best.number, 'round')}: {len(kept - there)} of them "
+                f"new, {len(there - kept)} of the start left out."
             )
         others = self.templates.text.split("\n")[len(self.templates.templates) :]
         body = "\n".join([as_text(self.templates.templates), *others])
@@ -129,6 +136,7 @@ class Induction:
             "held_out": self.held_out,
             "stopped": self.stopped,
             "best_round": None if self.best is None else self.best.number,
+            "best_pruning": None if self.best is None else self.best.pruning,
             "templates": [str(own) for own in self.templates.templates],
             "rounds": [own.as_dict() for own in self.rounds],
         }

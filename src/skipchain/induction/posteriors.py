@@ -12,6 +12,7 @@ from skipchain.kernels.gains import cross_gain
 LEAST = 5e-3  # probabilities below do not count; a token that has no other is certain
 FLOOR = 1e-4  # of the gold label, which may be new to a model
 TOLERANCE = 0.1
+LARGEST_POWER, HALVINGS = 8.0, 20
 NO_SHIFTS = np.zeros(0)
 
 
@@ -66,6 +67,37 @@ class Posteriors:
     def log_likelihood(self) -> float:
         """Σ log p(gold label) over the tokens."""
         return float(np.log(self.probabilities[self.gold]).sum())
+
+    def calibrated(self) -> Posteriors:
+        """The probabilities raised to the one power that makes the gold labels most likely.
+
+        Models that have learnt from few data are too sure of themselves. Any template that splits
+        tokens into a few large groups could mend that, and would seem to bring much.
+
+        >>> sure = np.repeat([[0.99, 0.01]], 4, axis=0)
+        >>> held = Posteriors.of(sure, np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]))
+        >>> held.calibrated().probabilities[:2].round(3)
+        array([0.75, 0.25])
+        """
+        logs, sizes = np.log(self.probabilities), np.diff(self.indptr)
+
+        def powered(power: float) -> Floats:
+            found = np.exp(power * logs)
+            sums: Floats = np.repeat(np.add.reduceat(found, self.indptr[:-1]), sizes)
+            return found / sums
+
+        def slope(power: float) -> float:
+            return float(logs[self.gold].sum() - powered(power) @ logs)
+
+        if not len(logs):
+            return self
+        low, high = 0.0, 1.0
+        while slope(high) > 0.0 and high < LARGEST_POWER:
+            low, high = high, 2.0 * high
+        for _ in range(HALVINGS):  # the likelihood is concave in the power
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if slope(middle) > 0.0 else (low, middle)
+        return replace(self, probabilities=powered(0.5 * (low + high)))
 
     def gain(self, numbers: Labels, size: int, l2: float) -> float:
         """What a template adds to the log-likelihood, by weights learnt in the other folds.

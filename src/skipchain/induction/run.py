@@ -166,7 +166,9 @@ class _Search:
     ) -> None:
         self.start = replace(templates.for_corpus(corpus), annotators=())
         self.rounds: list[InductionRound] = []
-        self.measure = "accuracy" if corpus.scheme is None else "F1"
+        # without an encoding a model knows no entities, and dev is judged by its tokens
+        plain = corpus.scheme is None or estimator.encoding is None
+        self.measure = "accuracy" if plain else "F1"
         self._estimator, self._corpus = estimator, corpus
         self._say = say or (lambda _: None)
         self._models: list[ChainModel] = []
@@ -175,6 +177,10 @@ class _Search:
             with Workers(estimator.threads) as workers:
                 self._dev = annotate(templates.annotators, dev, workers)
         self._folds = deal(corpus, folds, estimator.seed, most=True)
+        if len(self._folds) < folds:
+            raise ParameterError(
+                f"{folds} folds need as many sequences, but there are {len(corpus)}; give fewer"
+            )
         self._labels = tuple(sorted(set(corpus.labels.tolist())))
         number = {name: k for k, name in enumerate(self._labels)}
         codes = np.array([number.get(value, -1) for value in corpus.labels.values], np.int64)
@@ -186,19 +192,20 @@ class _Search:
 
     def run(self, limits: _Limits) -> str | None:
         """Go through the rounds; why they end before the last one, if they do."""
-        posteriors = self._end_round(time.perf_counter(), self.start.templates)
+        posteriors = self._end_round(time.perf_counter(), self.start.templates, 0)
         hopeless: set[Template] = set()
         for number in range(1, limits.rounds + 1):
             began, current = time.perf_counter(), self.rounds[-1].templates
             proposed = conjunctions(current, self._atoms, limits.longest)
             proposed = [own for own in proposed if own not in hopeless]
+            posteriors = posteriors.calibrated()
             ranked = self._ranked(proposed, posteriors, limits.shrinkage)
             hopeless.update(own.template for own in ranked[POOL:])
             added = self._choose(ranked, posteriors, limits)
             if not added:
                 return "no candidate has a gain"
             templates = (*current, *(own.template for own in added))
-            posteriors = self._end_round(began, templates, ranked, added)
+            posteriors = self._end_round(began, templates, number, ranked=ranked, added=added)
             if number - best_round(self.rounds).number >= PATIENCE:
                 return f"{plural(PATIENCE, 'round')} brought nothing"
         return None
@@ -210,12 +217,12 @@ class _Search:
         falls, half as many are tried.
         """
         ranked = self._by_loss(best_round(self.rounds).templates)
-        size = max(1, len(ranked) // LARGEST_CUT)
+        size, trial = max(1, len(ranked) // LARGEST_CUT), 0
         while len(ranked) > 1 and size >= max(1, len(ranked) // SMALLEST_CUT):
-            began, removed = time.perf_counter(), ranked[:size]
+            began, removed, trial = time.perf_counter(), ranked[:size], trial + 1
             best = best_round(self.rounds)
             kept = tuple(own for own in best.templates if own not in removed)
-            self._end_round(began, kept, removed=removed)
+            self._end_round(began, kept, best.number, pruning=trial, removed=removed)
             if best_round(self.rounds) is self.rounds[-1]:
                 ranked = self._by_loss(kept)
             else:
@@ -225,6 +232,9 @@ class _Search:
         self,
         began: float,
         templates: tuple[Template, ...],
+        number: int,
+        *,
+        pruning: int = 0,
         ranked: Sequence[InductionCandidate] = (),
         added: Sequence[InductionCandidate] = (),
         removed: Sequence[Template] = (),
@@ -232,7 +242,8 @@ class _Search:
         """Measure templates on held-out data, and keep the round that led to them."""
         models, posteriors, score = self._evaluate(templates)
         own = InductionRound(
-            number=len(self.rounds),
+            number=number,
+            pruning=pruning,
             considered=len(ranked),
             candidates=tuple(ranked[:SHOWN]),
             added=tuple(added),
@@ -290,7 +301,7 @@ class _Search:
     def _score(self, labels: Column) -> float:
         """Entity F1 of predicted labels, or token accuracy where there is no scheme."""
         corpus = self._corpus
-        if corpus.scheme is None:
+        if self.measure == "accuracy" or corpus.scheme is None:
             return token_scores(corpus.labels, labels, corpus.sentences).accuracy
         found = decode(labels, corpus.sentences, corpus.scheme)
         return entity_scores(corpus.spans(), found).micro.f1
@@ -356,11 +367,13 @@ def _check_data(estimator: ChainEstimator, corpus: Corpus, dev: Corpus | None) -
     for name, own in {"the corpus": corpus, "dev": dev}.items():
         if own is None:
             continue
+        if not isinstance(own, Corpus):
+            raise CorpusError(f"{name} must be a Corpus, got {type(own).__name__}")
         if not own.labelled:
             raise CorpusError(f"{name} has no labels, and gains are those of labels")
         require_known(own.labels, name)
-    if corpus.n_tokens == 0:
-        raise CorpusError("there is no token to learn from")
+        if own.n_tokens == 0:
+            raise CorpusError(f"{name} has no token")
 
 
 def _in_encoding(corpus: Corpus, estimator: ChainEstimator) -> Corpus:

@@ -3,7 +3,7 @@
 >>> list(TABLES)
 ['maxent', 'labelbias', 'faq', 'search', 'encodings', 'mop-ner', 'mop-webkb', 'toy1', 'toy2',
  'toy3', 'cora', 'thesis', 'gibbs-viterbi', 'consistency-counts', 'nonlocal-conll',
- 'nonlocal-seminars', 'ner-knowledge', 'name-tagger', 'solvers']
+ 'nonlocal-seminars', 'ner-knowledge', 'name-tagger', 'solvers', 'induction']
 >>> reproduce("maxent").verdict
 'Every probability equals the published fraction within 0.001.'
 """
@@ -40,6 +40,7 @@ TABLES = {
     "ner-knowledge": ("mausam", "names with lexicons, clusters and documents (needs data)"),
     "name-tagger": ("mausam", "persons without labelled data (needs data)"),
     "solvers": ("stewart", "GIS, gradient descent, CG, L-BFGS, Newton, SGD (needs data)"),
+    "induction": ("mausam", "templates found from single views, and made by hand (needs data)"),
 }
 
 
