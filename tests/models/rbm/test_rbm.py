@@ -14,6 +14,7 @@ from skipchain.datasets.synthetic import toy1, toy3
 from skipchain.errors import ModelFileError, ParameterError, SkipchainError, SkipchainWarning
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded, uniform
+from skipchain.kernels.unit_draws import draw_unit
 from skipchain.models.base.task import TrainingTask
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.estimator import parse_steps
@@ -210,8 +211,9 @@ def test_units_given_labels(case):
             found = np.empty((count, group.units))
             size = oracle.node.shape[1]
             rbm.unit_probabilities(
-                np.array(path, np.int32), oracle.inputs, layout, tables, size, number, found
-            )
+                np.array(path, np.int32), oracle.inputs, layout, tables, size, number,
+                oracle.features.upper_units(len(path)), found,
+            )  # fmt: skip
             for r, own in enumerate(found):
                 place = r + layout.replica_start[number]
                 if place in wanted:
@@ -239,7 +241,8 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     hidden = np.zeros_like(inputs)
     lost = rbm.contrastive_divergence(
         node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
-        labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
+        labels, steps, seeded(0, 1, count), current, *2 * [features.upper_units(len(labels))], *found,
+        residuals, hidden, *NOTHING,
     )  # fmt: skip
     for own, exact in zip(found, wanted, strict=False):
         np.testing.assert_allclose(own / count, exact, atol=0.02)
@@ -265,7 +268,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
         node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables,
-        expert_tables([]), heats, 40, seeded(1, 0, count), current, found,
+        expert_tables([]), heats, 40, seeded(1, 0, count), current,
+        oracle.features.upper_units(len(node)), found,
     )  # fmt: skip
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)
@@ -286,7 +290,7 @@ def test_random_numbers_are_uniform_and_of_one_stream_each():
 @pytest.mark.parametrize("a", [-45.0, -3.3, -0.01, 0.0, 1.0, 2.71, 45.0])
 def test_units_are_on_as_often_as_they_should(a):
     states = seeded(3, 0, 1)
-    share = np.mean([rbm._draw_unit(a, states, 0) for _ in range(20_000)])
+    share = np.mean([draw_unit(a, states, 0) for _ in range(20_000)])
     assert share == pytest.approx(1 / (1 + np.exp(-a)), abs=0.012)
 
 
