@@ -295,9 +295,7 @@ def _statistics(
                             hidden[begin + t, column + n] += active[n]
                     column += units
     if levels:
-        add_upper_statistics(
-            lower, length, layout, tables, sign, active, gradient, bias_gradient
-        )
+        add_upper_statistics(lower, length, layout, tables, sign, active, gradient, bias_gradient)
 
 
 @njit(nogil=True, cache=True)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 import pytest
 
+from skipchain import RBMCRF
+from skipchain.datasets.synthetic import melodies
+from skipchain.errors import ModelFileError, ParameterError
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded
+from skipchain.modelfile import rbm as modelfile
 from skipchain.models.rbm.expert_tables import expert_tables
 from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.groups import parse_unit_groups
+from skipchain.models.rbm.plots import trace_picture, weight_pictures
 from skipchain.models.rbm.units import LabelFilters
+from skipchain.report.pictures import png
+from tests.modelfile.round_trip import round_trip
 
 LENGTH, LABELS = 3, 2
 
@@ -192,3 +200,72 @@ def test_many_steps_approach_the_exact_gradient(oracle):
         ]  # fmt: skip
         logs = [np.log(own.joint[gold].sum()) for own in ends]
         assert found[k] == pytest.approx((logs[0] - logs[1]) / (2 * eps), abs=1e-4)
+
+
+# The estimator -----------------------------------------------------------------------------------
+
+PROBLEM = melodies(100, train=20, test=5)
+KNOWN = "fixed:A@0=4,B@1=4,C@2=4,bias=-10"
+QUICK = {"encoding": None, "samples": 20, "burn_in": 10, "threads": 1, "epochs": 3}
+
+
+def fit(groups, **own):
+    return RBMCRF(groups=groups, **{**QUICK, **own}).fit(PROBLEM.train_x, PROBLEM.train_y)
+
+
+@pytest.mark.parametrize(
+    "own", [{}, {"persistent": True}, {"batch": 7}, {"experts": "iohmm:2"}], ids=str
+)
+def test_the_same_seed_gives_the_same_whatever_the_threads(own):
+    groups = "2:0..2; 2:0,4|units[1]"
+    one, two = fit(groups, **own), fit(groups, threads=2, **own)
+    np.testing.assert_array_equal(one.result_.vector, two.result_.vector)
+    assert one.predict(PROBLEM.test_x) == two.predict(PROBLEM.test_x)
+
+
+def test_weights_that_are_given_stay_and_those_above_are_learnt():
+    model = fit(f"{KNOWN}; 2:0,4|units[1]", decay=0.1, spread=0.0).model_
+    wanted = LabelFilters.blank(parse_unit_groups(KNOWN), model.labels, 5)
+    np.testing.assert_array_equal(model.units.table(0), wanted.table(0))
+    assert model.units.bias[0] == -10
+    assert model.units.table(1).all()
+
+
+def test_a_second_level_without_weights_changes_nothing():
+    rng = np.random.default_rng(0)
+    one = LabelFilters.blank(parse_unit_groups("1:0..1"), "AB", 0)
+    one = one.with_weights(rng.normal(size=one.size) * one.learnable)
+    two = LabelFilters.blank(parse_unit_groups("1:0..1; 1:0,1|units[1]"), "AB", 0)
+    two.table(0)[:], two.bias[:1] = one.table(0), one.bias
+    lone, with_upper = (
+        LevelOracle("", features=own, node=np.zeros((LENGTH, LABELS))) for own in (one, two)
+    )
+    np.testing.assert_allclose(lone.marginals(), with_upper.marginals())
+
+
+def test_groups_that_a_file_cannot_have_are_named(tmp_path, monkeypatch):
+    model = fit("2:0..2; 2:0,4|units[1]").model_
+    first, second = model.units.groups
+    with pytest.raises(ParameterError, match="but there are 2 groups"):
+        LabelFilters.zeros((first, replace(second, below=3)), 4, 0)
+    written = modelfile.format_unit_groups
+    monkeypatch.setattr(
+        modelfile, "format_unit_groups", lambda groups: written(groups).replace("[1]", "[3]")
+    )
+    with pytest.raises(ModelFileError, match="but there are 2 groups"):
+        round_trip(model, tmp_path / "m.skip")
+
+
+def test_a_summary_and_pictures_show_both_levels():
+    pytest.importorskip("matplotlib")
+    model = fit("2:0..2; 1:0,4|units[1]").model_
+    first, second = model.summarise()["groups"]
+    assert (first["looks_at"], second["looks_at"]) == ("labels", "units of group 1")
+    weights = second["units"][0]["weights"]
+    assert weights["unit 2"]["4"] == model.units.table(1)[1, 1, 0]
+    assert list(weights) == ["unit 1", "unit 2"]
+    labels, traces = model.trace(PROBLEM.test_x[0])
+    assert traces[1].shape == (20, len(labels), 1)
+    assert set(np.unique(traces[1])) <= {0.0, 1.0}
+    for own in (*weight_pictures(model), trace_picture(model, PROBLEM.test_x[0])):
+        assert png(own).startswith(b"\x89PNG")

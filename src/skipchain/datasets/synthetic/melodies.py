@@ -9,12 +9,12 @@ from skipchain.datasets.synthetic.problem import Problem, one_hot
 NOTES = "ABC"
 REST, UNKNOWN = "o", "?"
 INPUTS = NOTES + REST + UNKNOWN
-LINES, BARS = 4, 4
+LINES, BARS = 3, 4
 HIDDEN = 2  # bars of a line of which the input shows the first note only
 
 
 def melodies(seed: int, *, train: int = 100, test: int = 100) -> Problem:
-    """Sequences of four lines of four bars: three notes A, B, C and a rest, o, which ends a line.
+    """Sequences of three lines, each of four bars and a rest, o; a bar is three notes and a rest.
 
     All bars of a line run upwards (ABC, BCA or CAB), or all run downwards (ACB, BAC or CBA); lines
     run up as often as down, and bars begin with each note as often. The input is one-hot and shows
@@ -24,9 +24,9 @@ def melodies(seed: int, *, train: int = 100, test: int = 100) -> Problem:
 
     >>> problem = melodies(0)
     >>> len(problem.train_x), len(problem.test_x), problem.train_x[0].shape
-    (100, 100, (68, 5))
+    (100, 100, (51, 5))
     >>> "".join(problem.train_y[0][:34])
-    ''
+    'BACoBACoACBoACBooCABoBCAoCABoBCAoo'
     """
     rng = np.random.default_rng(seed)
     drawn = [[_line(rng) for _ in range(LINES)] for _ in range(train + test)]

@@ -15,10 +15,10 @@ CELL = 0.28  # inches
 
 
 def weight_pictures(model: RBMModel) -> tuple[Picture, ...]:
-    """A Hinton diagram of each group: rows labels (or the units below), columns offsets, a panel a unit.
+    """A Hinton diagram of each group: rows labels, columns offsets, a panel a unit.
 
     A square's area is the size of a weight, relative to the largest of its group; light squares
-    are above zero, dark ones below.
+    are above zero, dark ones below. Rows of a second level are the units that it looks at.
     """
     return tuple(_weights(model, number) for number in range(len(model.units.groups)))
 

@@ -141,9 +141,6 @@ class RBMTraining:
     def epoch(self, number: int, steps: int, workers: Workers) -> float:
         """One pass over the data; returns the loss of reconstructing labels."""
         loss = 0.0
-        import os
-        if number == int(os.environ.get("UPPER_FROM", "0")):
-            self._weights.release_upper()
         self._weights.begin(number, len(self._batches))
         chains = (self._states, self._current, self._clamped, self._upper)
         for batch, states, current, clamped, upper in zip(self._batches, *chains, strict=True):

@@ -195,16 +195,6 @@ class LabelFilters:
                 mask.bias[self.units_of(number)] = 0.0
         return mask.vector.astype(np.bool_)
 
-    @cached_property
-    def upper(self) -> Bools:
-        """Which numbers of the vector belong to units of the second level. [P]"""
-        mask = self.with_weights(np.zeros(self.size))
-        for number, group in enumerate(self.groups):
-            if group.below is not None:
-                mask.table(number)[:] = 1.0
-                mask.bias[self.units_of(number)] = 1.0
-        return mask.vector.astype(np.bool_)
-
     def keep_features(self, features: Bools) -> LabelFilters:
         """With the weights of some features of the input only."""
         vector = self.vector

@@ -38,9 +38,6 @@ class MomentumWeights:
         self._units = moving(units.vector[None, :cut])
         self._free = free.vector[:cut]
         self._given = untrained.units.vector[:cut].copy()
-        self._upper = untrained.units.upper[:cut]
-        self._drawn = units.vector[:cut].copy()
-        self.hold_upper()
         self._inputs = moving(units.inputs)
         self._conditioned = free.inputs[:1]  # the same for every feature
         self._experts = [
@@ -52,16 +49,6 @@ class MomentumWeights:
     def begin(self, epoch: int, steps: int) -> None:
         """Before an epoch of so many steps."""
         self._each(lambda table: table.begin(epoch, steps))
-
-    def hold_upper(self) -> None:
-        """Leave the second level out until `release_upper`."""
-        self._free[self._upper] = 0.0
-        self._units.values[0, self._upper] = 0.0
-
-    def release_upper(self) -> None:
-        """Let the second level begin from what was drawn for it."""
-        self._free[self._upper] = 1.0
-        self._units.values[0, self._upper] = self._drawn[self._upper]
 
     def flush(self) -> None:
         """Apply all pending steps, so that the vector holds the current weights."""
