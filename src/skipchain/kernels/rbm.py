@@ -113,19 +113,57 @@ def contrastive_divergence(
         first, length = offsets[c], offsets[c + 1] - offsets[c]
         for _ in range(steps if upper.shape[1] else 0):
             _score_labels(
-                labels, first, length, node, inputs, 1.0, layout, tables, states, c, active,
-                clamped, lower, scores
-            )  # fmt: skip
+                labels,
+                first,
+                length,
+                node,
+                inputs,
+                1.0,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                clamped,
+                lower,
+                scores,
+            )
         _statistics(
-            labels, first, length, size, inputs, layout, tables, 1.0, states, c, active, clamped,
-            lower, gradient, bias_gradient, hidden
-        )  # fmt: skip
+            labels,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            1.0,
+            states,
+            c,
+            active,
+            clamped,
+            lower,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         add_state_statistics(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
             _score_labels(
-                current, first, length, node, inputs, 1.0, layout, tables, states, c, active,
-                upper, lower, scores
-            )  # fmt: skip
+                current,
+                first,
+                length,
+                node,
+                inputs,
+                1.0,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                upper,
+                lower,
+                scores,
+            )
             sample_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, probs)
@@ -138,9 +176,23 @@ def contrastive_divergence(
                         residuals[first + t, j] = -probs[j]
                     residuals[first + t, gold] += 1.0
         _statistics(
-            current, first, length, size, inputs, layout, tables, -1.0, states, c, active, upper,
-            lower, gradient, bias_gradient, hidden
-        )  # fmt: skip
+            current,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            -1.0,
+            states,
+            c,
+            active,
+            upper,
+            lower,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         add_state_statistics(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
@@ -169,9 +221,21 @@ def sample(
             beta = inverse_temperatures[s]
             keep = s >= len(inverse_temperatures) - kept
             _score_labels(
-                current, first, length, node, inputs, beta, layout, tables, states, c, active,
-                upper, lower, scores
-            )  # fmt: skip
+                current,
+                first,
+                length,
+                node,
+                inputs,
+                beta,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                upper,
+                lower,
+                scores,
+            )
             sample_states(experts, current, first, length, base, beta, s, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, probs)

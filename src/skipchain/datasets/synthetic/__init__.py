@@ -14,5 +14,12 @@ from skipchain.datasets.synthetic.memory import toy3
 from skipchain.datasets.synthetic.problem import Problem
 
 __all__ = [
-    "Problem", "StateMachine", "draw_machine", "long_memory", "melodies", "toy1", "toy2", "toy3"
-]  # fmt: skip
+    "Problem",
+    "StateMachine",
+    "draw_machine",
+    "long_memory",
+    "melodies",
+    "toy1",
+    "toy2",
+    "toy3",
+]
