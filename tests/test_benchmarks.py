@@ -69,7 +69,7 @@ def test_hidden_units_in_plain_arrays_are_the_same():
     rbm.contrastive_divergence(
         task.node, filters.inputs, task.offsets, (0, chains), filters.layout, filters.tables,
         expert_tables([]), labels, 0, seeded(0, 1, chains), np.zeros_like(labels),
-        exact.label_to_unit,
+        *2 * [filters.upper_units(len(labels))], exact.label_to_unit,
         exact.bias, np.empty_like(task.node), nothing, np.zeros(0), np.zeros(0),
     )  # fmt: skip
     gradient = plain.statistics(labels) - plain.statistics(np.zeros_like(labels))

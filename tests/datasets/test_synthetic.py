@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from skipchain.datasets.synthetic import draw_machine, long_memory, toy1, toy2, toy3
+from skipchain.datasets.synthetic import draw_machine, long_memory, melodies, toy1, toy2, toy3
 from skipchain.datasets.synthetic.blocks import (
     LEAVING,
     LONG_BLOCKS,
@@ -26,7 +26,7 @@ def joined(labels):
     return ["".join(own) for own in labels]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory, melodies])
 def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     one, same, other = draw(3), draw(3), draw(4)
     assert one.train_y == same.train_y
@@ -37,7 +37,7 @@ def test_the_same_seed_gives_the_same_problem_and_another_another(draw):
     assert one.train_y != one.test_y[: len(one.train_y)]
 
 
-@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory])
+@pytest.mark.parametrize("draw", [toy1, toy2, toy3, long_memory, melodies])
 def test_every_token_has_an_input_and_a_label(draw):
     problem = draw(0)
     for inputs, labels in ((problem.train_x, problem.train_y), (problem.test_x, problem.test_y)):
@@ -167,3 +167,20 @@ def test_recall_stores_a_label_and_keeps_it():
     assert (labels[inputs == 0] == "0").all()
     assert (labels[inputs == 1] == "1").all()
     np.testing.assert_allclose(np.bincount(inputs) / len(inputs), [0.3, 0.3, 0.1, 0.3], atol=0.02)
+
+
+def test_melodies_have_lines_that_run_one_way():
+    problem = melodies(0, train=200, test=0)
+    starts = Counter()
+    for inputs, labels in zip(problem.train_x, joined(problem.train_y), strict=True):
+        shown = "".join("ABCo?"[k] for k in inputs.argmax(axis=1))
+        assert all(a in (b, "?") for a, b in zip(shown, labels, strict=True))
+        lines = [labels[k : k + 17] for k in range(0, 51, 17)]
+        for k, line in enumerate(lines):
+            assert re.fullmatch("((ABC|BCA|CAB)o){4}o|((ACB|BAC|CBA)o){4}o", line)
+            bars = shown[17 * k : 17 * k + 16]
+            assert len(re.findall(r"[ABC]\?\?o", bars)) == 2
+            assert len(re.findall("[ABC]{3}o", bars)) == 2
+            starts["up" if line[:3] in ("ABC", "BCA", "CAB") else "down", line[0]] += 1
+    assert min(starts.values()) > 70  # of 100 each
+    assert len(starts) == 6

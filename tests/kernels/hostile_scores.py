@@ -21,7 +21,7 @@ from skipchain.kernels import (
 from skipchain.kernels.experts import draw
 from skipchain.kernels.factors import StringEdges
 from skipchain.kernels.random import seeded
-from skipchain.kernels.rbm import _draw_unit
+from skipchain.kernels.unit_draws import draw_unit
 
 HOSTILE = np.array([np.nan, np.inf, -np.inf, 1e308, -1e308, 1e15, -1e15, 5e-324])
 OFFSETS = np.array([0, 4, 5, 5, 11])
@@ -117,7 +117,7 @@ def attack(seed, states, varying, share):
         )
         checked(labels)
     for number in (*HOSTILE, 39.99, 40.0, -40.0, -40.01):
-        _draw_unit(number, generators, 0)
+        draw_unit(number, generators, 0)
         assert 0 <= draw(np.full(3, number), generators, 0) < 3
 
 

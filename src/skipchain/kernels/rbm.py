@@ -18,7 +18,9 @@ step of Gibbs sampling goes through the replicas once, and adds the weights of t
 the scores of their labels. Units need not be kept.
 
 Where there are experts (`kernels.experts`), their hidden states are drawn in the same step, and
-what they say of labels is added to the scores, too.
+what they say of labels is added to the scores, too. Where there is a second level of units
+(`kernels.unit_levels`), what it says of units is added to a(y), and it is drawn given the units.
+Its units, ``upper`` [N, H'], are kept from step to step; without one, H' is 0.
 
 Each chain has a generator of random numbers of its own, so that chains can be worked on in any
 order, by any number of threads, with the same result.
@@ -33,23 +35,20 @@ import numpy as np
 from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
-from skipchain.kernels.random import uniform
+from skipchain.kernels.unit_draws import draw_unit, sigmoid
+from skipchain.kernels.unit_levels import (
+    add_from_above,
+    add_upper_statistics,
+    draw_upper,
+    first_place,
+    lower_units,
+)
 
 # Compiled with chain c7f9f1bd7610
 # Compiled with experts b06535b925d2
-# Compiled with random 44eb5a9ad83c
+# Compiled with unit_draws 4da14c0ea2e1
+# Compiled with unit_levels 92982b7a2fe3
 
-# σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a
-# uniform number has to be compared with, so that an exponential is seldom needed
-SIGMOID_RANGE = 40
-SIGMOID_RESOLUTION = 8
-SIGMOIDS = 1.0 / (
-    1.0
-    + np.exp(
-        -np.arange(-SIGMOID_RANGE * SIGMOID_RESOLUTION, SIGMOID_RANGE * SIGMOID_RESOLUTION + 1)
-        / SIGMOID_RESOLUTION
-    )
-)
 NEGLIGIBLE_LOG = -40.0  # in a sum with 1, exp of anything below is nothing
 
 
@@ -60,7 +59,9 @@ class RBMLayout(NamedTuple):
     weights [K, L + 1, n] begin at ``weight_starts[g]`` of a flat vector. Replicas of a chain of
     length T stand at replica_start[g] … T − replica_margin[g] − 1. Its offsets of the input begin
     at ``input_starts[g]``, and the columns of their scores, units after units, at
-    ``input_columns[g]``.
+    ``input_columns[g]``. A group of the second level looks at the units of the group ``below[g]``,
+    which is −1 for others; its weights are [K, n of that group, n], and its units have the columns
+    of ``upper`` from ``upper_columns[g]`` on.
     """
 
     units: np.ndarray  # [G + 1]
@@ -72,6 +73,8 @@ class RBMLayout(NamedTuple):
     input_starts: np.ndarray  # [G + 1]
     input_offsets: np.ndarray  # [Σ J]
     input_columns: np.ndarray  # [G + 1]
+    below: np.ndarray  # [G]
+    upper_columns: np.ndarray  # [G]
 
 
 class RBMTables(NamedTuple):
@@ -85,12 +88,14 @@ class RBMTables(NamedTuple):
 @njit(nogil=True, cache=True)
 def contrastive_divergence(
     node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
-    gradient, bias_gradient, residuals, hidden, moved, emitted
+    clamped, upper, gradient, bias_gradient, residuals, hidden, moved, emitted
 ):  # fmt: skip
     """The statistics of labels minus those of what ``steps`` of sampling make of ``current``.
 
     For chains[0] … chains[1] − 1. ``current`` [N] holds the labels to begin from (the data, or
-    where the last call ended), and takes up those reached. To gradient (as ``label_to_unit``) and
+    where the last call ended), and takes up those reached; ``upper`` is the same of the second
+    level, and ``clamped`` its units beside the data's labels, which are as many steps further
+    before statistics are taken. To gradient (as ``label_to_unit``) and
     bias_gradient [H] the differences of σ(a) are *added* (5.10, 5.11); residuals [N, L] are the
     labels minus p(y | h) in the last step, the expectation of (5.17); to hidden [N, Q] or [0, Q]
     the differences of σ(a) are added at the input that units look at; to moved and emitted those
@@ -101,18 +106,63 @@ def contrastive_divergence(
     probs = np.empty(size)
     scores = np.empty((_longest(offsets[chains[0] : chains[1] + 1]), size + 1))
     active = np.empty(len(tables.bias))
+    lower = lower_units(layout, len(scores), upper)
     lost = 0.0
     base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
+        for _ in range(steps if upper.shape[1] else 0):
+            _score_labels(
+                labels,
+                first,
+                length,
+                node,
+                inputs,
+                1.0,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                clamped,
+                lower,
+                scores,
+            )
         _statistics(
-            labels, first, length, size, inputs, layout, tables, 1.0, active, gradient,
-            bias_gradient, hidden
-        )  # fmt: skip
+            labels,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            1.0,
+            states,
+            c,
+            active,
+            clamped,
+            lower,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         add_state_statistics(experts, labels, first, length, base, size, 1.0, moved, emitted)
         for step in range(steps):
             _score_labels(
-                current, first, length, node, inputs, 1.0, layout, tables, states, c, active, scores
+                current,
+                first,
+                length,
+                node,
+                inputs,
+                1.0,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                upper,
+                lower,
+                scores,
             )
             sample_states(experts, current, first, length, base, 1.0, step, states, c, scores, size)
             for t in range(length):
@@ -126,9 +176,23 @@ def contrastive_divergence(
                         residuals[first + t, j] = -probs[j]
                     residuals[first + t, gold] += 1.0
         _statistics(
-            current, first, length, size, inputs, layout, tables, -1.0, active, gradient,
-            bias_gradient, hidden
-        )  # fmt: skip
+            current,
+            first,
+            length,
+            size,
+            inputs,
+            layout,
+            tables,
+            -1.0,
+            states,
+            c,
+            active,
+            upper,
+            lower,
+            gradient,
+            bias_gradient,
+            hidden,
+        )
         add_state_statistics(experts, current, first, length, base, size, -1.0, moved, emitted)
     return lost
 
@@ -136,18 +200,19 @@ def contrastive_divergence(
 @njit(nogil=True, cache=True)
 def sample(
     node, inputs, offsets, chains, layout, tables, experts, inverse_temperatures, kept, states,
-    current, marginals
+    current, upper, marginals
 ):  # fmt: skip
     """Gibbs sampling of labels, for chains[0] … chains[1] − 1.
 
     In step s all scores are multiplied by inverse_temperatures[s]; over the last ``kept`` steps p(y
-    | h) is averaged into marginals [N, L]. ``current`` [N] holds the labels to begin from, and
-    takes up the last ones.
+    | h) is averaged into marginals [N, L]. ``current`` [N] and ``upper`` hold the labels and the
+    units of the second level to begin from, and take up the last ones.
     """
     size = node.shape[1]
     probs = np.empty(size)
     scores = np.empty((_longest(offsets[chains[0] : chains[1] + 1]), size + 1))
     active = np.empty(len(tables.bias))
+    lower = lower_units(layout, len(scores), upper)
     base = offsets[chains[0]]
     for c in range(chains[0], chains[1]):
         first, length = offsets[c], offsets[c + 1] - offsets[c]
@@ -156,9 +221,21 @@ def sample(
             beta = inverse_temperatures[s]
             keep = s >= len(inverse_temperatures) - kept
             _score_labels(
-                current, first, length, node, inputs, beta, layout, tables, states, c, active,
-                scores
-            )  # fmt: skip
+                current,
+                first,
+                length,
+                node,
+                inputs,
+                beta,
+                layout,
+                tables,
+                states,
+                c,
+                active,
+                upper,
+                lower,
+                scores,
+            )
             sample_states(experts, current, first, length, base, beta, s, states, c, scores, size)
             for t in range(length):
                 _normalise(scores, t, probs)
@@ -169,27 +246,35 @@ def sample(
 
 
 @njit(nogil=True, cache=True)
-def unit_probabilities(labels, inputs, layout, tables, size, group, out):
-    """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]"""
+def unit_probabilities(labels, inputs, layout, tables, size, group, upper, out):
+    """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]
+
+    Where there is a second level, given its units, too; of its own groups there is nothing to tell.
+    """
     active = np.empty(len(tables.bias))
     for r in range(out.shape[0]):
         at = layout.replica_start[group] + r
-        seen = _activations(labels, 0, len(labels), size, inputs, at, group, layout, tables, active)
+        seen = _activations(
+            labels, 0, len(labels), size, inputs, at, group, layout, tables, upper, active
+        )
         for n in range(out.shape[1]):
-            out[r, n] = _sigmoid(active[n]) if seen else np.nan
+            out[r, n] = sigmoid(active[n]) if seen else np.nan
 
 
 @njit(nogil=True, cache=True)
 def _score_labels(
-    labels, begin, length, node, inputs, beta, layout, tables, states, c, active, scores
-):
+    labels, begin, length, node, inputs, beta, layout, tables, states, c, active, upper, lower,
+    scores
+):  # fmt: skip
     """Draw all units given the labels, and write the scores of labels given the units. [T, L + 1]
 
     All scores are multiplied by the inverse temperature ``beta``. Rows have a place for the weights
     of what lies outside, which says nothing here: so the weights of a unit for neighbouring
-    positions are added in one run.
+    positions are added in one run. Units of a second level are drawn after the others.
     """
     size = node.shape[1]
+    levels = upper.shape[1] > 0
+    lower[:] = 0
     for t in range(length):
         for j in range(size):
             scores[t, j] = beta * node[begin + t, j]
@@ -197,15 +282,21 @@ def _score_labels(
     flat = scores.reshape(-1)
     width = size + 1
     for g in range(len(layout.replica_start)):
+        if layout.below[g] >= 0:
+            continue
         units = layout.units[g + 1] - layout.units[g]
         offsets = layout.offsets[layout.offset_starts[g] : layout.offset_starts[g + 1]]
         places, run = len(offsets), _contiguous(offsets)
         for r in range(layout.replica_start[g], length - layout.replica_margin[g]):
-            if not _activations(labels, begin, length, size, inputs, r, g, layout, tables, active):
+            if not _activations(
+                labels, begin, length, size, inputs, r, g, layout, tables, upper, active
+            ):
                 continue
             for n in range(units):
-                if not _draw_unit(beta * active[n], states, c):
+                if not draw_unit(beta * active[n], states, c):
                     continue
+                if levels:
+                    lower[r - first_place(layout), layout.units[g] + n] = 1
                 row = layout.weight_starts[g] + n * places * width
                 for k in range(0, places, run):
                     first = max(r + offsets[k], 0)
@@ -213,6 +304,8 @@ def _score_labels(
                     shift = row + (k - r - offsets[k]) * width
                     for m in range(first * width, last * width):
                         flat[m] += beta * tables.unit_to_label[shift + m]
+    if levels:
+        draw_upper(lower, begin, length, beta, layout, tables, states, c, active, upper)
 
 
 @njit(nogil=True, cache=True)
@@ -226,18 +319,29 @@ def _contiguous(offsets):
 
 @njit(nogil=True, cache=True)
 def _statistics(
-    labels, begin, length, size, inputs, layout, tables, sign, active, gradient, bias_gradient,
-    hidden
+    labels, begin, length, size, inputs, layout, tables, sign, states, c, active, upper, lower,
+    gradient, bias_gradient, hidden
 ):  # fmt: skip
-    """Add σ(a), times the sign, to the gradients of what each unit looks at."""
+    """Add σ(a), times the sign, to the gradients of what each unit looks at.
+
+    Where there is a second level, units are drawn, too, and it is told of those that are on.
+    """
+    levels = upper.shape[1] > 0
+    lower[:] = 0
     for g in range(len(layout.replica_start)):
+        if layout.below[g] >= 0:
+            continue
         first = layout.units[g]
         units = layout.units[g + 1] - first
         for r in range(layout.replica_start[g], length - layout.replica_margin[g]):
-            if not _activations(labels, begin, length, size, inputs, r, g, layout, tables, active):
+            if not _activations(
+                labels, begin, length, size, inputs, r, g, layout, tables, upper, active
+            ):
                 continue
             for n in range(units):
-                active[n] = sign * _sigmoid(active[n])
+                if levels and draw_unit(active[n], states, c):
+                    lower[r - first_place(layout), first + n] = 1
+                active[n] = sign * sigmoid(active[n])
                 bias_gradient[first + n] += active[n]
             row = layout.weight_starts[g]
             for k in range(layout.offset_starts[g], layout.offset_starts[g + 1]):
@@ -254,11 +358,16 @@ def _statistics(
                         for n in range(units):
                             hidden[begin + t, column + n] += active[n]
                     column += units
+    if levels:
+        add_upper_statistics(lower, length, layout, tables, sign, active, gradient, bias_gradient)
 
 
 @njit(nogil=True, cache=True)
-def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out):
-    """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
+def _activations(labels, begin, length, size, inputs, r, g, layout, tables, upper, out):
+    """Write a(y) of the units of one replica; False if it looks at no position of the chain.
+
+    What the second level says of them is added.
+    """
     first = layout.units[g]
     units = layout.units[g + 1] - first
     for n in range(units):
@@ -282,26 +391,9 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out)
         for n in range(units):
             out[n] += tables.label_to_unit[row + label * units + n]
         row += (size + 1) * units
+    if seen and upper.shape[1]:
+        add_from_above(upper, begin, length, r, g, layout, tables, out)
     return seen
-
-
-@njit(nogil=True, cache=True)
-def _draw_unit(a, states, c):
-    """Draw a unit: 1 with probability σ(a)."""
-    u = uniform(states, c)
-    if not -SIGMOID_RANGE <= a < SIGMOID_RANGE:  # NaN has no place in the table
-        return u < _sigmoid(a)
-    below = int((a + SIGMOID_RANGE) * SIGMOID_RESOLUTION)
-    if u < SIGMOIDS[below]:
-        return True
-    if u >= SIGMOIDS[below + 1]:
-        return False
-    return u < _sigmoid(a)
-
-
-@njit(nogil=True, cache=True)
-def _sigmoid(a):
-    return 1.0 / (1.0 + np.exp(-a)) if a > -700.0 else 0.0
 
 
 @njit(nogil=True, cache=True)

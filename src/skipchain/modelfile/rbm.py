@@ -113,9 +113,13 @@ def _blank_units(stored: StoredModel) -> LabelFilters:
     n_features = stored.features.n_features
     n_inputs = n_features if any(group.inputs for group in groups) else 0
     columns = sum(group.columns for group in groups)
-    links = sum(group.units * len(group.offsets) for group in groups)
+    size = len(header["labels"]) + 1
+    rows = [size if own.below is None else groups[own.below - 1].units for own in groups]
+    weights = sum(
+        own.units * len(own.offsets) * count for own, count in zip(groups, rows, strict=True)
+    )
     units = sum(group.units for group in groups)
-    entries = links * (len(header["labels"]) + 1) + units + columns * n_inputs
+    entries = weights + units + columns * n_inputs
     stored_entries = len(stored.arrays.get("units.at", ()))
     check_table_size("units", (entries,), stored_entries)
     return LabelFilters.zeros(groups, len(header["labels"]), n_features, header["borders"])

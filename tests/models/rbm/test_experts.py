@@ -301,7 +301,8 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     residuals = np.empty_like(node)
     rbm.contrastive_divergence(
         node, inputs, scores[0].offsets, (0, count), units.layout, units.tables, tables, labels,
-        steps, seeded(0, 1, count), current, np.zeros_like(units.label_to_unit),
+        steps, seeded(0, 1, count), current, *2 * [units.upper_units(len(node))],
+        np.zeros_like(units.label_to_unit),
         np.zeros_like(units.bias),
         residuals, np.zeros((0, units.n_units)), moved, emitted,
     )  # fmt: skip
@@ -335,7 +336,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
         tables = expert_tables([own.potentials((0, count)) for own in scores])
     rbm.sample(
         node, inputs, scores[0].offsets, (0, count), oracle.units.layout, oracle.units.tables,
-        tables, heats, 40, seeded(1, 0, count), current, found,
+        tables, heats, 40, seeded(1, 0, count), current,
+        oracle.units.upper_units(len(node)), found,
     )  # fmt: skip
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)
     np.testing.assert_allclose(means, oracle.marginals(), atol=0.01)

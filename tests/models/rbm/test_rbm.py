@@ -14,6 +14,7 @@ from skipchain.datasets.synthetic import toy1, toy3
 from skipchain.errors import ModelFileError, ParameterError, SkipchainError, SkipchainWarning
 from skipchain.kernels import rbm
 from skipchain.kernels.random import seeded, uniform
+from skipchain.kernels.unit_draws import draw_unit
 from skipchain.models.base.task import TrainingTask
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.estimator import parse_steps
@@ -210,8 +211,9 @@ def test_units_given_labels(case):
             found = np.empty((count, group.units))
             size = oracle.node.shape[1]
             rbm.unit_probabilities(
-                np.array(path, np.int32), oracle.inputs, layout, tables, size, number, found
-            )
+                np.array(path, np.int32), oracle.inputs, layout, tables, size, number,
+                oracle.features.upper_units(len(path)), found,
+            )  # fmt: skip
             for r, own in enumerate(found):
                 place = r + layout.replica_start[number]
                 if place in wanted:
@@ -239,7 +241,8 @@ def test_contrastive_statistics_are_right_on_average(case, steps):
     hidden = np.zeros_like(inputs)
     lost = rbm.contrastive_divergence(
         node, inputs, offsets, (0, count), features.layout, features.tables, expert_tables([]),
-        labels, steps, seeded(0, 1, count), current, *found, residuals, hidden, *NOTHING,
+        labels, steps, seeded(0, 1, count), current, *2 * [features.upper_units(len(labels))],
+        *found, residuals, hidden, *NOTHING,
     )  # fmt: skip
     for own, exact in zip(found, wanted, strict=False):
         np.testing.assert_allclose(own / count, exact, atol=0.02)
@@ -265,7 +268,8 @@ def test_sampled_marginals_are_right_on_average(case, annealed):
     found, current = np.empty_like(node), np.zeros(len(node), np.int32)
     rbm.sample(
         node, inputs, offsets, (0, count), oracle.features.layout, oracle.features.tables,
-        expert_tables([]), heats, 40, seeded(1, 0, count), current, found,
+        expert_tables([]), heats, 40, seeded(1, 0, count), current,
+        oracle.features.upper_units(len(node)), found,
     )  # fmt: skip
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
     means = found.reshape(count, *oracle.node.shape).mean(axis=0)
@@ -286,7 +290,7 @@ def test_random_numbers_are_uniform_and_of_one_stream_each():
 @pytest.mark.parametrize("a", [-45.0, -3.3, -0.01, 0.0, 1.0, 2.71, 45.0])
 def test_units_are_on_as_often_as_they_should(a):
     states = seeded(3, 0, 1)
-    share = np.mean([rbm._draw_unit(a, states, 0) for _ in range(20_000)])
+    share = np.mean([draw_unit(a, states, 0) for _ in range(20_000)])
     assert share == pytest.approx(1 / (1 + np.exp(-a)), abs=0.012)
 
 
@@ -324,6 +328,8 @@ def test_a_trace_tells_how_units_fire():
         "9:0..1; 3:0..7",
         "",
         "2:0|x[-1..1,4]",
+        "1:0..2|x; 3:0,3,6|units[1]; 1:-1..1|units[1]; 2:0",
+        "1:0|units[2]; 1:0..1",
         "1:0..1|fixed; fixed:B-a@b@-2=-1.5,C@0=2,bias=-3; fixed:@1=2,bias=0.00001",
     ],
 )
@@ -351,6 +357,16 @@ def test_groups_are_read_as_they_are_written(text):
         ("2:0|x[1001]", "offsets are 1,000 at most"),
         ("999:0|x[-99..99]", "100,000 of both multiplied"),
         ("2:0|x|fixed", "does not look at the input"),
+        ("2:0; 1:0|units", "cannot be read"),
+        ("2:0; 1:0|units[a]", "cannot be read"),
+        ("2:0; 1:0|units[0]", "the first is 1"),
+        ("2:0; 1:0|x|units[1]", "neither looks at the input"),
+        ("2:0; 1:0|units[1]|fixed", "nor has fixed weights"),
+        ("2:0; 1:0|units[3]", r"1:0\|units\[3\] looks at the units of group 3, but there are 2"),
+        ("1:0|units[1]", "which look at units themselves; there are two levels"),
+        ("2:0; 1:0|units[1]; 1:0|units[2]", "there are two levels"),
+        ("1000:0; 11:0..9|units[1]", "multiplied, got 110,000"),
+        ([(2, (0,)), HiddenUnitGroup(1, (0,), below=1), (1, "ab")], "whole numbers"),
         ("fixed:A@0=2,B1=3", "cannot be read at 'B1=3'"),
         ("fixed:bias=2", "looks at no label"),
         ("fixed:O@0=1,O@0=2", "says twice what O@0 is"),
@@ -628,8 +644,9 @@ def test_tempered_marginals_stay_finite():
         {"groups": "1:-1..0|x; 1:0..2", "borders": "marked"},
         {"observation": base(), "gamma": 0.5},
         {"groups": "1:-1..0|x[-1..1]; fixed:A@0=2,D@3=2,bias=-3; 1:0"},
+        {"groups": "1:0|units[2]; 3:0..1; 2:0,5|units[2]"},
     ],
-    ids=["lr", "conditioned", "beside a crf", "offsets and fixed"],
+    ids=["lr", "conditioned", "beside a crf", "offsets and fixed", "two levels"],
 )
 def test_a_model_file_keeps_everything(own, tmp_path):
     model = RBMCRF(**{**QUICK, "epochs": 2, **own}).fit(PROBLEM.train_x, PROBLEM.train_y)

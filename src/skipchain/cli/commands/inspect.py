@@ -206,10 +206,11 @@ def _print_groups(console: Terminal, summary: dict[str, Any], labels: list[str])
             console.print(
                 styled(
                     (f"Hidden unit {number + 1} of {group['group']}", "bold"),
-                    f" (labels by offsets; bias {unit['bias']:+.2f})",
+                    f" ({group['looks_at']} by offsets; bias {unit['bias']:+.2f})",
                 )
             )
-            _print_grid(console, unit["weights"], [*labels, "<outside>"])
+            shown = [*labels, "<outside>"] if group["looks_at"] == "labels" else [*unit["weights"]]
+            _print_grid(console, unit["weights"], shown)
             if unit.get("features"):
                 _print_features(console, "switched by", unit["features"])
     for number, expert in enumerate(summary["experts"], start=1):

@@ -15,7 +15,7 @@ from skipchain.models.latent.scorer import StateWeights
 from skipchain.models.rbm.expert_gradient import ExpertBatch, ExpertStatistics
 from skipchain.models.rbm.expert_tables import expert_tables, split_tables
 from skipchain.models.rbm.gibbs import BLOCK_TOKENS
-from skipchain.models.rbm.units import LabelFilters
+from skipchain.models.rbm.units import LabelFilters, UpperUnits
 from skipchain.parallel import Workers, blocks
 
 
@@ -58,12 +58,17 @@ class ContrastiveBatch:
         current: Labels,
         workers: Workers,
         experts: Sequence[StateWeights] = (),
+        upper: tuple[UpperUnits, UpperUnits] | None = None,
     ) -> tuple[float, ContrastiveGradient]:
         """The loss of one reconstruction, and the gradient.
 
         ``states`` [C] are random numbers of the sequences, ``current`` [N] the labels that sampling
-        begins from, which it changes.
+        begins from, which it changes. ``upper`` are the units of the second level beside the
+        data's labels and beside those that are sampled, which it changes, too; without them, they
+        begin as off.
         """
+        if upper is None:
+            upper = features.upper_units(len(current)), features.upper_units(len(current))
         node, inputs = self.node(table, workers), self.inputs(features, workers)
         layout, tables = features.layout, features.tables
         residuals = np.empty_like(node)
@@ -81,7 +86,7 @@ class ContrastiveBatch:
             moved, emitted = np.zeros_like(packed.transitions), np.zeros_like(packed.emissions)
             lost = rbm.contrastive_divergence(
                 node, inputs, self.offsets, block, layout, tables, packed, self.labels,
-                steps, states, current, weights, bias, residuals, hidden, moved, emitted
+                steps, states, current, *upper, weights, bias, residuals, hidden, moved, emitted
             )  # fmt: skip
             pairs = split_tables(
                 moved, packed.transition_starts, [p.transitions for p in potentials]

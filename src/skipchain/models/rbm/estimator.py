@@ -74,6 +74,7 @@ class RBMCRF(BaseEstimator):
         row. ``"2:-1..0|x"`` are 2 that the input at offset 0 switches on and off, too, and
         ``"2:-1..0|x[-1..1]"`` 2 that the input at offsets −1 to 1 does. Weights may be given:
         ``"fixed:A@0=6,B@1=6,bias=-9"`` is a unit that looks for A, then B, or `FixedUnits`.
+        ``"6:0..2; 2:0,4,8|units[1]"`` are 6, and a second level of 2 that look at these 6.
     borders
         Where a window reaches beyond the sequence, it is left out (``inside``), looks at the labels
         that there are (``partial``), or has weights for what lies outside (``marked``).
@@ -353,9 +354,10 @@ class RBMCRF(BaseEstimator):
             if group.width <= longest:
                 continue
             told = (
-                f"the group {group} looks at labels {group.width} places apart, but the longest "
+                f"the group {group} looks at {'labels' if group.below is None else 'units'} "
+                f"{group.width} places apart, but the longest "
                 f"sequence has {longest}"
             )
-            if self.borders == INSIDE:
+            if self.borders == INSIDE and group.below is None:
                 raise ParameterError(f"{told}; use smaller offsets, or borders='partial'")
             warnings.warn(f"{told}; no window is ever whole", SkipchainWarning, stacklevel=3)

@@ -64,6 +64,7 @@ def marginals(
     beside it. Without groups and experts this is exact.
     """
     out = np.empty_like(node)
+    upper = features.upper_units(len(node))
     current = initial_labels(node, experts, workers)
     chains = len(offsets) - 1
     states = np.repeat(seeded(sampling.seed, 0, 1), chains)
@@ -72,7 +73,7 @@ def marginals(
     def run(block: tuple[int, int]) -> None:
         packed = expert_tables([expert.potentials(block) for expert in experts])
         steps = (betas, sampling.samples, states)
-        rbm.sample(node, inputs, offsets, block, *units, packed, *steps, current, out)
+        rbm.sample(node, inputs, offsets, block, *units, packed, *steps, current, upper, out)
 
     workers.map(run, blocks(offsets, BLOCK_TOKENS))
     return out
@@ -98,11 +99,13 @@ def trace(
     """p(h = 1 | y) of the hidden units along one sequence, in each step that counts.
 
     One array [samples, R, n] a group, R its replicas; NaN for a replica that looks at no label.
+    Where there is a second level, that is given its units, too, and of these which are on.
     """
     length, size = node.shape
     offsets = np.array([0, length], np.int64)
     layout, tables = features.layout, features.tables
     current, scratch = initial_labels(node, experts, Workers(1)), np.empty_like(node)
+    upper = features.upper_units(length)
     data = (node, inputs, offsets, (0, 1), layout, tables)
     packed = expert_tables([expert.potentials((0, 1)) for expert in experts])
     states = seeded(sampling.seed, 0, 1)
@@ -112,10 +115,14 @@ def trace(
         for count, group in zip(counts, features.groups, strict=True)
     ]
     for step, beta in enumerate(sampling.inverse_temperatures):
-        rbm.sample(*data, packed, np.array([beta]), 1, states, current, scratch)
-        if step >= sampling.burn_in:
-            for number, out in enumerate(traces):
-                rbm.unit_probabilities(
-                    current, inputs, layout, tables, size, number, out[step - sampling.burn_in]
-                )
+        rbm.sample(*data, packed, np.array([beta]), 1, states, current, upper, scratch)
+        if step < sampling.burn_in:
+            continue
+        for number, (out, group) in enumerate(zip(traces, features.groups, strict=True)):
+            own = out[step - sampling.burn_in]
+            if group.below is None:
+                rbm.unit_probabilities(current, inputs, layout, tables, size, number, upper, own)
+            else:
+                first = layout.upper_columns[number]
+                own[:] = upper[:, first : first + group.units]
     return traces

@@ -8,7 +8,7 @@ from typing import Any
 
 from skipchain.errors import ParameterError
 from skipchain.models.rbm.fixed_units import FIXED, FixedUnits, parse_fixed_unit
-from skipchain.models.rbm.group import GROUP_FORM, HiddenUnitGroup, parse_group
+from skipchain.models.rbm.group import GROUP_FORM, MAX_LINKS, HiddenUnitGroup, parse_group
 
 
 def parse_unit_groups(given: str | Sequence[Any]) -> tuple[HiddenUnitGroup | FixedUnits, ...]:
@@ -19,7 +19,42 @@ def parse_unit_groups(given: str | Sequence[Any]) -> tuple[HiddenUnitGroup | Fix
     """
     if isinstance(given, str):
         given = [part for part in re.split("[;+]", given) if part.strip()]
-    return tuple(_as_group(part) for part in given)
+    groups = tuple(_as_group(part) for part in given)
+    check_levels(unit_groups(groups))
+    return groups
+
+
+def check_levels(groups: Sequence[HiddenUnitGroup]) -> None:
+    """Refuse groups that look at units which there are not, or at those of the second level."""
+    for group in groups:
+        if group.below is None:
+            continue
+        if group.below > len(groups):
+            raise ParameterError(
+                f"the group {group} looks at the units of group {group.below}, but there are "
+                f"{len(groups)} groups"
+            )
+        below = groups[group.below - 1]
+        if below.below is not None:
+            raise ParameterError(
+                f"the group {group} looks at the units of {below}, which look at units themselves; "
+                "there are two levels: name a group that looks at labels"
+            )
+        if links_of(group, groups) > MAX_LINKS:
+            raise ParameterError(
+                f"the group {group} has at most {MAX_LINKS:,} of units, offsets and the units that "
+                f"it looks at multiplied, got {links_of(group, groups):,}"
+            )
+
+
+def links_of(group: HiddenUnitGroup, groups: Sequence[HiddenUnitGroup]) -> int:
+    """Units times offsets, and times units where they look at these: what a place costs.
+
+    >>> first, second = groups = unit_groups(parse_unit_groups("6:0..2; 2:0,3|units[1]"))
+    >>> links_of(first, groups), links_of(second, groups)
+    (18, 24)
+    """
+    return group.links * (1 if group.below is None else groups[group.below - 1].units)
 
 
 def unit_groups(groups: Sequence[HiddenUnitGroup | FixedUnits]) -> tuple[HiddenUnitGroup, ...]:

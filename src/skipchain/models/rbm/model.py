@@ -22,6 +22,7 @@ from skipchain.models.latent.model import StateModel
 from skipchain.models.rbm import gibbs
 from skipchain.models.rbm.gibbs import GibbsSettings
 from skipchain.models.rbm.group import HiddenUnitGroup
+from skipchain.models.rbm.groups import links_of
 from skipchain.models.rbm.units import LabelFilters
 from skipchain.parallel import Workers
 from skipchain.report.pictures import Picture
@@ -75,7 +76,7 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
 
     def __post_init__(self) -> None:
         size = len(self.labels)
-        links = sum(group.links for group in self.units.groups)
+        links = sum(links_of(group, self.units.groups) for group in self.units.groups)
         numbers = (own.n_states for own in self.experts if isinstance(own, StateModel))
         states = sum(number * (number + size) for number in numbers)
         work = (1 + links) * (1 + size) + states  # of a token in a step
@@ -186,8 +187,7 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
         """The hidden units of one group, by what they look for."""
         group, table = self.units.groups[number], self.units.table(number)
         first = int(self.units.layout.units[number])
-        places = [*self.labels, "<outside>"]
-        rows = len(places) if table[:, -1].any() else len(places) - 1
+        places = self.units.seen_by(number, self.labels, "<outside>")
         offsets = list(map(str, group.offsets))
         units = []
         for unit in range(group.units):
@@ -195,14 +195,16 @@ class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
                 "bias": float(self.units.bias[first + unit]),
                 "weights": {
                     places[j]: dict(zip(offsets, table[:, j, unit].tolist(), strict=True))
-                    for j in range(rows)
+                    for j in range(len(places))
                 },
             }
             if group.inputs:
                 column = self.units.inputs_of(number)[:, :, unit].T.ravel()  # offset by offset
                 entry["features"] = strongest_features(column, self._input_names(group), top)
             units.append(entry)
-        return {"group": str(group), "units": units}
+        below = group.below
+        seen = "labels" if below is None else f"units of group {below}"
+        return {"group": str(group), "looks_at": seen, "units": units}
 
     def _input_names(self, group: HiddenUnitGroup) -> Sequence[str]:
         """What the weights of the input of a unit are called."""

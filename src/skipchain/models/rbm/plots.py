@@ -18,7 +18,7 @@ def weight_pictures(model: RBMModel) -> tuple[Picture, ...]:
     """A Hinton diagram of each group: rows labels, columns offsets, a panel a unit.
 
     A square's area is the size of a weight, relative to the largest of its group; light squares
-    are above zero, dark ones below.
+    are above zero, dark ones below. Rows of a second level are the units that it looks at.
     """
     return tuple(_weights(model, number) for number in range(len(model.units.groups)))
 
@@ -55,8 +55,8 @@ def trace_picture(model: RBMModel, sequence: Any) -> Picture:
 
 def _weights(model: RBMModel, number: int) -> Picture:
     group, table = model.units.groups[number], model.units.table(number)  # [K, L + 1, n]
-    names = [*model.labels, "outside"]
-    shown = len(names) if table[:, -1].any() else len(names) - 1
+    names = model.units.seen_by(number, model.labels, "outside")
+    shown = len(names)
     rows = _rows(group.units)
     largest = float(np.abs(table).max()) or 1.0
 
@@ -70,11 +70,12 @@ def _weights(model: RBMModel, number: int) -> Picture:
             _hinton(place, table[:, :shown, unit].T / largest)
             place.set_title(f"unit {unit + 1}", fontsize="small")
             place.set_xticks(range(len(group.offsets)), [str(offset) for offset in group.offsets])
-            place.set_yticks(range(shown), names[:shown])
+            place.set_yticks(range(shown), names)
 
     width = max(3.0, min(PANELS_PER_ROW, group.units) * (0.6 + CELL * len(group.offsets)))
     height = rows * (0.8 + CELL * shown)
-    caption = f"hidden units of the group {group}: labels by offsets, largest weight {largest:.1f}"
+    seen = "labels" if group.below is None else f"units of group {group.below}"
+    caption = f"hidden units of the group {group}: {seen} by offsets, largest weight {largest:.1f}"
     return Picture(f"group-{number + 1}", caption, draw, (width, height))
 
 

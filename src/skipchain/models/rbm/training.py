@@ -131,6 +131,8 @@ class RBMTraining:
             for stream, each in zip(streams, batches, strict=True)
         ]
         self._current = [each.labels.copy() for each in batches]
+        self._clamped = [units.upper_units(len(each.labels)) for each in batches]
+        self._upper = [own.copy() for own in self._clamped]
 
     def model(self, vector: Floats) -> RBMModel:
         """The model of a vector, whose memory it shares."""
@@ -140,12 +142,14 @@ class RBMTraining:
         """One pass over the data; returns the loss of reconstructing labels."""
         loss = 0.0
         self._weights.begin(number, len(self._batches))
-        for batch, states, current in zip(self._batches, self._states, self._current, strict=True):
+        chains = (self._states, self._current, self._clamped, self._upper)
+        for batch, states, current, clamped, upper in zip(self._batches, *chains, strict=True):
             if not self._persistent:
                 current[:] = batch.labels
+                upper[:] = clamped
             table, units, experts = self._weights.weights_for(batch)
             lost, contrast = batch.contrastive_divergence(
-                table, units, steps, states, current, workers, experts
+                table, units, steps, states, current, workers, experts, (clamped, upper)
             )
             loss += lost
             if not self._weights.step(batch, contrast):

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Floats, offsets_of
 from skipchain.kernels.rbm import RBMLayout, RBMTables
 from skipchain.models.rbm.fixed_units import FixedUnits
 from skipchain.models.rbm.group import HiddenUnitGroup
-from skipchain.models.rbm.groups import unit_groups
+from skipchain.models.rbm.groups import check_levels, unit_groups
 
+UpperUnits = NDArray[np.uint8]  # [N, H'], which units of the second level are on
 INSIDE, PARTIAL, MARKED = BORDERS = "inside", "partial", "marked"
 
 
@@ -28,6 +31,9 @@ class LabelFilters:
     >>> features = LabelFilters.zeros([HiddenUnitGroup(2, (0, 1))], n_labels=3, n_features=0)
     >>> features.table(0).shape  # two offsets; three labels, and outside; two units
     (2, 4, 2)
+    >>> both = [HiddenUnitGroup(2, (0, 1)), HiddenUnitGroup(1, (0, 2, 4), below=1)]
+    >>> LabelFilters.zeros(both, n_labels=3, n_features=0).table(1).shape  # units for labels
+    (3, 2, 1)
     """
 
     groups: tuple[HiddenUnitGroup, ...]
@@ -61,6 +67,7 @@ class LabelFilters:
         borders: str = PARTIAL,
     ) -> LabelFilters:
         """All weights zero; there are weights of the input if a group is conditioned."""
+        check_levels(groups)
         empty = cls(tuple(groups), n_labels, n_features, np.zeros(0), borders)
         return empty.with_weights(np.zeros(empty.size))
 
@@ -85,7 +92,7 @@ class LabelFilters:
 
     @property
     def label_to_unit(self) -> Floats:
-        """The weights of labels, group after group."""
+        """The weights of labels, or of units below, group after group."""
         return self.vector[: self.layout.weight_starts[-1]]
 
     @property
@@ -114,29 +121,51 @@ class LabelFilters:
         return own.reshape(len(own), group.columns // group.units, group.units)
 
     def table(self, number: int) -> Floats:
-        """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]"""
-        group = self.groups[number]
+        """The weights of one group: offsets, labels (outside last), units. [K, L + 1, n]
+
+        A group of the second level has the units that it looks at instead of labels.
+        """
         first, last = self.layout.weight_starts[number : number + 2]
-        shape = (len(group.offsets), self.n_labels + 1, group.units)
-        return self.label_to_unit[first:last].reshape(shape)
+        return self.label_to_unit[first:last].reshape(self._shape(self.groups[number]))
+
+    def _shape(self, group: HiddenUnitGroup) -> tuple[int, int, int]:
+        rows = self.n_labels + 1 if group.below is None else self.groups[group.below - 1].units
+        return len(group.offsets), rows, group.units
+
+    def seen_by(self, number: int, labels: Sequence[str], outside: str) -> list[str]:
+        """What a group looks at, as its table has it; what lies outside only if it has weights."""
+        below = self.groups[number].below
+        if below is not None:
+            return [f"unit {unit + 1}" for unit in range(self.groups[below - 1].units)]
+        return [*labels, outside] if self.table(number)[:, -1].any() else list(labels)
+
+    def upper_units(self, tokens: int) -> UpperUnits:
+        """The units of the second level, all off, for so many tokens; no columns without one."""
+        count = sum(group.units for group in self.groups if group.below is not None)
+        return np.zeros((tokens, count), np.uint8)
 
     @cached_property
     def layout(self) -> RBMLayout:
         """The groups as kernels take them."""
         groups, inside = self.groups, self.borders == INSIDE
-        ends = [(min(group.offsets), max(group.offsets)) for group in groups]
+        ends = [
+            (0, 0) if group.below is not None else (min(group.offsets), max(group.offsets))
+            for group in groups
+        ]
         seen = [offset for group in groups for offset in group.inputs]
-        sizes = [group.units * len(group.offsets) * (self.n_labels + 1) for group in groups]
+        upper = offsets_of(group.units if group.below is not None else 0 for group in groups)
         return RBMLayout(
             units=offsets_of(group.units for group in groups),
             offset_starts=offsets_of(len(group.offsets) for group in groups),
             offsets=np.array([offset for group in groups for offset in group.offsets], np.int64),
-            weight_starts=offsets_of(sizes),
+            weight_starts=offsets_of(prod(self._shape(group)) for group in groups),
             replica_start=np.array([-low if inside else -high for low, high in ends], np.int64),
             replica_margin=np.array([high if inside else low for low, high in ends], np.int64),
             input_starts=offsets_of(len(group.inputs) for group in groups),
             input_offsets=np.array(seen, np.int64),
             input_columns=offsets_of(group.columns for group in groups),
+            below=np.array([(group.below or 0) - 1 for group in groups], np.int64),
+            upper_columns=upper[:-1],
         )
 
     @property
@@ -150,7 +179,7 @@ class LabelFilters:
         """Which numbers of the vector may differ from zero. [P]"""
         mask = self.with_weights(np.ones(self.size))
         for number, group in enumerate(self.groups):
-            if self.borders != MARKED:
+            if self.borders != MARKED and group.below is None:
                 mask.table(number)[:, -1] = 0.0
             if not group.inputs:
                 mask.inputs_of(number)[:] = 0.0
