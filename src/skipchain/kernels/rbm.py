@@ -30,14 +30,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with experts b06535b925d2
-# Compiled with random 44eb5a9ad83c
 
 # σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a
 # uniform number has to be compared with, so that an exponential is seldom needed
@@ -82,7 +78,7 @@ class RBMTables(NamedTuple):
     bias: np.ndarray  # [H]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def contrastive_divergence(
     node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
     gradient, bias_gradient, residuals, hidden, moved, emitted
@@ -133,7 +129,7 @@ def contrastive_divergence(
     return lost
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample(
     node, inputs, offsets, chains, layout, tables, experts, inverse_temperatures, kept, states,
     current, marginals
@@ -168,7 +164,7 @@ def sample(
                         marginals[first + t, j] += probs[j] / kept
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unit_probabilities(labels, inputs, layout, tables, size, group, out):
     """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]"""
     active = np.empty(len(tables.bias))
@@ -179,7 +175,7 @@ def unit_probabilities(labels, inputs, layout, tables, size, group, out):
             out[r, n] = _sigmoid(active[n]) if seen else np.nan
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_labels(
     labels, begin, length, node, inputs, beta, layout, tables, states, c, active, scores
 ):
@@ -215,7 +211,7 @@ def _score_labels(
                         flat[m] += beta * tables.unit_to_label[shift + m]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _contiguous(offsets):
     """How many offsets follow each other without a gap: all, or else one at a time."""
     for k in range(1, len(offsets)):
@@ -224,7 +220,7 @@ def _contiguous(offsets):
     return len(offsets)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _statistics(
     labels, begin, length, size, inputs, layout, tables, sign, active, gradient, bias_gradient,
     hidden
@@ -256,7 +252,7 @@ def _statistics(
                     column += units
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out):
     """Write a(y) of the units of one replica; False if it looks at no position of the chain."""
     first = layout.units[g]
@@ -285,7 +281,7 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, out)
     return seen
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw_unit(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
     u = uniform(states, c)
@@ -299,12 +295,12 @@ def _draw_unit(a, states, c):
     return u < _sigmoid(a)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sigmoid(a):
     return 1.0 / (1.0 + np.exp(-a)) if a > -700.0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _normalise(scores, t, probs):
     """Probabilities from the scores of position t."""
     top = scores[t, 0]

@@ -12,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with chain2 5c8d949ddfa9
+from skipchain.kernels.kernel import kernel
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -68,7 +65,7 @@ class OccurrenceCounts(NamedTuple):
     labels: NDArray[np.float64]  # [L]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bernoulli(random, keep):
     """True with probability ``keep``, by Marsaglia's xorshift; random [1] is its state."""
     if keep >= 1.0:
@@ -81,7 +78,7 @@ def _bernoulli(random, keep):
     return np.float64(x >> np.uint64(11)) * 2.0**-53 < keep
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_chain(
     features, tables, masks, candidates, scale, first, length, keep, random, kept, node, edge
 ):
@@ -125,7 +122,7 @@ def _score_chain(
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_transitions(
     features, tables, masks, candidates, factor, first, length, keep, random, kept, node, edge
 ):
@@ -162,7 +159,7 @@ def _score_transitions(
                     node[t, j] = -np.inf
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
     """`forward_backward` of one chain, from compiled code; scratch is psi [T, L], peaks [T]."""
     psi, peaks = scratch
@@ -176,7 +173,7 @@ def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
     return log_z[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_occurrences(features, first, length, kept, gold, tally, clear):
     """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
     split = tally.state.shape[0]
@@ -206,7 +203,7 @@ def _count_occurrences(features, first, length, kept, gold, tally, clear):
         n += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pair_rates(rate, tally, labels):
     """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
     rates = np.full(labels, rate)
@@ -215,7 +212,7 @@ def _pair_rates(rate, tally, labels):
     return rates
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step(
     features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
 ):
@@ -305,7 +302,7 @@ def _sgd_step(
             table[j] -= small * g
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step_triples(tables, squares, rows, counts, length, rates, triples):
     """The step of the triples' weights; ``triples`` are zero afterwards.
 
@@ -327,7 +324,7 @@ def _sgd_step_triples(tables, squares, rows, counts, length, rates, triples):
                 _sgd_step_row(tables, squares, h, i, rates[i], triples[h, i])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step_row(tables, squares, h, i, rate, row):
     """The step of the weights [h, i, ·]."""
     weights = tables.triples[h, i]
@@ -343,7 +340,7 @@ def _sgd_step_row(tables, squares, h, i, rate, row):
             row[j] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, pairs, triples):
     """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
@@ -377,7 +374,7 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, p
     return loss - log_z[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def likelihood_epoch(
     features, tables, squares, support, masks, candidates, offsets, order, gold, allowed, local,
     bounded, rate, shrink, keep, random, room
