@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
 from threading import RLock
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any, overload
 
 import numpy as np
@@ -179,13 +179,17 @@ def _describe(kernel: Kernel, parts: list[str], seen: set[str]) -> None:
     parts.append(f"{name} {sorted(kernel.targetoptions.items())} {kernel.plain.__defaults__}")
     names: set[str] = set()
     _describe_code(kernel.plain.__code__, parts, names)
-    for used in sorted(names):
-        value = kernel.plain.__globals__.get(used)
+    known = kernel.plain.__globals__
+    values = [(name, known[name]) for name in sorted(names) if name in known]
+    for name, value in tuple(values):
+        if isinstance(value, ModuleType):  # through which other kernels may be called
+            values += [(f"{name}.{own}", vars(value).get(own)) for own in sorted(names)]
+    for name, value in values:
         if isinstance(value, Kernel):
-            parts.append(f"{used} = {value.__module__}.{value.__qualname__}")
+            parts.append(f"{name} = {value.__module__}.{value.__qualname__}")
             _describe(value, parts, seen)
         elif isinstance(value, (bool, int, float, str, tuple, np.generic)):
-            parts.append(f"{used} = {value!r}")
+            parts.append(f"{name} = {value!r}")
 
 
 def _describe_code(code: CodeType, parts: list[str], names: set[str]) -> None:

@@ -131,8 +131,8 @@ def _merge(positions, amounts, n, scratch):
 
 @kernel
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, masks, candidates, offsets, order,
-    gold, update, limit, seen, room
+    features, tables, second, vector, total, spread, scratch, fixed, masks, candidates, offsets,
+    order, gold, update, limit, seen, room
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
@@ -142,6 +142,7 @@ def margin_epoch(
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
     Positions from fixed[0] to below fixed[1] do not move. The features are expanded.
+    ``second`` is as in `skipchain.kernels.sgd.likelihood_epoch`.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
@@ -167,9 +168,9 @@ def margin_epoch(
         )  # fmt: skip
         bounds[1] = length
         nodes, edges = node[:length], edge[:many]
-        if tables.triples.shape[0]:
+        if second is not None:
             top = paths[:, :length]
-            order2.nbest(nodes, edges, nodes, edges, tables.triples, False, 1, top, best)
+            order2.nbest(nodes, edges, nodes, edges, second, False, 1, top, best)
             path[:length] = paths[0, :length]
         else:
             viterbi(nodes, edges, bounds, path[:length], best)
@@ -180,9 +181,9 @@ def margin_epoch(
             right += node[t, y]
             if t > 0:
                 right += edge[t if many > 1 else 0, gold[first + t - 1], y]
-                if tables.triples.shape[0]:
+                if second is not None:
                     before = gold[first + t - 2] if t > 1 else labels
-                    right += tables.triples[before, gold[first + t - 1], y]
+                    right += second[before, gold[first + t - 1], y]
         count = float(seen + o)
         if wrong == 0:
             continue

@@ -48,6 +48,11 @@ class WeightTables(NamedTuple):
     edges: NDArray[Any]  # [G, (L + 1) · L]
     triples: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
 
+    @property
+    def second(self) -> NDArray[Any] | None:
+        """The triples; None for chains of order 1."""
+        return self.triples if len(self.triples) else None
+
 
 class LogMasks(NamedTuple):
     """0 for what is allowed, −∞ for what is not."""
@@ -376,15 +381,16 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, p
 
 @kernel
 def likelihood_epoch(
-    features, tables, squares, support, masks, candidates, offsets, order, gold, allowed, local,
-    bounded, rate, shrink, keep, random, room
+    features, tables, second, squares, support, masks, candidates, offsets, order, gold, allowed,
+    local, bounded, rate, shrink, keep, random, room
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
     The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
     the clamped term sums over all allowed paths, else it is the gold path. With ``local`` each
     position is normalised given the gold label before it. Every step multiplies the weights by
-    1 − rate · shrink; for those of features this is done by one common factor.
+    1 − rate · shrink; for those of features this is done by one common factor. ``second`` are the
+    tables' triples, or None for chains of order 1, which then compile nothing of order 2.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
@@ -420,11 +426,11 @@ def likelihood_epoch(
         nodes, edges = node[:length], edge[:many]
         residuals, pair_residuals = marginals[:length], pairs[:many]
         path = gold[first : first + length]
-        if tables.triples.shape[0]:
+        if second is not None:
             bounds[1] = length
             limits = allowed[first : first + length] if limited else allowed
             loss += _second_order(
-                nodes, edges, tables.triples, bounds, path, limits, local, residuals,
+                nodes, edges, second, bounds, path, limits, local, residuals,
                 pair_residuals, triples
             )  # fmt: skip
             if local:  # only what follows the gold labels has moved
@@ -474,7 +480,7 @@ def likelihood_epoch(
             features, tables, support, squares, first, length, rates, pair_rates, kept, seen,
             residuals, pair_residuals
         )  # fmt: skip
-        if tables.triples.shape[0]:
+        if second is not None:
             _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:
             _count_occurrences(features, first, length, kept, gold, tally, True)
