@@ -99,7 +99,8 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
             for t in range(length):
                 for j in range(states):
                     alpha[t, j] *= scale[t]
-            beta[:] = 1.0
+            for j in range(states):
+                beta[j] = 1.0
             for t in range(length - 1, -1, -1):
                 here = first + t
                 s = 0.0
@@ -272,7 +273,8 @@ def viterbi(node, edge, offsets, path, score):
         if length == 0:
             score[c] = 0.0
             continue
-        delta[:] = node[first]
+        for j in range(states):
+            delta[j] = node[first, j]
         for t in range(1, length):
             table = edge[first + t] if varying else edge[0]
             for j in range(states):

@@ -92,7 +92,8 @@ def number_tuples(keys, slots):
         at = _tuple_slot(slots, rows, keys, k)
         if slots[at] < 0:
             slots[at] = count
-            rows[count] = keys[k]
+            for m in range(keys.shape[1]):
+                rows[count, m] = keys[k, m]
             count += 1
         numbers[k] = slots[at]
         counts[slots[at]] += 1

@@ -164,6 +164,38 @@ def _score_transitions(
                     node[t, j] = -np.inf
 
 
+# Loops, where an assignment to a slice would have numba compile what can go wrong with shapes.
+
+
+@kernel
+def _clear(pairs):
+    """Set tables of pairs to 0."""
+    for t in range(pairs.shape[0]):
+        for i in range(pairs.shape[1]):
+            for j in range(pairs.shape[2]):
+                pairs[t, i, j] = 0.0
+
+
+@kernel
+def _scale_rows(table, factor):
+    """Multiply a table by a number."""
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            table[i, j] *= factor
+
+
+@kernel
+def _subtract(residuals, pairs, known, known_pairs):
+    """Take clamped marginals off."""
+    for t in range(residuals.shape[0]):
+        for j in range(residuals.shape[1]):
+            residuals[t, j] -= known[t, j]
+    for t in range(pairs.shape[0]):
+        for i in range(pairs.shape[1]):
+            for j in range(pairs.shape[2]):
+                pairs[t, i, j] -= known_pairs[t, i, j]
+
+
 @kernel
 def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
     """`forward_backward` of one chain, from compiled code; scratch is psi [T, L], peaks [T]."""
@@ -173,7 +205,7 @@ def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
         for j in range(node.shape[1]):
             psi[t, j] = np.exp(node[t, j] - peaks[t])
     bounds[1] = node.shape[0]
-    pairs[:] = 0.0
+    _clear(pairs)
     _scaled_passes(node, edge, bounds, peaks, psi, marginals, pairs, log_z)
     return log_z[0]
 
@@ -439,7 +471,7 @@ def likelihood_epoch(
             else:
                 order2.list_labels(node, 0, length, rows, counts)
         elif local:
-            pair_residuals[:] = 0.0
+            _clear(pair_residuals)
             bounds[1] = length
             loss += local_path(nodes, edges, bounds, path, residuals, pair_residuals)
         else:
@@ -452,8 +484,7 @@ def likelihood_epoch(
                             node[t, j] = -np.inf
                 known, known_pairs = clamped[:length], clamped_pairs[:many]
                 loss -= _one_chain(nodes, edges, scratch, bounds, known, known_pairs, log_z)
-                residuals -= known
-                pair_residuals -= known_pairs
+                _subtract(residuals, pair_residuals, known, known_pairs)
             else:
                 for t in range(length):
                     y = gold[first + t]
@@ -467,10 +498,13 @@ def likelihood_epoch(
         factor = 1.0 / (keep[0] * keep[1])
         rates = (rate, rate / scale, factor, scale)
         if shrink > 0.0:
-            tables.transitions[:] *= fall
-            tables.start[:] *= fall
-            tables.end[:] *= fall
-            tables.triples[:] *= fall
+            for i in range(labels):
+                tables.start[i] *= fall
+                tables.end[i] *= fall
+            _scale_rows(tables.transitions, fall)
+            if second is not None:
+                for i in range(labels + 1):
+                    _scale_rows(second[i], fall)
         long = counted and length > LONG_CHAIN
         if long:
             _count_occurrences(features, first, length, kept, gold, tally, False)
@@ -485,12 +519,13 @@ def likelihood_epoch(
         if long:
             _count_occurrences(features, first, length, kept, gold, tally, True)
         if not bounded:
-            tables.start[:] = 0.0
-            tables.end[:] = 0.0
+            for i in range(labels):
+                tables.start[i] = 0.0
+                tables.end[i] = 0.0
         if scale < 1e-4:
-            tables.state[:] *= scale
-            tables.edges[:] *= scale
+            _scale_rows(tables.state, scale)
+            _scale_rows(tables.edges, scale)
             scale = 1.0
-    tables.state[:] *= scale
-    tables.edges[:] *= scale
+    _scale_rows(tables.state, scale)
+    _scale_rows(tables.edges, scale)
     return loss
