@@ -134,6 +134,11 @@ def sparingly(tokens: int) -> Iterator[None]:
             yield
 
 
+def compile_from_now_on() -> None:
+    """Compile kernels however little is asked of this process."""
+    _USE.compiled = True
+
+
 @contextmanager
 def told_of_compiling(listener: Callable[[Kernel], None]) -> Iterator[None]:
     """Call ``listener`` with each kernel that has to be compiled inside the block, before it is."""
