@@ -79,6 +79,11 @@ def test_the_digest_tells_all_that_code_depends_on():
     assert through.called.digest != changed.called.digest
 
 
+def test_the_digest_is_the_same_in_every_process(tmp_path):
+    program = "from skipchain.kernels.chain import _scaled_passes as k; print(k.digest)"
+    assert len({run(program, tmp_path).stdout for _ in range(4)}) == 1
+
+
 PROGRAM = """
 import sys, warnings
 warnings.simplefilter("error")

@@ -181,7 +181,8 @@ def _describe(kernel: Kernel, parts: list[str], seen: set[str]) -> None:
     if name in seen:
         return
     seen.add(name)
-    parts.append(f"{name} {sorted(kernel.targetoptions.items())} {kernel.plain.__defaults__}")
+    options = {key: _shown(value) for key, value in sorted(kernel.targetoptions.items())}
+    parts.append(f"{name} {options} {kernel.plain.__defaults__}")
     names: set[str] = set()
     _describe_code(kernel.plain.__code__, parts, names)
     known = kernel.plain.__globals__
@@ -204,4 +205,9 @@ def _describe_code(code: CodeType, parts: list[str], names: set[str]) -> None:
         if isinstance(constant, CodeType):
             _describe_code(constant, parts, names)
         elif constant is not code.co_consts[0] or not isinstance(constant, str):  # no docstring
-            parts.append(repr(constant))
+            parts.append(_shown(constant))
+
+
+def _shown(value: object) -> str:
+    """A value as text that is the same in every process, which that of a set is not."""
+    return repr(sorted(value)) if isinstance(value, (set, frozenset)) else repr(value)
