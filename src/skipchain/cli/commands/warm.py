@@ -36,8 +36,9 @@ def warm(
     """
     from rich.progress import Progress, TextColumn
 
+    from skipchain.corpus.corpus import plural
     from skipchain.kernels.compile_times import compile_times
-    from skipchain.kernels.folders import kernel_folders
+    from skipchain.kernels.folders import SUFFIX, kernel_folders
     from skipchain.kernels.kernel import Kernel, told_of_compiling
     from skipchain.report.terminal import Terminal
     from skipchain.warming import warming_jobs
@@ -64,7 +65,7 @@ def warm(
                 job()
                 bar.advance(task)
     seconds = time.perf_counter() - began
-    folders = [str(folder) for folder in kernel_folders() if folder.is_dir()]
+    folders = [str(own) for own in kernel_folders() if next(own.glob("*" + SUFFIX), None)]
     own = {name: spent for name, spent in times.seconds.items() if name != "numba"}
     if json:
         kernels = [
@@ -75,8 +76,8 @@ def warm(
         return
     if report:
         _print(times)
-    where = f"; they are in {folders[0]}" if folders else ""
-    print(f"{len(own)} kernels compiled in {seconds:.1f} s{where}")
+    where = f"; all are in {' and '.join(folders)}" if folders else ""
+    print(f"{plural(len(own), 'kernel')} compiled in {seconds:.1f} s{where}")
 
 
 def _print(times: CompileTimes) -> None:
