@@ -30,7 +30,7 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"modelfile", "recipes", "assembly", "tagger"},
+    {"modelfile", "recipes", "assembly", "tagger", "warming"},
     {"comparison", "induction"},
     {"reproduce"},
     {"cli"},

@@ -11,6 +11,7 @@ import numpy as np
 
 from skipchain.arrays import Ints
 from skipchain.checks import check_integer
+from skipchain.kernels.kernel import is_interpreted
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -44,7 +45,7 @@ class Workers:
 
     def map(self, function: Callable[[Input], Output], items: Iterable[Input]) -> list[Output]:
         """The function of each item, in order."""
-        if self._pool is None:
+        if self._pool is None or is_interpreted():  # which few words are
             return [function(item) for item in items]
         return list(self._pool.map(function, items))
 

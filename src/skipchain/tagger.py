@@ -19,8 +19,9 @@ from skipchain.corpus.schemes import Spans
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.views import UserView
 from skipchain.io.text import parse_plain
+from skipchain.kernels.kernel import sparingly
 from skipchain.modelfile import load_model, save
-from skipchain.models.base.inputs import Input, as_input
+from skipchain.models.base.inputs import Input, as_input, count_tokens
 from skipchain.models.base.model import BEAM, MAX_NBEST, AnyModel, Explained, Model
 from skipchain.parallel import Workers
 
@@ -163,7 +164,7 @@ class Tagger:
             raise SkipchainError("predict takes a Corpus; label takes features given directly")
         model.check_decoder(decoder, beam)
         check_integer("nbest", nbest, least=0, most=MAX_NBEST)
-        with Workers(self.threads) as workers:
+        with sparingly(corpus.n_tokens), Workers(self.threads) as workers:
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)
             tagged = corpus.with_labels(model.to_scheme(labels, corpus.sentences), model.scheme)
@@ -189,8 +190,9 @@ class Tagger:
         self, sequences: Any, *, decoder: str | None = None, beam: int = BEAM
     ) -> list[list[str]]:
         """The labels of each sequence, for input of the kind that the model was fitted on."""
-        with Workers(self.threads) as workers:
-            return self.model.label(as_input(sequences), workers, decoder, beam)
+        data = as_input(sequences)
+        with sparingly(count_tokens(data)), Workers(self.threads) as workers:
+            return self.model.label(data, workers, decoder, beam)
 
     def explain(
         self,
@@ -219,7 +221,8 @@ class Tagger:
             else:
                 place = token_index(chosen, token, chosen.n_tokens)
                 token = place + sum(len(own) for own in data[:sentence])
-        return self.model.explain(data, token, labels=labels, threads=self.threads)
+        with sparingly(count_tokens(data)):
+            return self.model.explain(data, token, labels=labels, threads=self.threads)
 
     def with_samples(self, samples: int) -> Tagger:
         """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""

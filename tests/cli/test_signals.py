@@ -43,14 +43,14 @@ def start(number, *arguments, name="SIGINT"):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("number", [1, 2, 5, 20, 60, 150, 300, 400, 500, 700, 900])
+@pytest.mark.parametrize("number", [1, 2, 5, 20, 60, 150, 300, 400, 500])
 def test_an_interrupt_during_the_imports_is_one_line(number):
     done = start(number, "tag", "--text", "Ada slept.")
     assert (done.returncode, done.stderr) == (130, "skipchain: interrupted\n")
 
 
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
-@pytest.mark.parametrize("number", [1, 200, 900])
+@pytest.mark.parametrize("number", [1, 200, 500])
 def test_other_signals_during_the_imports_say_nothing(number, name, code):
     done = start(number, "tag", "--text", "Ada slept.", name=name)
     assert (done.returncode, done.stderr) == (code, "")
@@ -128,9 +128,9 @@ def test_an_interrupt_waits_until_compiled_code_does_not_call(tmp_path, package)
     assert (done.stdout, done.stderr) == ("whole\ninterrupted\n", "")
 
 
-def test_a_signal_waits_until_numba_has_written_its_files(tmp_path):
-    (tmp_path / "numba" / "core").mkdir(parents=True)
-    file = tmp_path / "numba" / "core" / "caching.py"
+def test_a_signal_waits_until_a_kernel_has_been_written(tmp_path):
+    (tmp_path / "kernels").mkdir()
+    file = tmp_path / "kernels" / "caching.py"
     file.write_text("def save(inner):\n    inner()\n    print('renamed', flush=True)\n")
     done = guarded(
         "import runpy",

@@ -60,8 +60,9 @@ class MarginUpdates(OnlineLearner):
         """One pass over all chains; returns how many were wrong."""
         seen = self._seen
         self._seen += len(self._data.offsets) - 1  # first, lest an interrupt leave it behind
+        tables = self._tables(self._vector)
         mistakes = margins.margin_epoch(
-            self._features, self._tables(self._vector), self._vector, self._total, self._variances,
+            self._features, tables, tables.second, self._vector, self._total, self._variances,
             self._scratch, self._fixed, self._masks, self._candidates, self._data.offsets,
             self._order(), self._labels, self._update, self._limit, seen, self._room
         )  # fmt: skip

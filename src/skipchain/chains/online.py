@@ -122,8 +122,9 @@ class StochasticLikelihood(OnlineLearner):
         if allowed is None:
             allowed = np.zeros((0, self._sizes[2]), np.bool_)
         random = self._random.integers(1, 1 << 63, 1, np.uint64)
+        tables = self._tables(self._vector)
         loss = online.likelihood_epoch(
-            self._features, self._tables(self._vector), self._squares, self._support, self._masks,
+            self._features, tables, tables.second, self._squares, self._support, self._masks,
             self._candidates, self._data.offsets, self._order(), self._labels, allowed, self._local,
             self._boundaries, rate, self._shrink, self._keep_probabilities, random, self._room
         )  # fmt: skip

@@ -31,6 +31,7 @@ EXAMPLES = {
     "data": "skipchain data conll2003",
     "reproduce": "skipchain reproduce mop-ner --quick -o tables",
     "demo": "skipchain demo -o demo",
+    "warm": "skipchain warm train --report",
 }
 """The commands, with a command line for the help of each."""
 GROUPS = ("ngrams",)

@@ -13,18 +13,15 @@ COMPILING = "compiling for this machine, which is done once and takes a few seco
 @contextmanager
 def compile_notice(*, quiet: bool = False) -> Iterator[None]:
     """Say once, inside the block, that kernels are being compiled, if they are."""
-    from numba.core import event
+    from skipchain.kernels.kernel import told_of_compiling
 
-    class Notice(event.Listener):
-        announced = quiet
+    announced = quiet
 
-        def on_start(self, _: object) -> None:
-            if not self.announced:
-                self.announced = True
-                say(COMPILING)
+    def announce(_: object) -> None:
+        nonlocal announced
+        if not announced:
+            announced = True
+            say(COMPILING)
 
-        def on_end(self, _: object) -> None:
-            pass
-
-    with event.install_listener("numba:compile", Notice()):
+    with told_of_compiling(announce):
         yield

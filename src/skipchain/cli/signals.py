@@ -33,9 +33,9 @@ FRAGILE = (
     "<frozen importlib",
     *(f"{os.sep}{package}{os.sep}" for package in ("numba", "llvmlite")),
 )
-CACHING = os.path.join("numba", "core", "caching.py")  # its temporary files are not ours to remove
+CACHING = os.path.join("kernels", "caching.py")  # which removes its temporary files itself
 PAUSE = 0.01  # seconds until a signal that has to wait is looked at again
-LONGEST = 5.0  # seconds that one waits for numba's files
+LONGEST = 5.0  # seconds that one waits for a kernel to be written
 TWICE = 0.2  # seconds; `timeout` sends its signal to the process, and then to its group
 SHOW_CURSOR = b"\x1b[?25h"
 
@@ -130,7 +130,7 @@ def is_command() -> bool:
 
 
 def _look(frame: FrameType | None) -> tuple[bool, bool, bool]:
-    """Whether interrupts are caught, whether not here, and whether numba may be writing files."""
+    """Whether interrupts are caught, whether not here, and whether kernels are being written."""
     fragile = caching = False
     while frame is not None:
         if frame.f_code is Signals.catch.__code__:

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from numba.core.event import install_recorder
-
 from skipchain.comparison.memory import peak_memory
 from skipchain.comparison.run_result import RunResult
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
+from skipchain.kernels.kernel import Kernel, told_of_compiling
 from skipchain.learn.step import INTERRUPTED
 from skipchain.modelfile import save
 from skipchain.models.base.estimator import BaseEstimator
@@ -97,11 +96,12 @@ class EntryRun:
     def warm_up(self) -> bool:
         """Load the kernels, so that no entry is charged for it; whether any had to be compiled."""
         small, few = self.estimator.for_warmup(), self.train[:WARMUP_SENTENCES]
-        with install_recorder("numba:compile") as compiled, suppress(SkipchainError):
+        compiled: list[Kernel] = []
+        with told_of_compiling(compiled.append), suppress(SkipchainError):
             small.fit(few)  # that they are too few is no mistake; fit will name any other
             for decoder in (None, *self._available_decoders(small.fitted)):
                 small.predict(few.without_labels(), decoder=decoder, beam=self.beam)
-        return bool(compiled.buffer)
+        return bool(compiled)
 
 
 def best_of(call: Callable[[], Result]) -> tuple[float, Result]:

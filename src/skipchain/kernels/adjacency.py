@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def layout(offsets, ends, order, indptr, middle, other, twin, edges):
     """The slots of a block of D documents, as `kernels.belief` has them.
 
@@ -66,7 +66,7 @@ def layout(offsets, ends, order, indptr, middle, other, twin, edges):
                     middle[n] = s + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _by_node(ends, indptr, edges):
     """The edges of each node: indptr [N + 1], edges [2E] as in `layout`."""
     indptr[:] = 0
@@ -82,7 +82,7 @@ def _by_node(ends, indptr, edges):
             fill[ends[e, k]] += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _component(root, ends, indptr, edges, rank, queue, begin):
     """Queue a root and all that is joined to it, breadth first; returns where the queue ends."""
     rank[root] = 0

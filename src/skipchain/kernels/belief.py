@@ -26,10 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _probability, _row_peaks
-
-# Compiled with chain c7f9f1bd7610
+from skipchain.kernels.kernel import kernel
 
 # ψ, tables and messages have the maximum 1. What vanishes in a product of them is below 1e-308:
 # nothing beside a sum above this, not even after such a sum has been scaled up once more.
@@ -173,7 +171,7 @@ def _with_transposes(tables):
     return np.stack([tables, tables.transpose(0, 2, 1)], axis=1).reshape(-1, *tables.shape[1:])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _propagate_documents(scores, slots, start, limits, beliefs):
     """One document after the other, in log space where need be.
 
@@ -228,7 +226,7 @@ def _propagate_documents(scores, slots, start, limits, beliefs):
                 pairs[k, i, j] += factors[2 * k, i, j] * both
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _largest_document(slots):
     """The most nodes and the most slots that a document has."""
     offsets, indptr = slots.offsets, slots.indptr
@@ -239,7 +237,7 @@ def _largest_document(slots):
     return n_nodes, n_slots
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _no_messages(n_nodes, n_slots, states):
     """Room for the messages of a document."""
     return _Messages(
@@ -252,7 +250,7 @@ def _no_messages(n_nodes, n_slots, states):
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _maximise_documents(scores, slots, limits, best):
     """One document after the other."""
     n_nodes, n_slots = _largest_document(slots)
@@ -268,7 +266,7 @@ def _maximise_documents(scores, slots, limits, best):
             best.score[d] = _improve_labels(first, last, scores, slots, best.labels)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _trace_labels(first, last, scores, slots, messages, labels):
     """The labels of one document, from the end of its order to its beginning."""
     base = slots.indptr[first]
@@ -283,7 +281,7 @@ def _trace_labels(first, last, scores, slots, messages, labels):
         labels[here] = _best_label(values, 0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _improve_labels(first, last, scores, slots, labels):
     """Change one label after the other while the labelling gets better; returns its score.
 
@@ -305,7 +303,7 @@ def _improve_labels(first, last, scores, slots, labels):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _label_scores(first, here, begin, scores, slots, labels, values):
     """The scores of a node's labels given those of its neighbours from slot ``begin`` on."""
     for i in range(len(values)):
@@ -316,7 +314,7 @@ def _label_scores(first, here, begin, scores, slots, labels, values):
             values[i] += scores.log_same[r, i] if i == j else scores.tables[f, i, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _best_label(values, kept):
     """The first of the best labels, or ``kept`` where that is one of them."""
     pick = kept
@@ -326,7 +324,7 @@ def _best_label(values, kept):
     return pick
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _init_messages(first, last, start, mode, scores, slots, messages):
     """The first messages of a document: equal for all states, or from the states ``start``."""
     base = slots.indptr[first]
@@ -352,7 +350,7 @@ def _init_messages(first, last, start, mode, scores, slots, messages):
                 messages[s, i] = messages[s, i] / top if top > SMALLEST_SUM else 1.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _run_to_convergence(d, mode, scores, slots, limits, work, beliefs):
     """Sweep over one document until its messages converge; False where a sum vanished."""
     sweeps, residual = beliefs.sweeps, beliefs.residual
@@ -373,7 +371,7 @@ def _run_to_convergence(d, mode, scores, slots, limits, work, beliefs):
     return good
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _residual(first, last, indptr, work):
     """The largest change that a message has not yet taken up."""
     base = indptr[first]
@@ -384,7 +382,7 @@ def _residual(first, last, indptr, work):
     return worst
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _half_sweep(first, last, forward, mode, scores, slots, limits, work):
     """Half a sweep over one document; False where a sum vanished."""
     damping, tolerance, _ = limits
@@ -439,7 +437,7 @@ def _half_sweep(first, last, forward, mode, scores, slots, limits, work):
 # The three below are part of the loop that calls them: a call with arrays costs as much as they do.
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _cavities(psi, here, low, high, a, b, messages, cavities, rest):
     """ψ times all messages in but one, for slots a … b − 1 of a node with slots low … high − 1.
 
@@ -466,7 +464,7 @@ def _cavities(psi, here, low, high, a, b, messages, cavities, rest):
                 cavities[s, i] *= rest[i]
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _send(cavities, s, factors, f, same, r, scale, out):
     """The message out by slot s, its maximum 1; False where it vanished."""
     states = out.shape[0]
@@ -485,7 +483,7 @@ def _send(cavities, s, factors, f, same, r, scale, out):
     return True
 
 
-@njit(nogil=True, cache=True, inline="always")
+@kernel(inline="always")
 def _receive(messages, to, out, keep):
     """Put a message in its place, with a share of the old one; returns how much it changed."""
     change = 0.0
@@ -496,7 +494,7 @@ def _receive(messages, to, out, keep):
     return change
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _beliefs(d, mode, scores, slots, work, beliefs):
     """What the messages of one document say of nodes, and log Z; False where a sum vanished.
 
@@ -507,7 +505,7 @@ def _beliefs(d, mode, scores, slots, work, beliefs):
     return _sums(d, scores, slots, work, beliefs.marginals, beliefs.log_z)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _sums(d, scores, slots, work, marginals, log_z):
     """`_beliefs` as plain numbers."""
     first, last = slots.offsets[d], slots.offsets[d + 1]
@@ -564,7 +562,7 @@ def _sums(d, scores, slots, work, marginals, log_z):
     return True
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _pairs(first, last, scores, slots, work, outer, alike, agreements):
     """Add the b_uv of one document.
 
@@ -589,7 +587,7 @@ def _pairs(first, last, scores, slots, work, outer, alike, agreements):
                     agreements[r - edge_types, i] = p
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_cavities(node, here, low, high, a, b, messages, cavities, rest):
     """`_cavities` of logarithms."""
     states = node.shape[1]
@@ -606,7 +604,7 @@ def _log_cavities(node, here, low, high, a, b, messages, cavities, rest):
             cavities[s, i] += rest[i]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_send(cavities, s, tables, f, log_same, r, out):
     """`_send` of logarithms; False where nothing is possible."""
     states = out.shape[0]
@@ -624,7 +622,7 @@ def _log_send(cavities, s, tables, f, log_same, r, out):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _max_send(cavities, s, tables, f, log_same, r, out):
     """`_log_send` with the maximum for the sum."""
     states = out.shape[0]
@@ -643,7 +641,7 @@ def _max_send(cavities, s, tables, f, log_same, r, out):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_receive(messages, to, out, keep):
     """`_receive` of logarithms; changes are measured in the same way."""
     change = 0.0
@@ -660,7 +658,7 @@ def _log_receive(messages, to, out, keep):
     return change
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_sums(d, scores, slots, work, marginals, log_z):
     """`_beliefs` by logarithms of sums: slow, safe; False where nothing is possible."""
     first, last = slots.offsets[d], slots.offsets[d + 1]
@@ -693,7 +691,7 @@ def _log_sums(d, scores, slots, work, marginals, log_z):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_pairs(first, last, scores, slots, work, pairs, agreements):
     """Add the b_uv of one document, from logarithms."""
     indptr, table, row = slots.indptr, slots.table, slots.row
@@ -715,7 +713,7 @@ def _log_pairs(first, last, scores, slots, work, pairs, agreements):
                         agreements[r - edge_types, i] = p
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_pair(s, base, cavities, scores, slots, score):
     """The scores of an edge's states with all else summed out: log c_u(i) M(i, j) c_v(j)."""
     f, r, to = slots.table[base + s], slots.row[base + s], slots.twin[base + s]

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 TABLE_SIZE = 1 << 14  # values of f that are looked up
 TIE_TOLERANCE = 1e-9  # nats; of losses this close to the least, that of the lowest slots is taken
@@ -74,7 +74,7 @@ def xlogx_table() -> NDArray[np.float64]:
     return table
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_words(clusters, after, before, left, right, total, span, limit):
     """Take in the words ``span``, merging a pair each time that there are more than ``limit``.
 
@@ -99,7 +99,7 @@ def add_words(clusters, after, before, left, right, total, span, limit):
             free = _merge(clusters, a, b)[1]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def merge_all(clusters, total):
     """Merge until one cluster is left: [K, 2] slots, that which stayed and that which was freed."""
     count = clusters.used.sum()
@@ -110,7 +110,7 @@ def merge_all(clusters, total):
     return merges
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def best_pair(clusters, total):
     """The pair of slots whose merge loses least, and T times the loss.
 
@@ -143,7 +143,7 @@ def best_pair(clusters, total):
     return first, clusters.partner[first], clusters.min_loss[first]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _seek_partner(clusters, margins, a):
     """The later slot that is best merged with a, and the loss."""
     clusters.min_loss[a], clusters.partner[a] = np.inf, a
@@ -155,14 +155,14 @@ def _seek_partner(clusters, margins, a):
             clusters.min_loss[a], clusters.partner[a] = loss, b
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _margin(clusters, a):
     """What a's margins take off the information."""
     rows = clusters.row_terms[a] * _log(clusters.left[a])
     return rows + clusters.column_terms[a] * _log(clusters.right[a])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _loss(clusters, margins, a, b):
     """T times the loss of merging a and b, a < b; ``margins`` [S] as from `_margin`."""
     rows = (clusters.row_terms[a] + clusters.row_terms[b]) * clusters.left_logs[a, b]
@@ -170,7 +170,7 @@ def _loss(clusters, margins, a, b):
     return clusters.pair_terms[a, b] + rows + columns - margins[a] - margins[b]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mutual_information(clusters, total):
     """The mutual information of neighbouring clusters, in nats."""
     size = clusters.used.shape[0]
@@ -183,7 +183,7 @@ def mutual_information(clusters, total):
     return (information + count * np.log(max(total, 1))) / max(total, 1)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def members(clusters):
     """The slot of each word's cluster. [V]"""
     slots = np.empty(clusters.parent.shape[0], np.int64)
@@ -192,7 +192,7 @@ def members(clusters):
     return slots
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def exchange(member, table, after, before, left, right, known, total):
     """Move each word, in order, to the cluster where it leaves most information; how many moved.
 
@@ -250,25 +250,25 @@ def exchange(member, table, after, before, left, right, known, total):
 # Steps -------------------------------------------------------------------------------------------
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _xlogx(known, x):
     return known[x] if x < known.shape[0] else x * np.log(x)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _g(known, x, y):
     if x == 0 or y == 0:
         return 0.0
     return _xlogx(known, x) + _xlogx(known, y) - _xlogx(known, x + y)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log(x):
     """log x; of nothing it is multiplied by 0."""
     return np.log(x) if x > 0 else 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _root(parent, w):
     while parent[w] != w:
         parent[w] = parent[parent[w]]
@@ -276,7 +276,7 @@ def _root(parent, w):
     return w
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_neighbours(clusters, side, w, counts):
     """Add up what stands beside word w, by slot; returns how often it is w itself."""
     indptr, words, numbers = side
@@ -291,7 +291,7 @@ def _count_neighbours(clusters, side, w, counts):
     return repeats
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_neighbour_clusters(member, side, w, counts):
     """Add up what stands beside word w, by cluster; returns how often it is w itself."""
     indptr, words, numbers = side
@@ -304,7 +304,7 @@ def _count_neighbour_clusters(member, side, w, counts):
     return repeats
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _move_word(table, transposed, row, column, repeats, c, sign):
     """Put a word's neighbours into cluster c of a table, or (sign −1) take them out."""
     for d in range(table.shape[0]):
@@ -316,7 +316,7 @@ def _move_word(table, transposed, row, column, repeats, c, sign):
     transposed[c, c] += sign * repeats
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _block_correction(clusters, a, b):
     """What the sum over all c has to be put right by, where c is a or b."""
     n, known = clusters.pairs, clusters.known
@@ -329,14 +329,14 @@ def _block_correction(clusters, a, b):
     return term
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _context_term(clusters, a, b, c):
     """What c adds to the sum for a and b."""
     n, t, known = clusters.pairs, clusters.transposed, clusters.known
     return _g(known, n[a, c], n[b, c]) + _g(known, t[a, c], t[b, c])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _nonzero(row):
     """The places where a row of counts is not 0."""
     places = np.empty(row.shape[0], np.int64)
@@ -348,7 +348,7 @@ def _nonzero(row):
     return places[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _insert(clusters, s, row, column, repeats, left, right):
     """Put a word into the free slot s: row [S] is what follows it, column [S] what it follows."""
     n, t, terms, known = clusters.pairs, clusters.transposed, clusters.pair_terms, clusters.known
@@ -384,7 +384,7 @@ def _insert(clusters, s, row, column, repeats, left, right):
     _update_margin_logs(clusters, s)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mark_dirty(clusters, s, followers, precursors):
     """Mark s and what stands beside it: only pairs with one of these can lose otherwise."""
     clusters.dirty[s] = True
@@ -392,7 +392,7 @@ def _mark_dirty(clusters, s, followers, precursors):
     clusters.dirty[precursors] = True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _update_margin_logs(clusters, s):
     """The logarithms of s's margins together with each other's."""
     for a in range(clusters.used.shape[0]):
@@ -401,7 +401,7 @@ def _update_margin_logs(clusters, s):
         clusters.right_logs[i, j] = _log(clusters.right[a] + clusters.right[s])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge(clusters, a, b):
     """Merge into the slot of the more frequent cluster (or the lower one): it and the other."""
     keep, gone = a, b
@@ -455,7 +455,7 @@ def _merge(clusters, a, b):
     return keep, gone
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge_contexts(clusters, kept, gone, beside, rest, others):
     """Let two contexts be one, for all pairs of other clusters.
 

@@ -1,145 +1,137 @@
-"""Where compiled code is kept.
+"""Where compiled kernels are kept: a file each, which other processes find or do not find.
 
-Numba keeps what it compiled beside the source, or in the user's cache folder. Where it may write to
-neither, `njit` reads what lies beside the source and keeps the rest in a temporary folder.
+Numba's own cache has an index beside the code, so two processes that compile at once may get each
+other's code, and it looks at one source file only. Here a file's name says what is in it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-import stat
+import pickle
+import sys
 import tempfile
 import warnings
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, InTreeCacheLocator
+from numba import config
+from numba.core import serialize
+from numba.core.compiler import CompileResult
 
-NO_FOLDER = "no locator available"  # what numba says where it finds no folder to write to
+from skipchain.kernels.folders import (
+    SUFFIX,
+    VARIABLE,
+    kernel_folders,
+    make_folder,
+    temporary_folder,
+)
+from skipchain.kernels.kernel import Kernel, tell_of_compiling
+
+UNFINISHED = "unfinished-"
+OPTIONS = ("BOUNDSCHECK", "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "ENABLE_AVX")
+"""Settings of numba that the code depends on."""
 
 
 class CacheWarning(UserWarning):
     """Compiled kernels cannot be kept where they should be."""
 
 
-def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """As `numba.njit`, which with ``cache=True`` fails where there is no folder to write to.
-
-    >>> @njit(nogil=True)
-    ... def add(a, b):
-    ...     return a + b
-    >>> add(1, 2)
-    3
-    """
-
-    def compiled(function: Callable[..., Any]) -> Any:
-        try:
-            return numba.njit(**options)(function)
-        except RuntimeError as error:
-            if NO_FOLDER not in str(error):
-                raise
-        dispatcher = numba.njit(**{**options, "cache": False})(function)
-        dispatcher._cache = _FallbackCache(function)
-        return dispatcher
-
-    return compiled
+def compiled(kernel: Kernel) -> Any:
+    """Numba's dispatcher of a kernel, with a cache of ours."""
+    dispatcher = numba.njit(nogil=True, **kernel.targetoptions)(kernel.plain)
+    dispatcher._cache = KernelCache(kernel)
+    return dispatcher
 
 
-class _ReadOnlyLocator(InTreeCacheLocator):
-    """The folder beside the source, whether or not it can be written to."""
+class KernelCache:
+    """The compiled forms of one kernel, by the types of its arguments; what numba asks for them."""
 
-    def ensure_cache_path(self) -> None:
-        pass
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
 
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """The compiled code of a signature; None where there is none that can be read."""
+        target.refresh()
+        name = self._name(signature, target.codegen())
+        for folder in kernel_folders():
+            code = _read(folder / name)
+            if code is not None:
+                return CompileResult._rebuild(target, *pickle.loads(code))  # type: ignore[no-untyped-call]
+        tell_of_compiling(self._kernel)
+        return None
 
-class _TemporaryLocator(InTreeCacheLocator):
-    """A folder of this user among the temporary ones."""
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keep compiled code in the first folder that can be written to."""
+        if result.library.has_dynamic_globals or any(not x.can_cache for x in result.lifted):
+            return
+        name = self._name(signature, result.codegen)
+        code = serialize.dumps(result._reduce())  # type: ignore[no-untyped-call]
+        for folder in kernel_folders():
+            with suppress(OSError):  # no folder of ours to write to, or a full disk
+                _write(folder / name, code)
+                self._clear_up(folder)
+                if folder == temporary_folder():
+                    _tell(folder)
+                return
+        _tell(None)
 
-    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
-        super().__init__(py_func, py_file)  # type: ignore[no-untyped-call]
-        self._cache_path = os.path.join(
-            temporary_cache() or "", self.get_suitable_cache_subpath(py_file)
-        )
+    def flush(self) -> None:
+        """There is no index to forget."""
 
-
-class _ReadOnlyImplementation(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [_ReadOnlyLocator]  # noqa: RUF012 (as numba has it)
-
-
-class _TemporaryImplementation(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [_TemporaryLocator]  # noqa: RUF012
-
-
-class _TemporaryCache(FunctionCache):
-    _impl_class = _TemporaryImplementation
-
-
-class _FallbackCache(FunctionCache):
-    """Reads what lies beside the source, then what is in the temporary folder; writes there."""
-
-    _impl_class = _ReadOnlyImplementation
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled code of a signature; None where there is none."""
-        with suppress(OSError):  # no permission to read
-            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
-            if found is not None:
-                return found
-        temporary = self._temporary
-        return None if temporary is None else temporary.load_overload(sig, target_context)
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, where that is possible."""
-        _tell(temporary_cache())
-        if self._temporary is not None:
-            with suppress(OSError):  # a full disk: it is compiled again next time
-                self._temporary.save_overload(sig, data)
+    def _clear_up(self, folder: Path) -> None:
+        """Remove compiled forms of what the kernel was before it, or what it calls, was changed."""
+        for path in folder.glob(f"{self._kernel}-*{SUFFIX}"):
+            if not path.name.startswith(self._stem):
+                with suppress(OSError):
+                    path.unlink()
 
     @property
-    def _temporary(self) -> Any:
-        return None if temporary_cache() is None else _TemporaryCache(self._py_func)
+    def _stem(self) -> str:
+        return f"{self._kernel}-{self._kernel.digest[:16]}-"
+
+    def _name(self, signature: Any, codegen: Any) -> str:
+        machine = codegen.magic_tuple(), numba.__version__, sys.version_info[:3]
+        options = [getattr(config, name) for name in OPTIONS]
+        made = str(signature), machine, options
+        return self._stem + hashlib.sha256(repr(made).encode()).hexdigest()[:16] + SUFFIX
 
 
-@cache
-def temporary_cache() -> str | None:
-    """The folder of this user for compiled code, where there is no other; None if none can be had.
-
-    What lies in it is run, so it must be a folder of this user that nobody else can write to.
-    """
+def _read(path: Path) -> bytes | None:
+    """The code in a file; None where there is none, or a machine went down while it was written."""
     try:
-        folder = tempfile.gettempdir()
-        if folder == os.getcwd() != os.environ.get("TMPDIR"):
-            return None  # the last resort of gettempdir, where nobody looks for compiled code
-        path = os.path.join(folder, f"skipchain-kernels-{os.getuid()}")
-        with suppress(FileExistsError):
-            os.mkdir(path, 0o700)
-        if _is_private(path):
-            tempfile.TemporaryFile(dir=path).close()
-            return path
-    except (OSError, AttributeError):  # AttributeError: Windows has no getuid
-        pass
-    return None
+        kept = path.read_bytes()
+    except OSError:
+        return None
+    digest, code = kept[:32], kept[32:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def _write(path: Path, code: bytes) -> None:
+    """Write a file whole, or not at all; of several processes the last one stays."""
+    make_folder(path.parent)
+    descriptor, unfinished = tempfile.mkstemp(prefix=UNFINISHED, dir=path.parent)
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(hashlib.sha256(code).digest() + code)
+        os.chmod(unfinished, 0o644)
+        os.replace(unfinished, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(unfinished)
+        raise
 
 
 @cache
-def _tell(folder: str | None) -> None:
-    """Say once where compiled kernels are kept, when one has been compiled."""
+def _tell(folder: Path | None) -> None:
+    """Say once where compiled kernels are kept, if it is nowhere or among temporary files."""
     what = "are kept nowhere, and every process compiles them anew"
     if folder is not None:
         what = f"are kept in {folder}"
     where = "neither the folder of the program nor a cache folder of this user can be written to"
-    advice = "set NUMBA_CACHE_DIR to a folder that can"
+    advice = f"set {VARIABLE} to a folder that can"
     fault = f"compiled kernels {what}, for {where}; {advice}"
     warnings.warn(fault, CacheWarning, stacklevel=2)
-
-
-def _is_private(path: str) -> bool:
-    status = os.lstat(path)
-    return (
-        stat.S_ISDIR(status.st_mode)
-        and status.st_uid == os.getuid()
-        and not stat.S_IMODE(status.st_mode) & 0o077
-    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 SMALLEST_SUM = 1e-280
 SMALLEST_ROW = 1e-100  # of which the parts that matter are still far from the smallest number
@@ -37,7 +37,7 @@ def forward_backward(node, edge, offsets, marginals, pairs, log_z):
     _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _row_peaks(node, peaks):
     """The maximum of each row; 0 where it is not finite."""
     for t in range(node.shape[0]):
@@ -47,7 +47,7 @@ def _row_peaks(node, peaks):
         peaks[t] = peak if np.isfinite(peak) else 0.0
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
     """Both passes over every chain; ``psi`` [N, S] ends as ψ_t β_t / s_t."""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -99,7 +99,8 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
             for t in range(length):
                 for j in range(states):
                     alpha[t, j] *= scale[t]
-            beta[:] = 1.0
+            for j in range(states):
+                beta[j] = 1.0
             for t in range(length - 1, -1, -1):
                 here = first + t
                 s = 0.0
@@ -146,7 +147,7 @@ def _scaled_passes(node, edge, offsets, peaks, psi, marginals, pairs, log_z):
                 pairs[0, i, j] += outer[i, j] * factor[i, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _exponential(edge, factor, transposed):
     """exp(edge − max) into ``factor`` and its transpose ``transposed``; returns the maximum."""
     states = edge.shape[0]
@@ -163,7 +164,7 @@ def _exponential(edge, factor, transposed):
     return peak
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
     """One chain by logarithms of sums: slow, safe; returns log Z."""
     states = node.shape[1]
@@ -204,7 +205,7 @@ def _log_space(node, edge, first, last, marginals, pairs, summed, listed):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_sum(terms):
     """log Σ exp, with −∞ for an empty sum."""
     peak = -np.inf
@@ -218,7 +219,7 @@ def _log_sum(terms):
     return peak + np.log(s)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _probability(score, total):
     """exp(score − total), and 0 where nothing is possible."""
     if score == -np.inf or total == -np.inf:
@@ -226,7 +227,7 @@ def _probability(score, total):
     return np.exp(score - total)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def path_score(node, edge, offsets, path, score):
     """The score of one known path per chain, into score [C]."""
     varying = edge.shape[0] > 1
@@ -239,7 +240,7 @@ def path_score(node, edge, offsets, path, score):
         score[c] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def subtract_path(offsets, path, marginals, pairs):
     """Marginals minus the indicator of the given path, in place: the gradient in potentials.
 
@@ -257,7 +258,7 @@ def subtract_path(offsets, path, marginals, pairs):
                     pairs[t, path[t - 1], path[t]] -= 1.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def viterbi(node, edge, offsets, path, score):
     """The best path of every chain: path [N], score [C] (−∞ where there is no path).
 
@@ -272,7 +273,8 @@ def viterbi(node, edge, offsets, path, score):
         if length == 0:
             score[c] = 0.0
             continue
-        delta[:] = node[first]
+        for j in range(states):
+            delta[j] = node[first, j]
         for t in range(1, length):
             table = edge[first + t] if varying else edge[0]
             for j in range(states):
@@ -290,7 +292,7 @@ def viterbi(node, edge, offsets, path, score):
         score[c] = _trace_back(delta, back, first, length, path)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _trace_back(delta, back, first, length, path):
     """Write the path that ends in the best state, the lower of equals; returns its score."""
     state = 0
@@ -317,7 +319,7 @@ def normalisers(node, edge, offsets, norms):
     norms += np.log(sums, out=sums)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _scaled_sums(node, edge, offsets, peaks, sums, norms):
     """The normalisers as norms + log(sums); ``sums`` [N, S] comes as exp(node − peaks)."""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -355,7 +357,7 @@ def _scaled_sums(node, edge, offsets, peaks, sums, norms):
                     sums[t, i] = 1.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pull_back(node, edge, offsets, norms, residuals, pairs):
     """Turn the gradient in normalised potentials into that in the potentials themselves, in place.
 
@@ -383,7 +385,7 @@ def pull_back(node, edge, offsets, norms, residuals, pairs):
                 residuals[t, k] -= g * np.exp(node[t, k] - norms[t, k])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def local_path(node, edge, offsets, path, residuals, pairs):
     """−Σ_t log p(y_t | y_{t−1}, x) of a given path, and its gradient in the potentials.
 
@@ -435,7 +437,7 @@ def local_marginals(node, edge, offsets, path, allowed, residuals, pairs):
     return _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs)
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
     """Both sweeps over every chain; ``psi`` [N, S] is exp(node) up to a factor of each row."""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -521,7 +523,7 @@ def _local_sweeps(node, edge, offsets, psi, path, allowed, residuals, pairs):
     return loss
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _row_exponentials(edge, factor):
     """exp(edge − the maximum of each row)."""
     for i in range(edge.shape[0]):
@@ -532,7 +534,7 @@ def _row_exponentials(edge, factor):
             factor[i, j] = _probability(edge[i, j], peak)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _longest(offsets):
     """The length of the longest chain, at least 1."""
     longest = 1
@@ -541,7 +543,7 @@ def _longest(offsets):
     return longest
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def marginal_residuals(offsets, path, allowed, marginals, pairs, loss):
     """−Σ_t log p(y_t | x), one position at a time, and its gradient in the potentials, in place.
 

@@ -16,14 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.paths import _insert
 from skipchain.kernels.search import _find_completable, _select
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with paths abccc65c6195
-# Compiled with search b639871ce067
 
 # Sums that are smaller, or scores of pairs and triples that add up to more, could hide that the
 # largest part of a sum has vanished: exp(−745) is nothing, and exp(300 − 745) is less than 1e-150.
@@ -32,7 +28,7 @@ LARGEST_SCORE = 300.0
 LARGEST_DRIFT = 1e-10
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_add(a, b):
     """log(exp a + exp b)."""
     if a < b:
@@ -42,7 +38,7 @@ def _log_add(a, b):
     return a + np.log1p(np.exp(b - a))
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def list_labels(node, first, length, rows, counts):
     """The labels that each position of one chain can have: rows [T + 1, S], counts [T + 1].
 
@@ -61,7 +57,7 @@ def list_labels(node, first, length, rows, counts):
         counts[t + 1] = count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weight, top):
     """exp second into ``weight``, for one chain's triples or, if that is cheaper, for all.
 
@@ -89,7 +85,7 @@ def _triple_weights(second, rows, counts, ends, end_counts, length, spent, weigh
     return spent
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _highest(table):
     """The largest number of a table, at least 0."""
     top = 0.0
@@ -98,7 +94,7 @@ def _highest(table):
     return top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_total(row):
     """log Σ exp of a row of scores."""
     total = -np.inf
@@ -107,7 +103,7 @@ def _log_total(row):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_normaliser(open_node, open_edge, second, t, varying, h, i):
     """The logarithm of what the pair (h, i) is divided by when it leaves for position t."""
     states = open_node.shape[1]
@@ -124,7 +120,7 @@ def _log_normaliser(open_node, open_edge, second, t, varying, h, i):
     return peak + np.log(total)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def steps(node, edge, open_node, open_edge, second, first, length, local, out):
     """out [T, S + 1, S, S]: the score of coming from (h, i) to j at each position of one chain.
 
@@ -149,7 +145,7 @@ def steps(node, edge, open_node, open_edge, second, first, length, local, out):
                     out[t, h, i, j] = pair + second[h, i, j] - leave
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def forward_backward(
     node, edge, open_node, open_edge, second, offsets, local, marginals, pairs, triples, log_z
 ):
@@ -224,7 +220,7 @@ def forward_backward(
                     _add_triples(mass, weight, i, cells, rows, counts, t, triples)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _backward(
     edge, weight, first, length, local, rows, counts, factor, alpha, share, scale, psi, beta,
     marginals
@@ -268,7 +264,7 @@ def _backward(
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _exponentials(edge, here, t, rows, counts, ends, end_counts, factor):
     """exp edge_t(i, j), for the labels rows[t] and ends[t + 1]."""
     for m in range(counts[t]):
@@ -282,7 +278,7 @@ def _exponentials(edge, here, t, rows, counts, ends, end_counts, factor):
 # at position t, rows[t + 1]. Where all are possible they run without the list, which is quicker.
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _spread(mass, weight, i, rows, counts, t, cells):
     """cells(j) = Σ_h mass(h) weight(h, i, j); mass holds one number for each of rows[t − 1]."""
     states = cells.shape[0]
@@ -301,7 +297,7 @@ def _spread(mass, weight, i, rows, counts, t, cells):
                 cells[j] += a * weight[h, i, j]
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _collect(cells, weight, i, rows, counts, ends, end_counts, t, sums):
     """sums(h) = Σ_j weight(h, i, j) cells(j), j over ends[t + 1]."""
     states = cells.shape[0]
@@ -322,7 +318,7 @@ def _collect(cells, weight, i, rows, counts, ends, end_counts, t, sums):
             sums[n] = total
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def _add_triples(mass, weight, i, cells, rows, counts, t, triples):
     """triples(h, i, j) += mass(h) weight(h, i, j) cells(j)."""
     states = cells.shape[0]
@@ -339,7 +335,7 @@ def _add_triples(mass, weight, i, cells, rows, counts, t, triples):
                 triples[h, i, j] += a * weight[h, i, j] * cells[j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _forward(
     node, edge, open_node, open_edge, weight, first, length, local, rows, counts, ends, end_counts,
     factor, open_factor, alpha, share, scale, psi, cells, mass
@@ -412,7 +408,7 @@ def _forward(
     return True, total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_space(
     node, edge, open_node, open_edge, second, first, length, local, marginals, pairs, triples
 ):
@@ -463,7 +459,7 @@ def _log_space(
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def path_score(node, edge, second, offsets, path, score):
     """The score of one given path per chain, without any normalising. score [C]"""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -478,7 +474,7 @@ def path_score(node, edge, second, offsets, path, score):
         score[c] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def subtract_path(offsets, path, triples):
     """Triple marginals minus the indicator of the given path, in place."""
     states = triples.shape[1]
@@ -488,7 +484,7 @@ def subtract_path(offsets, path, triples):
             triples[before, path[t - 1], path[t]] -= 1.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def local_path(node, edge, second, offsets, path, residuals, pairs, triples):
     """−Σ_t log p(y_t | y_{t−2}, y_{t−1}, x) of a given path, and its gradient in the potentials.
 
@@ -524,7 +520,7 @@ def local_path(node, edge, second, offsets, path, residuals, pairs, triples):
     return loss
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
     """The k best paths of *one* chain of T tokens, best first: paths [k, T], scores [k].
 
@@ -607,7 +603,7 @@ def nbest(node, edge, open_node, open_edge, second, local, k, paths, scores):
                 i, j, rank = before // k, i, before % k
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _open_cells(node, edge, cells):
     """exp(node + edge − its maximum) into ``cells`` [S]; returns the maximum."""
     peak = -np.inf
@@ -622,7 +618,7 @@ def _open_cells(node, edge, cells):
     return peak
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, score):
     """The best path among those whose every prefix is one of the ``width`` best kept.
 
@@ -710,7 +706,7 @@ def beam(node, edge, open_node, open_edge, second, offsets, local, width, path, 
                 i, j = back[t, i * states + j], i
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _exponential_row(row, out):
     """exp(row − its maximum) into out; returns the maximum, 0 where it is not finite."""
     peak = -np.inf
@@ -723,7 +719,7 @@ def _exponential_row(row, out):
     return peak
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _widest(delta, reached, many, width, values, kept):
     """Of the reached pairs those with the ``width`` highest scores, into kept; how many."""
     bar = -np.inf

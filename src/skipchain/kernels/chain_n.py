@@ -20,9 +20,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _longest
 from skipchain.kernels.chain2 import _exponential_row, _highest, _log_add
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.label_ngrams import (
     add_trigrams,
     clear_trigrams,
@@ -31,18 +31,13 @@ from skipchain.kernels.label_ngrams import (
 )
 from skipchain.kernels.paths import _insert
 
-# Compiled with chain c7f9f1bd7610
-# Compiled with chain2 5c8d949ddfa9
-# Compiled with label_ngrams 23b415c642c8
-# Compiled with paths abccc65c6195
-
 # As in chain2: beyond these the largest part of a sum could have vanished.
 SMALLEST_SUM = 1e-150
 LARGEST_SCORE = 300.0
 LARGEST_DRIFT = 1e-10
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def forward_backward(
     node, edge, open_node, open_edge, table, weight, order, trigrams, offsets, local, marginals,
     pairs, counts, rows, log_z
@@ -96,7 +91,7 @@ def forward_backward(
             )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _context(states, order, t):
     """How many contexts there are before position t of a chain, and where their rows begin."""
     size, begin = 1, 0
@@ -106,7 +101,7 @@ def _context(states, order, t):
     return size, begin
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _prepare(edge, trigrams, here, extra, factors, factor):
     """exp of what depends on the position and on labels before; whether features do, and how far.
 
@@ -121,14 +116,14 @@ def _prepare(edge, trigrams, here, extra, factors, factor):
     return more, top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _release(trigrams, here, extra, factors):
     """Forget the features of a position again."""
     clear_trigrams(trigrams, here, extra, 0.0)
     clear_trigrams(trigrams, here, factors, 1.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _cells(weight, factor, factors, psi, states, t, c, more, out):
     """exp of the scores of all labels after context c at position t of a chain, into out [S]."""
     for j in range(states):
@@ -144,7 +139,7 @@ def _cells(weight, factor, factors, psi, states, t, c, more, out):
             out[j] *= factors[h, i, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _forward(
     node, edge, open_node, open_edge, weight, order, trigrams, first, length, local, extra, factors,
     factor, open_factor, alpha, share, scale, psi
@@ -209,7 +204,7 @@ def _forward(
     return True, total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _backward(
     edge, weight, order, trigrams, first, length, local, extra, factors, factor, alpha, share,
     scale, psi, beta, marginals
@@ -249,7 +244,7 @@ def _backward(
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _expect(
     edge, weight, order, trigrams, first, length, local, extra, factors, factor, alpha, share,
     scale, psi, beta, pairs, counts, rows
@@ -281,7 +276,7 @@ def _expect(
             _release(trigrams, here, extra, factors)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add(cells, states, t, c, begin, place, more, pairs, counts, expected):
     """Add the probabilities of the labels after context c to all that is counted."""
     for j in range(states):
@@ -294,7 +289,7 @@ def _add(cells, states, t, c, begin, place, more, pairs, counts, expected):
             expected[h, c % states if t > 0 else states, j] += cells[j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_scores(node, edge, table, extra, states, t, c, more, out):
     """The scores of all labels after context c at position t of a chain, into out [S]."""
     for j in range(states):
@@ -306,7 +301,7 @@ def _log_scores(node, edge, table, extra, states, t, c, more, out):
             out[j] += extra[h, c % states if t > 0 else states, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_space(
     node, edge, open_node, open_edge, table, order, trigrams, first, length, local, extra,
     marginals, pairs, counts, rows
@@ -371,7 +366,7 @@ def _log_space(
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def path_score(node, edge, table, order, trigrams, offsets, path, score):
     """The score of one given path per chain, without any normalising. score [C]"""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -394,7 +389,7 @@ def path_score(node, edge, table, order, trigrams, offsets, path, score):
                 clear_trigrams(trigrams, here, extra, 0.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def subtract_path(order, trigrams, offsets, path, counts, rows):
     """Expected counts minus those of the given path, in place."""
     states = counts.shape[1]
@@ -416,7 +411,7 @@ def subtract_path(order, trigrams, offsets, path, counts, rows):
             c = (c * states + j) % full
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def nbest(
     node, edge, open_node, open_edge, table, weight, order, trigrams, local, k, paths, scores
 ):

@@ -29,10 +29,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
-
-# Compiled with random 44eb5a9ad83c
 
 MIN_SUM = 1e-280
 
@@ -63,7 +61,7 @@ class ExpertChain(NamedTuple):
     exp_emissions: np.ndarray  # [T, S, L]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample_states(experts, labels, begin, length, base, beta, turn, states, c, scores, n_labels):
     """Draw the states of all experts, and add what they say of labels to the scores. [T, L + …]
 
@@ -97,7 +95,7 @@ def sample_states(experts, labels, begin, length, base, beta, turn, states, c, s
                 scores[t, j] += chain.emissions[t, path[t], j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, moved, emitted):
     """Add the probabilities of states given the labels, times the sign, to statistics.
 
@@ -133,7 +131,7 @@ def add_state_statistics(experts, labels, begin, length, base, n_labels, sign, m
             here, before = before, here
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _chain(experts, e, first, length, n_labels):
     """The tables of expert e for the tokens first … first + length − 1 of the block."""
     size = experts.sizes[e]
@@ -146,14 +144,14 @@ def _chain(experts, e, first, length, n_labels):
     )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _block(flat, begin, first, length, rows, columns):
     """Tables [length, rows, columns] of a flat array whose tables begin at ``begin``."""
     begin += first * rows * columns
     return flat[begin : begin + length * rows * columns].reshape(length, rows, columns)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _forward(chain, labels, begin, alpha):
     """α given labels, or its logarithms: true where it is the latter."""
     _label_evidence(chain.exp_emissions, labels, begin, alpha)
@@ -164,7 +162,7 @@ def _forward(chain, labels, begin, alpha):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _forward_summed(chain, scores, alpha):
     """α with the labels summed out, or its logarithms: true where it is the latter."""
     _summed_evidence(chain.exp_emissions, scores, alpha)
@@ -175,7 +173,7 @@ def _forward_summed(chain, scores, alpha):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _label_evidence(exp_emissions, labels, begin, out):
     """The evidence of labels. [T, S]"""
     for t in range(out.shape[0]):
@@ -183,7 +181,7 @@ def _label_evidence(exp_emissions, labels, begin, out):
             out[t, s] = exp_emissions[t, s, labels[begin + t]]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _summed_evidence(exp_emissions, scores, out):
     """The evidence of any label, by its score, but for a factor for each token. [T, S]"""
     size = exp_emissions.shape[2]
@@ -201,14 +199,14 @@ def _summed_evidence(exp_emissions, scores, out):
             out[t, s] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_summed_evidence(emissions, scores, out):
     for t in range(out.shape[0]):
         for s in range(out.shape[1]):
             out[t, s] = _log_sum(scores[t, : emissions.shape[2]] + emissions[t, s])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _filter(exp_transitions, alpha):
     """From evidence to α, in place; rows sum to one. False where a sum vanishes."""
     size = alpha.shape[1]
@@ -234,7 +232,7 @@ def _filter(exp_transitions, alpha):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_filter(transitions, alpha):
     """From logarithms of evidence to those of α, but for a sum for each token, in place."""
     size = alpha.shape[1]
@@ -247,7 +245,7 @@ def _log_filter(transitions, alpha):
         alpha[t] -= alpha[t].max()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _draw_path(chain, alpha, logs, states, c, path):
     """States from the last to the first."""
     probs = np.empty(alpha.shape[1])
@@ -259,7 +257,7 @@ def _draw_path(chain, alpha, logs, states, c, path):
         path[t] = draw(probs, states, c)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _last_state_probs(alpha, logs, out):
     """The probabilities of the last state."""
     out[:] = alpha[-1]
@@ -268,7 +266,7 @@ def _last_state_probs(alpha, logs, out):
         out /= out.sum()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _previous_state_probs(chain, alpha, logs, t, j, out):
     """The probabilities of the state before t, given that the one at t is j."""
     size = alpha.shape[1]
@@ -285,13 +283,13 @@ def _previous_state_probs(chain, alpha, logs, t, j, out):
         out[i] /= total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _log_sum(terms):
     top = terms.max()
     return top + np.log(np.exp(terms - top).sum()) if top > -np.inf else top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw(probs, states, c):
     """The index of one of several, drawn by their probabilities."""
     u = uniform(states, c)

@@ -21,10 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
-
-# Compiled with random 44eb5a9ad83c
 
 MIN_GAIN = 1e-12
 
@@ -55,7 +53,7 @@ class StringVariables(NamedTuple):
     variables: np.ndarray  # [U]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_span(edges, weights, field, string_id, type_id, amount):
     """Put ``amount`` spans of a mention string and type into the field; weights [D, K, K]."""
     for r in range(edges.starts[string_id], edges.starts[string_id + 1]):
@@ -66,14 +64,14 @@ def add_span(edges, weights, field, string_id, type_id, amount):
             row[k] += size * table[k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_spans(edges, weights, string_ids, type_ids, amounts, field):
     """Put many spans into the field."""
     for e in range(string_ids.shape[0]):
         add_span(edges, weights, field, string_ids[e], type_ids[e], amounts[e])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def internal_scores(arrays, edges, weights, pairs):
     """What the pairs of each candidate's own spans add, into pairs [Q]."""
     for q in range(pairs.shape[0]):
@@ -88,14 +86,14 @@ def internal_scores(arrays, edges, weights, pairs):
         pairs[q] = total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_candidate(arrays, edges, weights, field, q, amount):
     """Put a candidate's spans into the field, or take them out (−1)."""
     for e in range(arrays.spans[q], arrays.spans[q + 1]):
         add_span(edges, weights, field, arrays.string_ids[e], arrays.type_ids[e], amount)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def score(arrays, pairs, field, q):
     """The score of a candidate whose variable has been taken out of the field."""
     total = arrays.unary[q] + pairs[q]
@@ -104,7 +102,7 @@ def score(arrays, pairs, field, q):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
     """Put the chosen candidates of some variables into the field; returns their score."""
     total = 0.0
@@ -114,7 +112,7 @@ def add_and_score(arrays, edges, weights, pairs, field, variables, chosen):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample(
     arrays, edges, weights, pairs, field, holders, string_ids, every, variables, chosen,
     temperatures, state, visits, best
@@ -175,7 +173,7 @@ def sample(
     return top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def retype(arrays, edges, weights, pairs, field, holders, string_ids, chosen, temperature, state):
     """Give all spans of a mention string another type together, where that is better or drawn.
 
@@ -223,7 +221,7 @@ def retype(arrays, edges, weights, pairs, field, holders, string_ids, chosen, te
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _has_mention(arrays, q, string_id, type_id, same):
     """Whether a candidate has a span of a mention string, of a type (``same``) or of another."""
     for e in range(arrays.spans[q], arrays.spans[q + 1]):
@@ -232,7 +230,7 @@ def _has_mention(arrays, q, string_id, type_id, same):
     return False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def icm(arrays, edges, weights, pairs, field, holders, string_ids, variables, chosen, sweeps):
     """Iterated conditional modes: the best candidate of each variable in turn until none changes.
 
@@ -266,7 +264,7 @@ def icm(arrays, edges, weights, pairs, field, holders, string_ids, variables, ch
     return gain
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def mean_field(arrays, edges, weights, pairs, field, variables, probs, damping, tolerance, sweeps):
     """Mean field: the probabilities of candidates given those of all others, until they converge.
 
@@ -298,7 +296,7 @@ def mean_field(arrays, edges, weights, pairs, field, variables, probs, damping, 
     return change
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold, gradient, slope):
     """−log p of the gold candidates, each given how often the others' spans are expected.
 
@@ -335,7 +333,7 @@ def pseudo_likelihood(arrays, edges, weights, scale, counts, probabilities, gold
     return loss
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _add_expected(arrays, counts, a, b, probabilities, amount):
     """Add the spans of candidates a … b − 1 to the counts, each with its probability."""
     for q in range(a, b):
@@ -343,7 +341,7 @@ def _add_expected(arrays, counts, a, b, probabilities, amount):
             counts[arrays.string_ids[e], arrays.type_ids[e]] += amount * probabilities[q]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _interaction(arrays, edges, weights, counts, q):
     """What a candidate's spans add to its score, with those counted and with each other."""
     total = 0.0
@@ -359,7 +357,7 @@ def _interaction(arrays, edges, weights, counts, q):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _interaction_gradient(arrays, edges, counts, q, share, gradient):
     """The gradient of `_interaction` in the weights, times ``share``, added."""
     for e in range(arrays.spans[q], arrays.spans[q + 1]):

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 ITERATIONS = 500  # far more than the tolerance of gains needs
 LONGEST_STEP = 2.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def group_tokens(numbers, size):
     """The tokens of each number below ``size``, number after number; negative numbers have none.
 
@@ -42,7 +42,7 @@ def group_tokens(numbers, size):
     return order, bounds
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def fit_feature(members, folds, left_out, index, l2, tolerance, weights, scratch):
     """The weights of one feature that make the penalised likelihood of some tokens largest.
 
@@ -96,7 +96,7 @@ def fit_feature(members, folds, left_out, index, l2, tolerance, weights, scratch
             break
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def token_gain(t, index, weights):
     """What the weights of a feature add to the log-likelihood of a token."""
     indptr, labels, probabilities, gold = index
@@ -106,7 +106,7 @@ def token_gain(t, index, weights):
     return weights[labels[gold[t]]] - np.log(total)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def cross_gain(numbers, size, folds, n_folds, index, n_labels, l2, tolerance, shifts):
     """What a template adds to the likelihood of tokens by weights that others have taught it.
 

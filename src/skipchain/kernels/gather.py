@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gather(indptr, indices, values, table, more, out, first, last, add):
     """Write rows ``first … last − 1`` of ``out``; ``values`` of length 0 means ones.
 
@@ -39,7 +39,7 @@ def gather(indptr, indices, values, table, more, out, first, last, add):
                     out[r, j] += v * more[source - split, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def transpose(indptr, indices, values, columns):
     """The transposed index: for each column its rows in rising order, by a counting sort."""
     rows = indptr.shape[0] - 1
@@ -62,7 +62,7 @@ def transpose(indptr, indices, values, columns):
     return transposed_indptr, transposed_indices, transposed_values
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def expand_bundles(indptr, indices, values, split, bundle_indptr, bundle_indices, bundle_values):
     """The index in which every entry split + u is replaced by the entries of bundle u.
 
@@ -98,7 +98,7 @@ def expand_bundles(indptr, indices, values, split, bundle_indptr, bundle_indices
     return expanded_indptr, expanded_indices, expanded_values
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def compress_columns(columns, extra_indptr, extra_indices):
     """One index of N rows from columns [K, N] of numbers (−1: none) and a further index."""
     width, rows = columns.shape

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 PRIME = np.uint64(0x100000001B3)
 BASIS = np.uint64(0xCBF29CE484222325)
@@ -20,7 +20,7 @@ def empty_slots(keys: int) -> NDArray[np.int32]:
     return np.full(1 << max(4, int(2 * keys + 1).bit_length()), -1, np.int32)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mix(h):
     """Spread the bits, so that the low ones can pick a slot."""
     h ^= h >> np.uint64(32)
@@ -29,7 +29,23 @@ def _mix(h):
     return h
 
 
-@njit(nogil=True, cache=True)
+def _fill(hashes, slots):
+    """Put the numbers of distinct keys where kernels look for them, or into the next free slot.
+
+    All keys take a step at once: those that find a slot taken, by an earlier or by another one,
+    go on to the next. What is between a key's place and its slot is taken, as it must be.
+    """
+    mask = slots.shape[0] - 1
+    at = (_mix.plain(hashes) & np.uint64(mask)).astype(np.int64)
+    left = np.arange(hashes.shape[0], dtype=np.int32)
+    while len(left):
+        free = slots[at] < 0
+        slots[at[free]] = left[free]
+        lost = slots[at] != left
+        left, at = left[lost], (at[lost] + 1) & mask
+
+
+@kernel
 def _tuple_slot(slots, rows, keys, k):
     """Where key k is, or the free slot where it belongs."""
     h = BASIS
@@ -49,7 +65,7 @@ def _tuple_slot(slots, rows, keys, k):
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _is_complete(keys, k):
     """Whether key k has no negative member."""
     for m in range(keys.shape[1]):
@@ -58,7 +74,7 @@ def _is_complete(keys, k):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def number_tuples(keys, slots):
     """Number the distinct rows of keys [K, M] by first appearance.
 
@@ -76,21 +92,23 @@ def number_tuples(keys, slots):
         at = _tuple_slot(slots, rows, keys, k)
         if slots[at] < 0:
             slots[at] = count
-            rows[count] = keys[k]
+            for m in range(keys.shape[1]):
+                rows[count, m] = keys[k, m]
             count += 1
         numbers[k] = slots[at]
         counts[slots[at]] += 1
     return numbers, rows[:count].copy(), counts[:count].copy()
 
 
-@njit(nogil=True, cache=True)
 def index_tuples(rows, slots):
     """Fill the table with the distinct rows [D, M], row d as number d."""
-    for d in range(rows.shape[0]):
-        slots[_tuple_slot(slots, rows, rows, d)] = d
+    hashes = np.full(rows.shape[0], BASIS)
+    for m in range(rows.shape[1]):
+        hashes = (hashes ^ rows[:, m].astype(np.uint64)) * PRIME
+    _fill(hashes, slots)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_tuples(keys, rows, slots):
     """The number of each row of keys [K, M], −1 where unknown or with a negative member."""
     numbers = np.empty(keys.shape[0], np.int32)
@@ -99,7 +117,7 @@ def find_tuples(keys, rows, slots):
     return numbers
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _ngram_slot(slots, points, starts, lengths, text, first, length, h):
     """Where the n-gram text[first : first + length] with hash h is, or belongs."""
     mask = np.uint64(slots.shape[0] - 1)
@@ -118,7 +136,7 @@ def _ngram_slot(slots, points, starts, lengths, text, first, length, h):
     return at
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def count_ngrams(offsets, shortest, longest):
     """How many n-grams all words have together, counting repetitions."""
     total = 0
@@ -129,17 +147,17 @@ def count_ngrams(offsets, shortest, longest):
     return total
 
 
-@njit(nogil=True, cache=True)
 def index_ngrams(points, starts, lengths, slots):
     """Fill the table with known n-grams, the d-th as number d."""
-    for d in range(starts.shape[0]):
-        h = BASIS
-        for m in range(lengths[d]):
-            h = (h ^ np.uint64(points[starts[d] + m])) * PRIME
-        slots[_ngram_slot(slots, points, starts, lengths, points, starts[d], lengths[d], h)] = d
+    hashes = np.full(starts.shape[0], BASIS)
+    left = np.arange(starts.shape[0])
+    for m in range(lengths.max(initial=0)):
+        left = left[lengths[left] > m]
+        hashes[left] = (hashes[left] ^ points[starts[left] + m].astype(np.uint64)) * PRIME
+    _fill(hashes ^ lengths.astype(np.uint64), slots)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _insert_ngram(slots, text, starts, lengths, first, length, h, count):
     """The number of text[first : first + length] in the table; a new one becomes ``count``."""
     at = _ngram_slot(slots, text, starts, lengths, text, first, length, h)
@@ -150,7 +168,7 @@ def _insert_ngram(slots, text, starts, lengths, first, length, h, count):
     return slots[at]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _word_ngrams(text, offsets, shortest, longest, room, points, starts, lengths, slots, new_slots):
     """The sets of n-grams behind `number_ngrams` and `find_ngrams`, and the new ones among them."""
     words = offsets.shape[0] - 1
@@ -181,7 +199,7 @@ def _word_ngrams(text, offsets, shortest, longest, room, points, starts, lengths
     return (new_starts[:count].copy(), new_lengths[:count].copy(), indptr, numbers[:filled].copy())
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def number_ngrams(text, offsets, shortest, longest, total, slots):
     """Number the distinct character n-grams of the words text[offsets[w] : offsets[w + 1]].
 
@@ -192,7 +210,7 @@ def number_ngrams(text, offsets, shortest, longest, total, slots):
     return _word_ngrams(text, offsets, shortest, longest, total, text, none, none, unused, slots)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths, slots, new_slots):
     """Each word's set of n-grams as indptr [W + 1], numbers; and how many numbers are in use.
 
@@ -205,7 +223,7 @@ def find_ngrams(text, offsets, shortest, longest, total, points, starts, lengths
     return indptr, numbers, starts.shape[0] + fresh.shape[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_slices(text, firsts, sizes, points, starts, lengths, slots, new_slots):
     """The number of each slice of ``text`` [K]; −1 where its size is negative; how many in use.
 

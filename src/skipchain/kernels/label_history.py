@@ -13,15 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _longest
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.search import _find_completable, _top_k
 
-# Compiled with chain c7f9f1bd7610
-# Compiled with search b639871ce067
 
-
-@njit(nogil=True, cache=True)
+@kernel
 def label_shares(previous, labels, decay, out):
     """The shares by known labels [N] into out [N, L], which is 0."""
     size = previous.shape[0]
@@ -29,7 +26,7 @@ def label_shares(previous, labels, decay, out):
         _history_shares(previous, decay, labels, labels, t, size, out[t])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def beam(
     node, edge, open_node, open_edge, second, previous, decay, table, offsets, width, path, score
 ):
@@ -111,7 +108,7 @@ def beam(
         path[first : first + length] = trails[best, :length]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _history_shares(previous, decay, path, trail, here, first, out):
     """The shares at token ``here`` into out [S]; whether there are any.
 

@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _log_sum, _longest
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.search import _find_completable, _top_k
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with search b639871ce067
 
 
 class TrigramIndex(NamedTuple):
@@ -40,7 +37,7 @@ class TrigramIndex(NamedTuple):
     weights: NDArray[np.float64]  # [K, S]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def beam(
     node, edge, open_node, open_edge, second, contexts, table, order, trigrams, offsets, local,
     width, path, score
@@ -137,7 +134,7 @@ def beam(
             best = back[t, best]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _label_scores(node, edge, second, contexts, table, order, powers, t, code, row):
     """The scores of all labels after one context, into ``row`` [S]."""
     states = node.shape[0]
@@ -158,7 +155,7 @@ def _label_scores(node, edge, second, contexts, table, order, powers, t, code, r
                 row[j] += table[k, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_trigrams(trigrams, here, scores):
     """Add what the features of a token say to scores [S + 1, S + 1, S]; whether it has any."""
     if trigrams.indptr.shape[0] == 0 or trigrams.indptr[here] == trigrams.indptr[here + 1]:
@@ -175,7 +172,7 @@ def add_trigrams(trigrams, here, scores):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def clear_trigrams(trigrams, here, scores, value):
     """Set what `add_trigrams` has written to a value."""
     states = scores.shape[2]
@@ -187,7 +184,7 @@ def clear_trigrams(trigrams, here, scores, value):
                 scores[trigrams.second[k], before, :] = value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def exponentials(trigrams, here, scores, factors):
     """exp scores into ``factors``, where `add_trigrams` has written; returns the largest score."""
     states, top = scores.shape[2], 0.0
@@ -202,7 +199,7 @@ def exponentials(trigrams, here, scores, factors):
     return top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def collect_trigrams(trigrams, here, expected, rows):
     """Add to rows [K, S] what is expected [S + 1, S + 1, S] of a token's labels, by its features.
 

@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
-
-# Compiled with chain c7f9f1bd7610
+from skipchain.kernels.kernel import kernel
 
 
 def log_softmax(scores, probs, norms):
@@ -28,7 +26,7 @@ def log_softmax(scores, probs, norms):
     _divide(scores, probs, norms)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _subtract_peaks(scores, norms):
     """Every row minus its maximum, which goes to ``norms``."""
     for t in range(scores.shape[0]):
@@ -41,7 +39,7 @@ def _subtract_peaks(scores, norms):
             norms[t, r] = peak
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _divide(scores, probs, norms):
     """Rows of ``probs`` divided by their sums, whose logarithms the others take."""
     for t in range(scores.shape[0]):
@@ -56,7 +54,7 @@ def _divide(scores, probs, norms):
             norms[t, r] += log
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def log_softmax_backward(probs, residuals, gains):
     """The gradient in scores, from that in log-probabilities, in place.
 
@@ -73,7 +71,7 @@ def log_softmax_backward(probs, residuals, gains):
                 residuals[t, r, k] += probs[t, r, k] * push
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def evidence(emissions, labels, allowed, out):
     """log p(what is known of the label | state) of every token and state, into out [N, S].
 
@@ -99,7 +97,7 @@ def evidence(emissions, labels, allowed, out):
             out[t, s] = peak + np.log(total) if rest else 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def expected_labels(posterior, emissions, labels, allowed, known, out):
     """p(state, label) given what is known, into out [N, S, L].
 
@@ -119,7 +117,7 @@ def expected_labels(posterior, emissions, labels, allowed, known, out):
                     out[t, s, y] = posterior[t, s] * np.exp(emissions[t, s, y] - known[t, s])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score):
     """The labels of the best path of states and labels together: labels [N], score [C].
 
@@ -174,7 +172,7 @@ def best_paths(transitions, emissions, pairs, start, end, offsets, labels, score
             labels[first + t - 1] = y
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def window_probabilities(states, pairs, probs, starts, stops, allowed, rows, probability):
     """The probability that the labels of each window lie in its sets, into probability [K].
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with intern 881e9488c05d
-# Compiled with token_sets 2893e4832b25
 
-
-@njit(nogil=True, cache=True)
+@kernel
 def hash_slices(points, starts, lengths):
     """A number for each slice of a text, by all of its characters. [K]"""
     hashes = np.empty(starts.shape[0], np.uint64)
@@ -28,7 +25,7 @@ def hash_slices(points, starts, lengths):
     return hashes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def hash_phrases(offsets, hashes):
     """A number for each phrase, by those of its tokens in order. [P]"""
     phrase_hashes = np.empty(offsets.shape[0] - 1, np.uint32)
@@ -40,7 +37,7 @@ def hash_phrases(offsets, hashes):
     return phrase_hashes
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _child(first, tokens, node, token):
     """The child of a node by a token, or −1."""
     low, high = first[node], first[node + 1]
@@ -55,7 +52,7 @@ def _child(first, tokens, node, token):
     return -1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, forms, longest):
     """All phrases in sentences of token numbers [N] (−1: in no phrase).
 
@@ -106,7 +103,7 @@ def find_phrases(codes, hashes, sentences, root, first, tokens, ends, lists, for
     return starts[:count], stops[:count], which[:count], alike[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def spread_matches(starts, stops, which, alike):
     """Pairs of tokens and codes: ((list · 4 + place) · 2 + written otherwise).
 

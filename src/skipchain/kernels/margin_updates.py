@@ -5,18 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from skipchain.kernels import chain2 as order2
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, viterbi
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.sgd import _score_transitions
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with chain2 5c8d949ddfa9
-# Compiled with sgd 7f7c20321da4
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_expanded(features, state, first, length, node):
     """node [T, L] from all features of an index without bundles."""
     labels = state.shape[1]
@@ -35,7 +31,7 @@ def _score_expanded(features, state, first, length, node):
                 node[t, j] += v * state[f, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sum_eight(rows, table, j, out):
     """out[j … j + 7]: the sums of those columns over rows of the table, kept in registers."""
     a = b = c = d = e = f = g = h = 0.0
@@ -52,7 +48,7 @@ def _sum_eight(rows, table, j, out):
     out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _push(positions, amounts, n, position, amount):
     """Note that a weight is to move."""
     positions[n] = position
@@ -60,7 +56,7 @@ def _push(positions, amounts, n, position, amount):
     return n + 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _difference(features, tables, first, length, gold, path, positions, amounts):
     """Features of the gold labels minus those of the path, as positions in the vector.
 
@@ -117,7 +113,7 @@ def _difference(features, tables, first, length, gold, path, positions, amounts)
     return n
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _merge(positions, amounts, n, scratch):
     """Add up the amounts of equal positions; scratch [P] is zero before and after."""
     for k in range(n):
@@ -133,10 +129,10 @@ def _merge(positions, amounts, n, scratch):
     return kept
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def margin_epoch(
-    features, tables, vector, total, spread, scratch, fixed, masks, candidates, offsets, order,
-    gold, update, limit, seen, room
+    features, tables, second, vector, total, spread, scratch, fixed, masks, candidates, offsets,
+    order, gold, update, limit, seen, room
 ):  # fmt: skip
     """One pass of updates on chains that the best path gets wrong; returns their number.
 
@@ -146,6 +142,7 @@ def margin_epoch(
     [P] the step is cost / (δᵀ Σ δ + limit) · Σ δ, and Σ shrinks where δ moved. ``total`` gathers
     seen · step, so that vector − total / seen is the average over all chains (Daumé 2006).
     Positions from fixed[0] to below fixed[1] do not move. The features are expanded.
+    ``second`` is as in `skipchain.kernels.sgd.likelihood_epoch`.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
@@ -171,9 +168,9 @@ def margin_epoch(
         )  # fmt: skip
         bounds[1] = length
         nodes, edges = node[:length], edge[:many]
-        if tables.triples.shape[0]:
+        if second is not None:
             top = paths[:, :length]
-            order2.nbest(nodes, edges, nodes, edges, tables.triples, False, 1, top, best)
+            order2.nbest(nodes, edges, nodes, edges, second, False, 1, top, best)
             path[:length] = paths[0, :length]
         else:
             viterbi(nodes, edges, bounds, path[:length], best)
@@ -184,9 +181,9 @@ def margin_epoch(
             right += node[t, y]
             if t > 0:
                 right += edge[t if many > 1 else 0, gold[first + t - 1], y]
-                if tables.triples.shape[0]:
+                if second is not None:
                     before = gold[first + t - 2] if t > 1 else labels
-                    right += tables.triples[before, gold[first + t - 1], y]
+                    right += second[before, gold[first + t - 1], y]
         count = float(seen + o)
         if wrong == 0:
             continue

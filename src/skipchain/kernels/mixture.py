@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 TINY = 1e-280  # sums below have lost their digits
 NO_TABLE = np.iinfo(np.int64).min
@@ -98,7 +98,7 @@ def pair_tables(logs: NDArray[np.float64]) -> PairTables:
     return PairTables(logs, exps, turned)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def table_exponentials(logs, exps, transposed):
     """exp of each table minus its largest entry, and the same transposed. [M, L, L]"""
     size = logs.shape[1]
@@ -114,7 +114,7 @@ def table_exponentials(logs, exps, transposed):
                 transposed[t, j, i] = value
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def expand_classes(scores, classes, table, out):
     """Scores of pairs from those of their classes, plus a table. [R, K], [L, L] → [R, L, L]"""
     size = classes.shape[0]
@@ -124,7 +124,7 @@ def expand_classes(scores, classes, table, out):
                 out[r, i, j] = scores[r, classes[i, j]] + table[i, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sum_classes(pairs, classes, out):
     """The inverse for gradients: sums over the pairs of each class. [R, L, L] → [R, K]"""
     size = classes.shape[0]
@@ -135,7 +135,7 @@ def sum_classes(pairs, classes, out):
                 out[r, classes[i, j]] += pairs[r, i, j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def exponentials(scores, psi):
     """exp of each row of scores minus its largest. [R, L]"""
     for r in range(scores.shape[0]):
@@ -146,13 +146,13 @@ def exponentials(scores, psi):
             psi[r, j] = np.exp(scores[r, j] - peak)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _table_of(own_tables, m, r):
     """The table of a row: its own, or that of its type."""
     return m if own_tables[m] == NO_TABLE else own_tables[m] + r
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _normaliser(psi, exps):
     """1 / Z(i) of one row, or −1 where it has to be computed in log space."""
     total = 0.0
@@ -161,7 +161,7 @@ def _normaliser(psi, exps):
     return 1.0 / total if total > TINY else -1.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _conditional(scores, psi, logs, exps, inverse, out):
     """Row i of P, from the row's scores and row i of its table. out [L]"""
     labels = psi.shape[0]
@@ -181,7 +181,7 @@ def _conditional(scores, psi, logs, exps, inverse, out):
         out[j] /= total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _weighted_rows(transposed, factors, out):
     """out(i) = Σ_j X(i, j) f(j), from the transposed table."""
     labels = factors.shape[0]
@@ -194,7 +194,7 @@ def _weighted_rows(transposed, factors, out):
             out[i] += row[i] * f
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sweep(block, edges, marginals):
     """Write the marginals of the block's nodes, and its norms. marginals [N, L]
 
@@ -239,7 +239,7 @@ def sweep(block, edges, marginals):
                 out[j] += push[j] * near[j]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pairs, mixing):
     """The loss −share · Σ_k log p_k(y_k), and its gradient, after `sweep`.
 
@@ -310,7 +310,7 @@ def adjoint_sweep(block, edges, marginals, labels, share, adjoint, residuals, pa
     return loss
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
     """The loss where all parents have their known labels, and its gradient, added as above.
 
@@ -358,7 +358,7 @@ def clamped_likelihood(block, edges, labels, mixed, share, residuals, pairs):
     return loss
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def edge_entropies(block, edges, marginals, entropies):
     """The entropy of what each edge says of its child, after `sweep`. entropies [E]
 

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.token_sets import _resized
 
-# Compiled with token_sets 2893e4832b25
 
-
-@njit(nogil=True, cache=True)
+@kernel
 def _nearby_occurrences(order, first, group, t, window, most):
     """The occurrences order[a : b] of token t's word that lie near it."""
     low, high = first[group[t]], first[group[t] + 1]
@@ -36,7 +34,7 @@ def _nearby_occurrences(order, first, group, t, window, most):
     return begin, end
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gather_contexts(order, first, group, values, size, window, most, begins, ends, low, high):
     """What stands around the other occurrences: pairs of tokens and side · size + value.
 
@@ -77,7 +75,7 @@ def gather_contexts(order, first, group, values, size, window, most, begins, end
     return tokens[:count], codes[:count]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def gather_longer(order, first, group, words, size, most, begins, ends):
     """The words that longer runs have beside the run a token is in.
 

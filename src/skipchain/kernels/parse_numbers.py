@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 EXACT_POWERS = np.array([float(10**k) for k in range(23)])  # the powers of ten that are doubles
 MAX_EXACT_INTEGER = 1 << 53  # up to here every whole number is a double
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def parse_cells(text, starts, lengths, several, table, done):
     """The decimal numbers of each cell, where all of them are plain: table [V, W], done [V].
 

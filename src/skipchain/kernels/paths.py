@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def nbest(node, edge, k, paths, scores):
     """The k best paths of *one* chain of T tokens, best first: paths [k, T], scores [k].
 
@@ -49,7 +49,7 @@ def nbest(node, edge, k, paths, scores):
             here = back[t, here // k, here % k]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _insert(ranked, sources, candidate, source):
     """Put a candidate into a falling list, dropping the last; equals keep their order."""
     r = ranked.shape[0] - 1
@@ -61,7 +61,7 @@ def _insert(ranked, sources, candidate, source):
     sources[r] = source
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def set_probability(marginals, pairs, starts, stops, allowed, rows, probability):
     """The probability that the labels of each window lie in its sets, into probability [K].
 
@@ -93,7 +93,7 @@ def set_probability(marginals, pairs, starts, stops, allowed, rows, probability)
         probability[k] = min(total, 1.0)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def dead_ends(allowed, pairs, start, end, offsets, where):
     """The first token of each chain that no allowed path reaches, into where [C]; −1 where none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -17,7 +17,7 @@ def seeded(seed, stream, count):
     return np.random.SeedSequence((seed, stream)).generate_state(count, np.uint64)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def uniform(states, c):
     """The next number in [0, 1) of generator c."""
     states[c] += STEP

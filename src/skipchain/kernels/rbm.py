@@ -32,9 +32,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest
 from skipchain.kernels.experts import add_state_statistics, draw, sample_states
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.unit_draws import draw_unit, sigmoid
 from skipchain.kernels.unit_levels import (
     add_from_above,
@@ -43,11 +43,6 @@ from skipchain.kernels.unit_levels import (
     first_place,
     lower_units,
 )
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with experts b06535b925d2
-# Compiled with unit_draws 4da14c0ea2e1
-# Compiled with unit_levels 92982b7a2fe3
 
 NEGLIGIBLE_LOG = -40.0  # in a sum with 1, exp of anything below is nothing
 
@@ -85,7 +80,7 @@ class RBMTables(NamedTuple):
     bias: np.ndarray  # [H]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def contrastive_divergence(
     node, inputs, offsets, chains, layout, tables, experts, labels, steps, states, current,
     clamped, upper, gradient, bias_gradient, residuals, hidden, moved, emitted
@@ -197,7 +192,7 @@ def contrastive_divergence(
     return lost
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample(
     node, inputs, offsets, chains, layout, tables, experts, inverse_temperatures, kept, states,
     current, upper, marginals
@@ -245,7 +240,7 @@ def sample(
                         marginals[first + t, j] += probs[j] / kept
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def unit_probabilities(labels, inputs, layout, tables, size, group, upper, out):
     """p(h = 1 | y) of one group along one chain; NaN where a replica is left out. [R, n]
 
@@ -261,7 +256,7 @@ def unit_probabilities(labels, inputs, layout, tables, size, group, upper, out):
             out[r, n] = sigmoid(active[n]) if seen else np.nan
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_labels(
     labels, begin, length, node, inputs, beta, layout, tables, states, c, active, upper, lower,
     scores
@@ -308,7 +303,7 @@ def _score_labels(
         draw_upper(lower, begin, length, beta, layout, tables, states, c, active, upper)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _contiguous(offsets):
     """How many offsets follow each other without a gap: all, or else one at a time."""
     for k in range(1, len(offsets)):
@@ -317,7 +312,7 @@ def _contiguous(offsets):
     return len(offsets)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _statistics(
     labels, begin, length, size, inputs, layout, tables, sign, states, c, active, upper, lower,
     gradient, bias_gradient, hidden
@@ -362,7 +357,7 @@ def _statistics(
         add_upper_statistics(lower, length, layout, tables, sign, active, gradient, bias_gradient)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _activations(labels, begin, length, size, inputs, r, g, layout, tables, upper, out):
     """Write a(y) of the units of one replica; False if it looks at no position of the chain.
 
@@ -396,7 +391,7 @@ def _activations(labels, begin, length, size, inputs, r, g, layout, tables, uppe
     return seen
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _normalise(scores, t, probs):
     """Probabilities from the scores of position t."""
     top = scores[t, 0]

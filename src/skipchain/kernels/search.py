@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _trace_back
-
-# Compiled with chain c7f9f1bd7610
+from skipchain.kernels.kernel import kernel
 
 LOWEST = np.finfo(np.float64).min  # above −∞ only
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def greedy(node, edge, offsets, path, score):
     """At each position the best label given the one chosen before it.
 
@@ -36,7 +34,7 @@ def greedy(node, edge, offsets, path, score):
             score[c] = _walk(node, edge, first, last, alive, path)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _walk(node, edge, first, last, alive, path):
     """One chain, label by label; with ``alive`` [T, S] only through labels that are."""
     states, varying = node.shape[1], edge.shape[0] > 1
@@ -64,7 +62,7 @@ def _walk(node, edge, first, last, alive, path):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def beam(node, edge, norms, offsets, width, path, score):
     """The best path among those whose every prefix is one of the ``width`` best kept.
 
@@ -125,7 +123,7 @@ def beam(node, edge, norms, offsets, width, path, score):
         score[c] = _trace_back(delta, back, first, length, path)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _best_live(delta, alive, width, work, kept):
     """The live states with the ``width`` highest scores into kept; returns how many they are.
 
@@ -155,7 +153,7 @@ def _best_live(delta, alive, width, work, kept):
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _select(values, rank):
     """The value of a rank, 0 for the highest, by quickselect; the values change places."""
     low, high = 0, values.shape[0] - 1
@@ -180,7 +178,7 @@ def _select(values, rank):
     return values[rank]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _find_completable(node, edge, first, last, alive):
     """Which states of one chain have a path to its end: alive [T, S].
 
@@ -208,7 +206,7 @@ def _find_completable(node, edge, first, last, alive):
                 full = 0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _leads_on(row, alive):
     """Whether a live state can be reached by a row of edge scores."""
     for j in range(row.shape[0]):
@@ -217,7 +215,7 @@ def _leads_on(row, alive):
     return False
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _top_k(grown, values, many, width, places):
     """The places of the ``width`` largest of ``grown``, in order, into ``places``; how many.
 

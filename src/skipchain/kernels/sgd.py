@@ -12,11 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
-from skipchain.kernels.caching import njit
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
-
-# Compiled with chain c7f9f1bd7610
-# Compiled with chain2 5c8d949ddfa9
+from skipchain.kernels.kernel import kernel
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
@@ -51,6 +48,11 @@ class WeightTables(NamedTuple):
     edges: NDArray[Any]  # [G, (L + 1) · L]
     triples: NDArray[Any]  # [L + 1, L, L], or [0, L, L] for chains of order 1
 
+    @property
+    def second(self) -> NDArray[Any] | None:
+        """The triples; None for chains of order 1."""
+        return self.triples if len(self.triples) else None
+
 
 class LogMasks(NamedTuple):
     """0 for what is allowed, −∞ for what is not."""
@@ -68,7 +70,7 @@ class OccurrenceCounts(NamedTuple):
     labels: NDArray[np.float64]  # [L]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _bernoulli(random, keep):
     """True with probability ``keep``, by Marsaglia's xorshift; random [1] is its state."""
     if keep >= 1.0:
@@ -81,7 +83,7 @@ def _bernoulli(random, keep):
     return np.float64(x >> np.uint64(11)) * 2.0**-53 < keep
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_chain(
     features, tables, masks, candidates, scale, first, length, keep, random, kept, node, edge
 ):
@@ -125,7 +127,7 @@ def _score_chain(
     )  # fmt: skip
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _score_transitions(
     features, tables, masks, candidates, factor, first, length, keep, random, kept, node, edge
 ):
@@ -162,7 +164,39 @@ def _score_transitions(
                     node[t, j] = -np.inf
 
 
-@njit(nogil=True, cache=True)
+# Loops, where an assignment to a slice would have numba compile what can go wrong with shapes.
+
+
+@kernel
+def _clear(pairs):
+    """Set tables of pairs to 0."""
+    for t in range(pairs.shape[0]):
+        for i in range(pairs.shape[1]):
+            for j in range(pairs.shape[2]):
+                pairs[t, i, j] = 0.0
+
+
+@kernel
+def _scale_rows(table, factor):
+    """Multiply a table by a number."""
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            table[i, j] *= factor
+
+
+@kernel
+def _subtract(residuals, pairs, known, known_pairs):
+    """Take clamped marginals off."""
+    for t in range(residuals.shape[0]):
+        for j in range(residuals.shape[1]):
+            residuals[t, j] -= known[t, j]
+    for t in range(pairs.shape[0]):
+        for i in range(pairs.shape[1]):
+            for j in range(pairs.shape[2]):
+                pairs[t, i, j] -= known_pairs[t, i, j]
+
+
+@kernel
 def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
     """`forward_backward` of one chain, from compiled code; scratch is psi [T, L], peaks [T]."""
     psi, peaks = scratch
@@ -171,12 +205,12 @@ def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
         for j in range(node.shape[1]):
             psi[t, j] = np.exp(node[t, j] - peaks[t])
     bounds[1] = node.shape[0]
-    pairs[:] = 0.0
+    _clear(pairs)
     _scaled_passes(node, edge, bounds, peaks, psi, marginals, pairs, log_z)
     return log_z[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_occurrences(features, first, length, kept, gold, tally, clear):
     """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
     split = tally.state.shape[0]
@@ -206,7 +240,7 @@ def _count_occurrences(features, first, length, kept, gold, tally, clear):
         n += 1
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _pair_rates(rate, tally, labels):
     """The rate of pairs and triples by their label before: lower where it occurs often. [L]"""
     rates = np.full(labels, rate)
@@ -215,7 +249,7 @@ def _pair_rates(rate, tally, labels):
     return rates
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step(
     features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
 ):
@@ -305,7 +339,7 @@ def _sgd_step(
             table[j] -= small * g
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step_triples(tables, squares, rows, counts, length, rates, triples):
     """The step of the triples' weights; ``triples`` are zero afterwards.
 
@@ -327,7 +361,7 @@ def _sgd_step_triples(tables, squares, rows, counts, length, rates, triples):
                 _sgd_step_row(tables, squares, h, i, rates[i], triples[h, i])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _sgd_step_row(tables, squares, h, i, rate, row):
     """The step of the weights [h, i, ·]."""
     weights = tables.triples[h, i]
@@ -343,7 +377,7 @@ def _sgd_step_row(tables, squares, h, i, rate, row):
             row[j] = 0.0
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, pairs, triples):
     """Loss of one chain of order 2, and its gradient in potentials; triples are zero before."""
     length, labels = node.shape
@@ -377,17 +411,18 @@ def _second_order(node, edge, second, bounds, gold, allowed, local, residuals, p
     return loss - log_z[0]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def likelihood_epoch(
-    features, tables, squares, support, masks, candidates, offsets, order, gold, allowed, local,
-    bounded, rate, shrink, keep, random, room
+    features, tables, second, squares, support, masks, candidates, offsets, order, gold, allowed,
+    local, bounded, rate, shrink, keep, random, room
 ):  # fmt: skip
     """One pass of stochastic steps on −log p(labels | input), chain by chain; returns its loss.
 
     The gradient in the potentials is marginals(free) − marginals(clamped); with ``allowed`` [N, L]
     the clamped term sums over all allowed paths, else it is the gold path. With ``local`` each
     position is normalised given the gold label before it. Every step multiplies the weights by
-    1 − rate · shrink; for those of features this is done by one common factor.
+    1 − rate · shrink; for those of features this is done by one common factor. ``second`` are the
+    tables' triples, or None for chains of order 1, which then compile nothing of order 2.
     """
     labels = tables.state.shape[1]
     longest = _longest(offsets)
@@ -423,11 +458,11 @@ def likelihood_epoch(
         nodes, edges = node[:length], edge[:many]
         residuals, pair_residuals = marginals[:length], pairs[:many]
         path = gold[first : first + length]
-        if tables.triples.shape[0]:
+        if second is not None:
             bounds[1] = length
             limits = allowed[first : first + length] if limited else allowed
             loss += _second_order(
-                nodes, edges, tables.triples, bounds, path, limits, local, residuals,
+                nodes, edges, second, bounds, path, limits, local, residuals,
                 pair_residuals, triples
             )  # fmt: skip
             if local:  # only what follows the gold labels has moved
@@ -436,7 +471,7 @@ def likelihood_epoch(
             else:
                 order2.list_labels(node, 0, length, rows, counts)
         elif local:
-            pair_residuals[:] = 0.0
+            _clear(pair_residuals)
             bounds[1] = length
             loss += local_path(nodes, edges, bounds, path, residuals, pair_residuals)
         else:
@@ -449,8 +484,7 @@ def likelihood_epoch(
                             node[t, j] = -np.inf
                 known, known_pairs = clamped[:length], clamped_pairs[:many]
                 loss -= _one_chain(nodes, edges, scratch, bounds, known, known_pairs, log_z)
-                residuals -= known
-                pair_residuals -= known_pairs
+                _subtract(residuals, pair_residuals, known, known_pairs)
             else:
                 for t in range(length):
                     y = gold[first + t]
@@ -464,10 +498,13 @@ def likelihood_epoch(
         factor = 1.0 / (keep[0] * keep[1])
         rates = (rate, rate / scale, factor, scale)
         if shrink > 0.0:
-            tables.transitions[:] *= fall
-            tables.start[:] *= fall
-            tables.end[:] *= fall
-            tables.triples[:] *= fall
+            for i in range(labels):
+                tables.start[i] *= fall
+                tables.end[i] *= fall
+            _scale_rows(tables.transitions, fall)
+            if second is not None:
+                for i in range(labels + 1):
+                    _scale_rows(second[i], fall)
         long = counted and length > LONG_CHAIN
         if long:
             _count_occurrences(features, first, length, kept, gold, tally, False)
@@ -477,17 +514,18 @@ def likelihood_epoch(
             features, tables, support, squares, first, length, rates, pair_rates, kept, seen,
             residuals, pair_residuals
         )  # fmt: skip
-        if tables.triples.shape[0]:
+        if second is not None:
             _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:
             _count_occurrences(features, first, length, kept, gold, tally, True)
         if not bounded:
-            tables.start[:] = 0.0
-            tables.end[:] = 0.0
+            for i in range(labels):
+                tables.start[i] = 0.0
+                tables.end[i] = 0.0
         if scale < 1e-4:
-            tables.state[:] *= scale
-            tables.edges[:] *= scale
+            _scale_rows(tables.state, scale)
+            _scale_rows(tables.edges, scale)
             scale = 1.0
-    tables.state[:] *= scale
-    tables.edges[:] *= scale
+    _scale_rows(tables.state, scale)
+    _scale_rows(tables.edges, scale)
     return loss

@@ -15,12 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.factors import add_span
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
-
-# Compiled with factors 0f84b58997f5
-# Compiled with random 44eb5a9ad83c
 
 MIN_GAIN = 1e-12
 
@@ -71,7 +68,7 @@ class AllowedLabels(NamedTuple):
     end: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def possible_spans(allowed, joins, types, n_types, base, longest, possible):
     """Which spans some labels can mark, into possible [P]; allowed [N, S] are those of tokens."""
     size = types.shape[0]
@@ -94,7 +91,7 @@ def possible_spans(allowed, joins, types, n_types, base, longest, possible):
                 possible[base[t] + n * n_types + k] = True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def triple_norms(node, edge, triples, offsets, norms):
     """log Σ_j exp(node_t(j) + edge_t(i, j) + triples(h, i, j)) into norms [N, S + 1, S]."""
     size = node.shape[1]
@@ -114,7 +111,7 @@ def triple_norms(node, edge, triples, offsets, norms):
                     norms[t, h, i] = top + np.log(mass)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sample_tokens(
     chain, spans, edges, weights, field, allowed, tokens, labels, temperatures, state, best, top,
     label_visits, span_visits
@@ -197,7 +194,7 @@ def sample_tokens(
     return top
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _chain_scores(chain, head, tail, t, labels, values):
     """The scores of the chain that a label has a part in, for each label of token t."""
     size = values.shape[0]
@@ -230,7 +227,7 @@ def _chain_scores(chain, head, tail, t, labels, values):
                     values[j] -= chain.norms[here + 2, j, after]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _neighbours(spans, labels, t):
     """Where the span at the token before t begins (else t), and where that after t ends (t + 1)."""
     low, high = t, t + 1
@@ -245,7 +242,7 @@ def _neighbours(spans, labels, t):
     return low, high
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _key(spans, labels, t, low, high, j):
     """A number for the spans that label j of token t makes."""
     left = low < t and spans.joins[labels[t - 1], j]
@@ -253,7 +250,7 @@ def _key(spans, labels, t, low, high, j):
     return 4 * (spans.types[j] + 1) + 2 * left + right
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mentions(spans, labels, t, low, high, j, n_types, strings, types):
     """The spans around token t if it had label j, and its violations; returns how many."""
     count, kind = 0, spans.types[j]
@@ -274,7 +271,7 @@ def _mentions(spans, labels, t, low, high, j, n_types, strings, types):
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _mention(spans, begin, end, kind, n_types, strings, types, count):
     """Add the strings that one span counts as; spans that are too long count as none."""
     if end - begin > spans.longest[begin]:
@@ -286,7 +283,7 @@ def _mention(spans, begin, end, kind, n_types, strings, types, count):
     return count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _factor_score(edges, weights, field, strings, types, count):
     """What some spans add, with those in the field and with each other."""
     total = 0.0
@@ -302,7 +299,7 @@ def _factor_score(edges, weights, field, strings, types, count):
     return total
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _all_allowed(spans, allowed, tokens, labels):
     """Whether the labels of some tokens may stand where they do."""
     for t in tokens:
@@ -320,7 +317,7 @@ def _all_allowed(spans, allowed, tokens, labels):
     return True
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_spans(spans, n_types, tokens, labels, visits):
     """Count the spans that hold any of some tokens, each once."""
     end = -1

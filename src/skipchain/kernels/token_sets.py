@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
 from skipchain.kernels.intern import BASIS, PRIME, _mix
+from skipchain.kernels.kernel import kernel
 
-# Compiled with intern 881e9488c05d
 
-
-@njit(nogil=True, cache=True)
+@kernel
 def gather_sets(tokens, codes, n):
     """The distinct codes of each token, in ascending order: indptr [n + 1], codes.
 
@@ -50,7 +48,7 @@ def gather_sets(tokens, codes, n):
     return indptr, distinct
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def number_sets(indptr, codes, slots):
     """Number the distinct sets by first appearance: numbers [n], the first token of each [D].
 
@@ -85,7 +83,7 @@ def number_sets(indptr, codes, slots):
     return numbers, firsts[:count].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _resized(array, room):
     """The array with room for more."""
     resized = np.empty(room, array.dtype)

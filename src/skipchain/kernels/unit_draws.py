@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
-
-# Compiled with random 44eb5a9ad83c
 
 # σ at multiples of 1/8, from −SIGMOID_RANGE to SIGMOID_RANGE: between two of them lies what a
 # uniform number has to be compared with, so that an exponential is seldom needed
@@ -22,7 +20,7 @@ SIGMOIDS = 1.0 / (
 )
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw_unit(a, states, c):
     """Draw a unit: 1 with probability σ(a)."""
     u = uniform(states, c)
@@ -36,7 +34,7 @@ def draw_unit(a, states, c):
     return u < sigmoid(a)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def sigmoid(a):
     """The probability of a unit whose activation is a."""
     return 1.0 / (1.0 + np.exp(-a)) if a > -700.0 else 0.0

@@ -18,13 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 from skipchain.kernels.unit_draws import draw_unit, sigmoid
 
-# Compiled with unit_draws 4da14c0ea2e1
 
-
-@njit(nogil=True, cache=True)
+@kernel
 def lower_units(layout, longest, upper):
     """Room for the units of the first level of one chain; none if there is no second. [P, H]"""
     if upper.shape[1] == 0:
@@ -35,7 +33,7 @@ def lower_units(layout, longest, upper):
     return np.zeros((last - first_place(layout), layout.units[-1]), np.uint8)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def first_place(layout):
     """The place that the first row of `lower_units` stands for."""
     first = 0
@@ -44,7 +42,7 @@ def first_place(layout):
     return first
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_from_above(upper, begin, length, r, g, layout, tables, out):
     """Add to a(y) of the replica r of group g what the units say that look at it."""
     size = layout.units[g + 1] - layout.units[g]
@@ -64,7 +62,7 @@ def add_from_above(upper, begin, length, r, g, layout, tables, out):
                         out[n] += tables.unit_to_label[row + n]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def draw_upper(lower, begin, length, beta, layout, tables, states, c, active, upper):
     """Draw the units of the second level given those of the first, into upper [N, H']."""
     for u in range(len(layout.below)):
@@ -77,7 +75,7 @@ def draw_upper(lower, begin, length, beta, layout, tables, states, c, active, up
                 upper[begin + place, layout.upper_columns[u] + m] = on
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def add_upper_statistics(lower, length, layout, tables, sign, active, gradient, bias_gradient):
     """Add σ(c), times the sign, to the gradients of what each unit of the second level looks at."""
     for u in range(len(layout.below)):
@@ -93,7 +91,7 @@ def add_upper_statistics(lower, length, layout, tables, sign, active, gradient, 
             _for_each_on(lower, place, u, layout, gradient, active, True)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _activations(lower, place, u, layout, tables, out):
     """Write c(h) of the units of group u at one place."""
     first = layout.units[u]
@@ -102,7 +100,7 @@ def _activations(lower, place, u, layout, tables, out):
     _for_each_on(lower, place, u, layout, tables.label_to_unit, out, False)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _for_each_on(lower, place, u, layout, weights, units, back):
     """Add the weights of the units below that are on to ``units``; or, if ``back``, these to them.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 Rows = NDArray[np.integer]
 
@@ -99,14 +99,14 @@ class MomentumTable:
         _apply_pending(self.values, self._velocity, rows, self._moved, self._now, self._powers)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def update_average(average, vector, count):  # type: ignore[no-untyped-def]
     """Take one more vector into the average of ``count``, itself included."""
     for k in range(len(vector)):
         average[k] += (vector[k] - average[k]) / count
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _step(values, velocity, gradient, count, kept, rate, decay, largest):  # type: ignore[no-untyped-def]
     """One walk over memory; true if all numbers stay below the largest (NaN does not)."""
     good = True
@@ -117,7 +117,7 @@ def _step(values, velocity, gradient, count, kept, rate, decay, largest):  # typ
     return good
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _step_rows(values, velocity, rows, gradient, count, kept, rate, decay, largest):  # type: ignore[no-untyped-def]
     good = True
     for r in range(len(rows)):
@@ -126,7 +126,7 @@ def _step_rows(values, velocity, rows, gradient, count, kept, rate, decay, large
     return good
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _apply_pending(values, velocity, rows, moved, now, powers):  # type: ignore[no-untyped-def]
     """The steps without a gradient that rows have not made yet."""
     for row in rows:

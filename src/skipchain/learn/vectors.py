@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
-from skipchain.kernels.caching import njit
+from skipchain.kernels.kernel import kernel
 
 
 def dot(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
@@ -28,7 +28,7 @@ def norm(a: Floats) -> float:
     return math.sqrt(dot(a, a))
 
 
-@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def add_dot(d, factor, a, b):  # type: ignore[no-untyped-def]
     """d += factor · a in place, and then Σ b · d, in one walk over memory.
 

@@ -48,6 +48,13 @@ def as_list(given: Any, wanted: str) -> list[Any]:
     return list(given)
 
 
+def count_tokens(given: Input) -> int:
+    """How many tokens there are to label."""
+    if isinstance(given, Corpus):
+        return given.n_tokens
+    return sum(lengths_of(given))
+
+
 def take_sequences(
     given: Input, labels: Any, sequences: Ints
 ) -> tuple[Corpus | list[Any], list[Any] | None]:
