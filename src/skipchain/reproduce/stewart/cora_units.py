@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, starmap
 
 import numpy as np
 
@@ -164,7 +164,8 @@ class UnitStudy:
         """The best base model, way of learning and γ; with these groups; with these epochs."""
         quick = self.run.quick
         ways = product(BASES, (False, True), GAMMAS, SPREADS[:1] if quick else SPREADS)
-        best = self._best(UnitChoice(*way, epochs=5 if quick else EPOCHS) for way in ways)
+        choices = starmap(UnitChoice, ways)
+        best = self._best(replace(each, epochs=5 if quick else EPOCHS) for each in choices)
         if quick:
             return best
         best = self._best([best, *(replace(best, gamma=each) for each in MORE_GAMMAS)])
