@@ -63,8 +63,8 @@ NOTES = (
     "RBM: as many steps as in the thesis, each from 35 references instead of 350.",
     "cross-fitted: hidden units are trained with the base model's scores of references that it was "
     "not trained on, in full weight; else, as in the thesis, of its training data, with γ = 0.75 "
-    "(LR) and 0.6 (CRF, ICRF). Systems that are cross-fitted beside one CRF share the CRFs of the "
-    "folds, whose time counts for the first of them. These and RBM-ICRF are ours.",
+    "(LR) and 0.6 (CRF). Systems that are cross-fitted beside one CRF share the CRFs of the "
+    "folds, whose time counts for the first of them. These rows are ours.",
     f"{CHOSEN}: settings chosen once, on held-out references within the training references of "
     "the first split (cora-units), and used on all splits; its time is without the choice.",
     f"{OURS}: kinds of words and numbers, their neighbours, quotation marks and punctuation; SGD "

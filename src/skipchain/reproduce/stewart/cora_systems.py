@@ -118,7 +118,6 @@ SYSTEMS = {
     f"{RBM_CRF_ONE}, {CROSSED}": hidden_units(ONE, PLAIN_CRF, cross_fitted=True),
     RBM_CRF: hidden_units(THREE, PLAIN_CRF, THESIS_GAMMA),
     f"{RBM_CRF}, {CROSSED}": hidden_units(THREE, PLAIN_CRF, cross_fitted=True),
-    "RBM-ICRF(2)": hidden_units(THREE, ICRF, THESIS_GAMMA),
     f"RBM-ICRF(2), {CROSSED}": hidden_units(THREE, ICRF, cross_fitted=True),
     OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02}, references.OURS),
     OURS_RBM: CoraSystem(RBMCRF, {"groups": ONE, **_BASED}, base_model=OURS),

@@ -185,18 +185,21 @@ class UnitStudy:
         ]
 
     def uncertainty(self, name: str, *, held_out: bool) -> tuple[float, float]:
-        """A base model's entropy of a token, and −log p of its gold label, in nats."""
-        entropy, loss, count = 0.0, 0.0, 0
+        """A base model's entropy of a token, and −log p of its gold label, in nats.
+
+        Gold labels that a fold does not know count in the first only.
+        """
+        entropy, losses, count = 0.0, list[float](), 0
         for fold in self.folds:
             corpus, model = fold.held_out if held_out else fold.training, fold.fitted[name]
             number = {label: k for k, label in enumerate(model.fitted.labels)}
             marginals = np.concatenate(model.predict_marginals(corpus.without_labels()))
             p = np.maximum(marginals, np.finfo(np.float64).tiny)
-            gold = [number[label] for sentence in corpus for label in sentence.labels]
+            gold = [number.get(label, -1) for sentence in corpus for label in sentence.labels]
             entropy -= float((p * np.log(p)).sum())
-            loss -= float(np.log(p[np.arange(len(p)), gold]).sum())
+            losses += [-float(np.log(row[k])) for row, k in zip(p, gold, strict=True) if k >= 0]
             count += len(p)
-        return entropy / count, loss / count
+        return entropy / count, float(np.mean(losses))
 
 
 def measure(run: Run) -> Table:
