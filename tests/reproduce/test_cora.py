@@ -12,7 +12,7 @@ from skipchain.errors import CorpusError, ReadError
 from skipchain.report.pictures import png
 from skipchain.reproduce import Run, reproduce
 from skipchain.reproduce.labelling import SystemResults, score_labels
-from skipchain.reproduce.stewart import references
+from skipchain.reproduce.stewart import cora, references
 from skipchain.reproduce.stewart.cora import CHOSEN, OURS, conclusion, describe_gain
 from skipchain.reproduce.stewart.cora_confusions import confusion_rows, matrices, measured, picture
 from skipchain.reproduce.stewart.cora_limits import count_errors, interval, resampled
@@ -25,6 +25,7 @@ from skipchain.reproduce.stewart.cora_published import (
     confusion,
 )
 from skipchain.reproduce.stewart.cora_systems import SYSTEMS, RememberedCRF
+from skipchain.reproduce.stewart.cora_units import UnitChoice, UnitStudy
 
 TEXT = """
 <author> A. Lee. </author> <title> On &lt;trees&gt;. </title> <pages> 27-47 </pages>.
@@ -295,3 +296,24 @@ def test_a_quick_run_has_the_order_of_the_models():
     assert "Table A.3, LR" in table.markdown()
     assert len({picture.name for picture in table.pictures}) == len(table.pictures)
     assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.data("cora-refs", "gazetteers")
+def test_what_is_chosen_on_the_first_split_is_used_on_all(monkeypatch):
+    chosen = UnitChoice("CRF", True, 0.8, 0.1, "5:0..1", 3)
+    seen = []
+    monkeypatch.setattr(UnitStudy, "choose", lambda study: seen.append(study) or chosen)
+    monkeypatch.setattr(cora, "SHARE", 0.1)
+    monkeypatch.setattr(cora, "SEEDS", (0, 1))
+    names = ("CRF", "RBM-CRF(1), cross-fitted", OURS)
+    monkeypatch.setattr(cora, "SYSTEMS", {name: SYSTEMS[name] for name in names})
+    table = reproduce("cora", Run(threads=2))
+    (study,) = seen
+    training = data_set("cora-refs").read("all").split(0.1, seed=0)[0]
+    assert sorted(study.gold) == sorted(sentence.labels for sentence in training)
+    f1 = {row.system: row for row in table.rows if row.metric == "A.2: average F1"}
+    assert list(f1) == [*names, CHOSEN]
+    assert f1[CHOSEN].verdict.endswith("of 2 splits")
+    assert f"{CHOSEN} ({chosen}): +0.7 / +1 on the CRF " in table.verdict
+    assert "mean over 2 splits" in table.notes[0]

@@ -13,8 +13,11 @@ from skipchain.reproduce.labelling import AVERAGE_F1, INSTANCE_ACCURACY
 
 Labels = Sequence[Sequence[str]]
 TAKEN, MERGED, SPLIT, BOUNDARY = ERRORS = (
-    "a field taken for another", "fields merged", "a field split", "a boundary"
-)  # fmt: skip
+    "a field taken for another",
+    "fields merged",
+    "a field split",
+    "a boundary",
+)
 _INTERVAL = (2.5, 97.5)
 
 

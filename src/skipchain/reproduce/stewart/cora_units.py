@@ -250,11 +250,9 @@ def _interval_rows(study: UnitStudy, choice: UnitChoice) -> Iterator[Row]:
             (f"{RBM_CRF} − {PLAIN_CRF}", gain, units[metric] - base[metric]),
         ):
             low, high = interval(values)
-            inside = "inside" if low <= published <= high else "outside"
-            yield Row(
-                NAME, system, f"{TEST_SIZE} references: {metric}", published,
-                float(values.mean()), low, high, verdict=f"published is {inside}",
-            )  # fmt: skip
+            verdict = f"published is {'inside' if low <= published <= high else 'outside'}"
+            label, mean = f"{TEST_SIZE} references: {metric}", float(values.mean())
+            yield Row(NAME, system, label, published, mean, low, high, verdict=verdict)
 
 
 def _limit_rows(study: UnitStudy) -> Iterator[Row]:
