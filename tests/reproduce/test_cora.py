@@ -12,8 +12,10 @@ from skipchain.errors import CorpusError, ReadError
 from skipchain.report.pictures import png
 from skipchain.reproduce import Run, reproduce
 from skipchain.reproduce.labelling import SystemResults, score_labels
-from skipchain.reproduce.stewart import references
+from skipchain.reproduce.stewart import cora, references
+from skipchain.reproduce.stewart.cora import CHOSEN, OURS, conclusion, describe_gain
 from skipchain.reproduce.stewart.cora_confusions import confusion_rows, matrices, measured, picture
+from skipchain.reproduce.stewart.cora_limits import count_errors, interval, resampled
 from skipchain.reproduce.stewart.cora_published import (
     CONFUSION_TABLES,
     FIELDS,
@@ -22,6 +24,8 @@ from skipchain.reproduce.stewart.cora_published import (
     SECONDS,
     confusion,
 )
+from skipchain.reproduce.stewart.cora_systems import SYSTEMS, RememberedCRF
+from skipchain.reproduce.stewart.cora_units import UnitChoice, UnitStudy
 
 TEXT = """
 <author> A. Lee. </author> <title> On &lt;trees&gt;. </title> <pages> 27-47 </pages>.
@@ -181,6 +185,98 @@ def test_confusions_are_compared_with_the_published_ones():
     assert png(picture(results)).startswith(b"\x89PNG")
 
 
+def scored(*systems: tuple[str, str]) -> SystemResults:
+    """Results of systems that label the letters of a text, of which the gold labels are ABAB."""
+    results = SystemResults()
+    for name, labels in systems:
+        results.add(name, score_labels([["A", "B"], ["A", "B"]], [labels[:2], labels[2:]]))
+    return results
+
+
+def test_the_conclusion_tells_of_hidden_units_where_there_are_some():
+    bases = {"CRF": None, OURS: None, "RBM-CRF(1)": "CRF", CHOSEN: "CRF"}
+    without = conclusion(scored((OURS, "ABAB")), bases, "")
+    assert without.startswith("With our features a CRF has average F1 / token accuracy")
+    results = scored((OURS, "ABAB"), ("CRF", "AAAB"), ("RBM-CRF(1)", "AAAB"))
+    gains = conclusion(results, bases, "")
+    assert gains.startswith(
+        "Average F1 / instance accuracy gained by hidden units: RBM-CRF(1) +0.0 / +0.0 on CRF. With"
+    )
+    for labels, verdict in (("ABAB", "holds"), ("AAAB", "does not hold")):
+        results = scored((OURS, "ABAB"), ("CRF", "AAAB"), (CHOSEN, labels))
+        assert f"{CHOSEN} (γ = 1): +0.7 / +1 on the CRF {verdict}. With our" in conclusion(
+            results, bases, "γ = 1"
+        )
+
+
+def test_gains_are_counted_split_by_split():
+    results = scored(("CRF", "AAAB"), ("CRF", "AAAA"), ("RBM", "ABAB"), ("RBM", "AAAA"))
+    assert describe_gain(results, "RBM", "CRF", "instance accuracy") == (
+        "+25.0 on CRF, ahead on 1 of 2 splits"
+    )
+    one = scored(("CRF", "AAAB"), ("RBM", "ABAB"))
+    assert describe_gain(one, "RBM", "CRF", "instance accuracy") == "+50.0 on CRF"
+
+
+def test_a_crf_is_learnt_once_from_the_same_references(monkeypatch):
+    corpus = Corpus.of([["Lee", "Trees"], ["Ray", "Birds"]], [["author", "title"]] * 2)
+    learnt = []
+    fit = CRF.fit
+    monkeypatch.setattr(CRF, "fit", lambda *a, **k: learnt.append(a) or fit(*a, **k))
+    crf = RememberedCRF("word", encoding=None, solver="lbfgs", max_iterations=3)
+    crf.models = {}
+    first, again = crf.replaced().fit(corpus), crf.replaced().fit(corpus)
+    assert (len(learnt), first.model_ is again.model_) == (1, True)
+    crf.replaced().fit(corpus[:1])
+    crf.replaced(l2=5.0).fit(corpus)
+    assert len(learnt) == 3
+    crf.models = None
+    assert crf.replaced().fit(corpus).model_ is not first.model_
+    assert len(learnt) == 4
+
+
+def test_cross_fitted_systems_have_the_settings_of_their_base():
+    made = SYSTEMS["RBM-CRF(2), cross-fitted"].make({}, {}, Run(threads=1), models := {})
+    assert made.observation.models is models
+    assert made.observation.dependent
+    assert (made.gamma, made.groups) == (1.0, "10:0..4; 10:0..9; 10:0..19")
+    assert not hasattr(made.observation, "model_")
+
+
+def test_an_interval_is_that_of_drawn_references():
+    gold = [["A", "B"]] * 100
+    labels = [["A", "B"]] * 50 + [["A", "A"]] * 50
+    (figures,) = resampled(gold, [labels], size=150, draws=4000)
+    low, high = interval(figures["instance accuracy"])
+    assert figures["instance accuracy"].mean() == pytest.approx(50.0, abs=0.5)
+    half = 196.0 * np.sqrt(0.25 / 150)  # a binomial share, in percent
+    assert (low, high) == pytest.approx((50.0 - half, 50.0 + half), abs=1.0)
+    whole = score_labels(gold, labels).figures["average F1"]
+    assert figures["average F1"].mean() == pytest.approx(whole, abs=0.5)
+    assert count_errors(gold, labels) == {
+        "a field taken for another": 0, "fields merged": 50, "a field split": 0, "a boundary": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.data("cora-refs", "gazetteers")
+def test_hidden_units_are_chosen_on_references_held_out():
+    said = []
+    table = reproduce("cora-units", Run(quick=True, threads=2, say=said.append))
+    f1 = {r.system: r.measured for r in table.rows if r.metric == "held out: average F1"}
+    whole = {r.system: r.measured for r in table.rows if r.metric == "held out: instance accuracy"}
+    assert list(f1)[:2] == ["CRF, Viterbi", "CRF, marginals"]
+    tried = [name for name in f1 if "γ" in name]
+    assert len(tried) == 9  # the eighth is that of the thesis
+    best = max(tried, key=lambda name: f1[name] + whole[name])
+    assert table.verdict == f"Chosen: {best}."
+    limits = {(r.system, r.metric): r.measured for r in table.rows}
+    assert limits["CRF", "training, token accuracy"] > limits["CRF", "held out, token accuracy"]
+    for row in table.rows:
+        if row.low is not None:
+            assert row.low < row.measured < row.high
+
+
 @pytest.mark.slow
 @pytest.mark.data("cora-refs", "gazetteers")
 def test_a_quick_run_has_the_order_of_the_models():
@@ -193,6 +289,31 @@ def test_a_quick_run_has_the_order_of_the_models():
     times = [row for row in table.rows if row.metric == "6.15: seconds to train"]
     assert [row.published for row in times] == [8.4e4, 4.0e4, 1.8e4, None]
     assert "cora: split 0, ICRF" in said
+    assert "measured is of one split." in table.notes[0]
+    assert table.verdict.startswith(
+        "Average F1 / instance accuracy gained by hidden units: RBM-LR(1) +"
+    )
     assert "Table A.3, LR" in table.markdown()
     assert len({picture.name for picture in table.pictures}) == len(table.pictures)
     assert png(table.pictures[0]).startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+@pytest.mark.data("cora-refs", "gazetteers")
+def test_what_is_chosen_on_the_first_split_is_used_on_all(monkeypatch):
+    chosen = UnitChoice("CRF", True, 0.8, 0.1, "5:0..1", 3)
+    seen = []
+    monkeypatch.setattr(UnitStudy, "choose", lambda study: seen.append(study) or chosen)
+    monkeypatch.setattr(cora, "SHARE", 0.1)
+    monkeypatch.setattr(cora, "SEEDS", (0, 1))
+    names = ("CRF", "RBM-CRF(1), cross-fitted", OURS)
+    monkeypatch.setattr(cora, "SYSTEMS", {name: SYSTEMS[name] for name in names})
+    table = reproduce("cora", Run(threads=2))
+    (study,) = seen
+    training = data_set("cora-refs").read("all").split(0.1, seed=0)[0]
+    assert sorted(study.gold) == sorted(sentence.labels for sentence in training)
+    f1 = {row.system: row for row in table.rows if row.metric == "A.2: average F1"}
+    assert list(f1) == [*names, CHOSEN]
+    assert f1[CHOSEN].verdict.endswith("of 2 splits")
+    assert f"{CHOSEN} ({chosen}): +0.7 / +1 on the CRF " in table.verdict
+    assert "mean over 2 splits" in table.notes[0]
