@@ -293,6 +293,15 @@ def test_models_without_such_edges_refuse_them(model):
         model(BASE + "edge: label & word").fit(TRAIN)
 
 
+@pytest.mark.parametrize("edges", ["same_word", "alone", "alone, same_word", "previous, alone"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_features_with_the_label_before_need_chains(edges, loss):
+    """They were learnt by tokens that look at no other label, and then left out in tagging."""
+    with pytest.raises(ParameterError, match="only the edges 'previous' give, got edges"):
+        MoPMEMM(TEXTS["chain"], edges=edges, encoding=None, objective=loss).fit(TRAIN)
+    MoPMEMM(BASE, edges=edges, encoding=None, objective=loss, max_iterations=2).fit(TRAIN)
+
+
 def test_text_is_read_again_as_it_was_written():
     for text in TEXTS.values():
         templates = Templates.parse(text)

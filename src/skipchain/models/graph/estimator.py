@@ -133,6 +133,7 @@ class GraphEstimator(BaseEstimator):
         if not self.supports_pair_features:
             self._no_pair_features(features.n_edge_features)
         rules = tuple(rule.fit(corpus) for rule in self._rules())
+        _check_pair_features(features, rules)
         check_linked_documents(corpus, rules)
         untrained = GraphModel(
             kind=self.kind,
@@ -268,6 +269,17 @@ class GraphEstimator(BaseEstimator):
         if progress is not None and stage is not None:
             progress.end(result)
         return model.with_weights(objective.weights(result.vector)), result
+
+
+def _check_pair_features(features: Vocabulary, rules: Sequence[Rule]) -> None:
+    """Refuse features with two labels where tokens are classified without the label before."""
+    chains = [rule for rule in rules if rule.is_chain]
+    if features.n_edge_features and not (chains and all(rule.has_boundaries for rule in chains)):
+        raise ParameterError(
+            "templates that begin with 'label[-1] &' look at the label before, which only the "
+            f"edges 'previous' give, got edges '{', '.join(map(str, rules))}': leave such "
+            "templates out, or use 'previous' and no 'alone'; 'edge: label & …' is for other edges"
+        )
 
 
 def add_results(earlier: OptimisationResult, last: OptimisationResult) -> OptimisationResult:
