@@ -267,7 +267,13 @@ class Templates:
         history = self.label_history
         if history is not None:
             history = history.required() if there(history.template) else None
-        of_edges = (own.required() for own in self.edge_templates if there(own.read))
+        of_edges = [own.required() for own in self.edge_templates if there(own.read)]
+        if self.edge_templates and not of_edges:
+            raise TemplateError(
+                f"every line of edge features reads a column that the corpus does not have, first "
+                f"'{self.edge_templates[0]}'; without any, edges have all features of both ends: "
+                "add the column, or take these lines out if that is meant"
+            )
         return replace(
             self,
             templates=tuple(dict.fromkeys(kept)),

@@ -302,6 +302,14 @@ def test_features_with_the_label_before_need_chains(edges, loss):
     MoPMEMM(BASE, edges=edges, encoding=None, objective=loss, max_iterations=2).fit(TRAIN)
 
 
+def test_lines_that_are_all_left_out_are_not_taken_for_none():
+    """Without any line, edges have all features of both ends: more than what was left out."""
+    with pytest.raises(TemplateError, match="every line of edge features reads a column"):
+        fitted(BASE + "edge: same(chunk?)")
+    model = fitted(BASE + "edge: word\nedge: same(chunk?)").model_
+    assert model.features.templates.text.endswith("edge: word")
+
+
 def test_text_is_read_again_as_it_was_written():
     for text in TEXTS.values():
         templates = Templates.parse(text)
