@@ -310,6 +310,12 @@ def test_lines_that_are_all_left_out_are_not_taken_for_none():
     assert model.features.templates.text.endswith("edge: word")
 
 
+@pytest.mark.parametrize("edges", ["previous", "alone", "previous, alone"])
+def test_chains_have_no_features_of_edges(edges):
+    with pytest.raises(ParameterError, match=f"the edges '{edges}' are nothing else"):
+        MoPMEMM(BASE + "edge: label & word", edges=edges, encoding=None).fit(TRAIN)
+
+
 def test_text_is_read_again_as_it_was_written():
     for text in TEXTS.values():
         templates = Templates.parse(text)

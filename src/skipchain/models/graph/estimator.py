@@ -134,6 +134,7 @@ class GraphEstimator(BaseEstimator):
             self._no_pair_features(features.n_edge_features)
         rules = tuple(rule.fit(corpus) for rule in self._rules())
         _check_pair_features(features, rules)
+        _check_edge_templates(features, rules)
         check_linked_documents(corpus, rules)
         untrained = GraphModel(
             kind=self.kind,
@@ -279,6 +280,17 @@ def _check_pair_features(features: Vocabulary, rules: Sequence[Rule]) -> None:
             "templates that begin with 'label[-1] &' look at the label before, which only the "
             f"edges 'previous' give, got edges '{', '.join(map(str, rules))}': leave such "
             "templates out, or use 'previous' and no 'alone'; 'edge: label & …' is for other edges"
+        )
+
+
+def _check_edge_templates(features: Vocabulary, rules: Sequence[Rule]) -> None:
+    """Refuse features of edges where there are chains alone, whose features are the child's."""
+    lines = features.templates.edge_templates
+    if lines and all(rule.is_chain for rule in rules):
+        raise ParameterError(
+            f"'{lines[0]}' is about edges other than those of chains, and the edges "
+            f"'{', '.join(map(str, rules))}' are nothing else; add a rule such as 'same_word', or "
+            "leave the line out"
         )
 
 
