@@ -316,6 +316,22 @@ def test_chains_have_no_features_of_edges(edges):
         MoPMEMM(BASE + "edge: label & word", edges=edges, encoding=None).fit(TRAIN)
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("edge: *#x", "edge: *"),
+        ("edge: *\t# x", "edge: *"),
+        ("edge:label&word#x", "edge: label & word"),
+        ("edge: same(word[-1])#)", "edge: same(word[-1])"),
+        ('edge: match("a #b") # c', 'edge: match("a #b")'),
+        ('edge: same(match("\\"#"))', 'edge: same(match("\\"#"))'),
+    ],
+)
+def test_comments_end_lines_as_in_other_templates(line, wanted):
+    (found,) = Templates.parse(f'word\nmatch("a #b")\n{line}').edge_templates
+    assert str(found) == wanted
+
+
 def test_text_is_read_again_as_it_was_written():
     for text in TEXTS.values():
         templates = Templates.parse(text)
