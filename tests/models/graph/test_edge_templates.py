@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -280,10 +281,15 @@ def test_an_explanation_names_the_features_of_both_labels():
         ("word\nedge: same(word & shape)", "compares one view of one token"),
         ("word\nedge: label[-1] & word", "wanted features after 'edge:'"),
         ("word\nedge:", "wanted features after 'edge:'"),
+        ("word\nedge: label", "stands before them, once: write 'edge: label & *'"),
+        ("word\nedge: word & label", "stands before them, once: write 'edge: label & word'"),
+        ("word\nedge: label & label", "stands before them, once: write 'edge: label & *'"),
+        ("word\nedge: type", "write 'edge: type & *', or if it is a column add 'type' as a line"),
+        ("word\nedge: word & type", "write 'edge: type & word', or if it is a column add"),
     ],
 )
 def test_mistakes_are_named(text, message):
-    with pytest.raises(TemplateError, match=message.replace("(", r"\(").replace("[", r"\[")):
+    with pytest.raises(TemplateError, match=re.escape(message)):
         Templates.parse(text)
 
 
@@ -330,6 +336,15 @@ def test_chains_have_no_features_of_edges(edges):
 def test_comments_end_lines_as_in_other_templates(line, wanted):
     (found,) = Templates.parse(f'word\nmatch("a #b")\n{line}').edge_templates
     assert str(found) == wanted
+
+
+def test_a_column_that_is_missing_is_named_with_the_line_that_reads_it():
+    with pytest.raises(TemplateError, match=r"'edge: label & same\(chunk\)' reads column 'chunk'"):
+        fitted(BASE + "edge: label & same(chunk)")
+    chunked = TRAIN.with_column("chunk", TRAIN.words)
+    model = MoPMEMM(BASE + "edge: same(chunk)", edges="same_word", encoding=None).fit(chunked)
+    with pytest.raises(TemplateError, match=r"column 'chunk' \('edge: same\(chunk\)'\)"):
+        model.predict(TEST)
 
 
 def test_text_is_read_again_as_it_was_written():
