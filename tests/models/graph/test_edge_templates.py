@@ -160,6 +160,9 @@ def test_types_share_weights_whatever_the_prefixes():
     assert (
         LabelPairs.of(("B-PER", "O", "B-LOC", "I-PER"), "type").size == 9
     )  # the last is no new type
+    assert LabelPairs.of(("O", "B-O", "I-O"), "type").classes.tolist() == [
+        [0, 1, 1], [2, 3, 3], [2, 3, 3],
+    ]  # fmt: skip
 
 
 # Losses ------------------------------------------------------------------------------------------

@@ -31,9 +31,10 @@ class LabelPairs:
     @classmethod
     def of(cls, labels: Sequence[str], pairing: str) -> LabelPairs:
         """Each pair by itself, or by the types of labels; one without a type is its own."""
-        names = list(labels)
+        # a label without a type is no type of the same name: O is not what B-O begins
+        names = [(label, "") for label in labels]
         if pairing == TYPES:
-            names = [split(label)[1] or label for label in labels]
+            names = [("", kind) if (kind := split(label)[1]) else (label, "") for label in labels]
         kinds = list(dict.fromkeys(names))
         numbers = np.array([kinds.index(name) for name in names])
         return cls(numbers[:, None] * len(kinds) + numbers)
