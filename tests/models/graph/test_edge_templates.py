@@ -275,6 +275,53 @@ def test_an_explanation_names_the_features_of_both_labels():
     assert "B-PER → · & word=Lee" in str(found)
 
 
+class Sizes:
+    """A display of training that keeps what it is told of each stage."""
+
+    def __init__(self):
+        self.by_stage = {}
+
+    def begin(self, problem):
+        self.by_stage[problem.stage] = problem
+
+    def step(self, step, dev): ...
+
+    def end(self, result): ...
+
+
+@pytest.mark.parametrize("name", ["labels", "types", "both"])
+def test_a_summary_has_the_features_of_both_labels(name):
+    model, sizes = fitted(TEXTS[name]).model_, Sizes()
+    for edge_type, own in model.summarise(top=2)["kinds"].items():
+        table = model.edge_models[edge_type].weights.edges
+        assert own["pair_features"] == len(table)
+        if edge_type == "previous" and name != "both":
+            assert own["pairs"] == []
+            continue
+        strongest = own["pairs"][0]
+        assert abs(strongest["weight"]) == np.abs(table).max()
+        row, column = np.argwhere(table == strongest["weight"])[0].tolist()
+        if edge_type == "previous":
+            names, kinds = model.features.names(transition=True), [*model.labels, "<start>"]
+            places = [(before, after) for before in kinds for after in model.labels]
+            end = "child"
+        else:
+            pairs = model.edge_models[edge_type].pair_features
+            names, kinds = pairs.names(model.features.names()), list(model.labels)
+            if name == "types":
+                kinds = list(dict.fromkeys(label.split("-")[-1] for label in kinds))
+            places = [(before, after) for before in kinds for after in kinds]
+            end = pairs.ends[row]
+        assert strongest["name"] == names[row]
+        assert (strongest["previous"], strongest["label"]) == places[column]
+        assert strongest["end"] == end
+    how = {"solver": "lbfgs", "encoding": None, "orderings": "forward"}
+    MoPMEMM(TEXTS[name], edges="previous, same_word", **how).fit(TRAIN, progress=sizes)
+    size = sizes.by_stage["edges of type same_word"]
+    assert size.features >= model.edge_models["same_word"].pair_features.n_features
+    assert size.active > 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

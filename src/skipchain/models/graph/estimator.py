@@ -307,13 +307,13 @@ def empty_weights(task: GraphTask, n_features: int) -> Weights:
 def _training_size(objective: GraphObjective, stage: str) -> TrainingSize:
     """The size of a stage of the training."""
     dataset = objective.dataset
-    edges = dataset.edges.values()
+    edges = [*dataset.edges.values(), *dataset.pairs.values()]
     return TrainingSize(
         tokens=dataset.tokens.tokens.n_rows,
         sequences=len(dataset.offsets) - 1,
         labels=objective.n_labels,
-        features=sum(rows.n_features for rows in edges),
-        active=sum(rows.n_active for rows in edges),
+        features=sum(rows.n_features + rows.n_edge_features for rows in edges),
+        active=sum(rows.n_active + len(rows.edges.indices) for rows in edges),
         parameters=objective.size,
         bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
         stage=stage,

@@ -44,6 +44,21 @@ class LabelPairs:
         """The number of classes, K."""
         return int(self.classes.max(initial=-1)) + 1
 
+    def names(self, labels: Sequence[str]) -> list[tuple[str, str]]:
+        """The labels, parent's and child's, of each class: their types where it has several. [K]
+
+        >>> labels = ["B-PER", "I-PER", "O"]
+        >>> LabelPairs.of(labels, "type").names(labels)
+        [('PER', 'PER'), ('PER', 'O'), ('O', 'PER'), ('O', 'O')]
+        """
+
+        def name(numbers: Ints) -> str:
+            found = [labels[k] for k in np.unique(numbers)]
+            return found[0] if len(found) == 1 else split(found[0])[1]
+
+        ends = [np.nonzero(self.classes == k) for k in range(self.size)]
+        return [(name(parents), name(children)) for parents, children in ends]
+
     def expand(self, scores: Floats, table: Floats, out: Floats) -> None:
         """Scores of classes as those of pairs, plus a table. [R, K], [L, L] → [R, L, L]"""
         expand_classes(scores, self.classes, table, out)
