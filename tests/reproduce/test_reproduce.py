@@ -208,6 +208,14 @@ def test_links_help_to_label_pages():
         fewer = 100.0 * (1.0 - row.measured / node.measured)
         verdict = "holds" if fewer >= 20.0 else "does not hold"
         assert row.verdict == f"{verdict}: {fewer:.1f} % fewer errors than the node model"
+    improved = by_system(table, "webkb: % improvement")
+    assert list(improved) == list(rows)
+    assert improved["mixture, separate"].published == 22.5
+    wrong = rows["mixture, separate"].measured
+    fewer = 100.0 * (1.0 - wrong / node.measured)
+    assert improved["mixture, separate"].measured == pytest.approx(fewer)
+    assert any("a quick run chooses none" in note for note in table.notes)
+    assert not any("penalty was chosen" in note for note in table.notes)
     schools = by_system(table, "webkb: cornell")
     assert all(schools[system].measured == row.measured for system, row in rows.items())
     assert "mop-webkb: webkb, node model: cornell" in said
