@@ -10,7 +10,7 @@ import tarfile
 import numpy as np
 import pytest
 
-from skipchain import Corpus, SkipchainError, cli
+from skipchain import Corpus, MoPMEMM, SkipchainError, cli
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.errors import CorpusError, ReadError
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
@@ -18,7 +18,7 @@ from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
 from skipchain.reproduce.plots import points, side_by_side
-from skipchain.reproduce.rosenberg import mop_webkb
+from skipchain.reproduce.rosenberg import mop_joint, mop_ner, mop_webkb
 from skipchain.reproduce.rosenberg.mop_webkb import (
     PAPER,
     SYSTEMS,
@@ -27,6 +27,7 @@ from skipchain.reproduce.rosenberg.mop_webkb import (
     best_penalty,
     subsets,
 )
+from skipchain.reproduce.run import Timer
 from skipchain.reproduce.stewart.solvers import Curve, solver_rows
 from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
@@ -190,6 +191,58 @@ def test_mixtures_of_parents_on_names():
     people = by_system(table, "Washington right, of 8")
     assert people["mixture, separate"].measured > people["MEMM, posterior"].measured
     assert [png(picture)[:4] for picture in table.pictures] == [b"\x89PNG"] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.data("conll2003")
+def test_joint_training_of_mixtures_in_several_forms():
+    table = reproduce("mop-joint", Run(quick=True, threads=1))
+    f1, gain = by_system(table, "F1"), by_system(table, "gain on separate")
+    joint, separate, whole = "mixture, joint", "mixture, separate", "chains of whole documents"
+    assert gain[joint].measured == f1[joint].measured - f1[separate].measured
+    assert gain[f"{joint}, {whole}"].measured == pytest.approx(
+        f1[f"{joint}, {whole}"].measured - f1[f"{separate}, {whole}"].measured
+    )
+    assert gain["MEMM, posterior"].measured < 0.0
+    losses = by_system(table, "loss")
+    assert losses[joint].measured < losses[f"{joint}, 10 iterations"].measured
+
+
+def test_chains_of_the_papers_systems_have_label_pairs_in_rows_of_their_own():
+    words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["at", "York"], ["York", "slept"]]
+    labels = [["O", "I-PER", "O"], ["I-PER", "O"], ["O", "I-LOC"], ["I-LOC", "O"]]
+    train = Corpus.of(words * 2, labels * 2, scheme="iob1", documents=[2] * 4, pos=words * 2)
+    systems = mop_ner._published_systems(Run(quick=True, threads=1), train, Timer())
+    note = ", label pairs in chains"
+    paired = {name for name in systems if name.endswith(note)}
+    assert paired == {
+        own + note
+        for own in ("MEMM, posterior", "mixture, separate", "mixture, joint", "CRF, linear chain")
+    }
+    for name, system in systems.items():
+        features = system.model.features
+        assert (features.n_edge_features > 0) == (name in paired)
+        assert name not in paired or name.removesuffix(note) in systems
+
+
+def test_joint_training_ends_where_its_penalty_pulls():
+    words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["at", "York"], ["York", "slept"]]
+    labels = [["O", "I-PER", "O"], ["I-PER", "O"], ["O", "I-LOC"], ["I-LOC", "O"]]
+    train = Corpus.of(words * 4, labels * 4, scheme="iob1", documents=[2] * 8)
+    how = {"edges": "previous, same_word", "orderings": "forward", "encoding": "iob1"}
+    how |= {"l2": mop_joint.L2, "solver": "lbfgs"}
+    separate = MoPMEMM("word\nword[-1]", **how).fit(train).model_
+    run = Run(threads=1)
+
+    def distance(**settings):
+        model, _ = mop_joint.train_jointly(separate, train, run, **settings)[0]
+        pairs = zip(model.edge_weights.values(), separate.edge_weights.values(), strict=True)
+        return max(np.abs(own.vector - other.vector).max() for own, other in pairs)
+
+    assert distance(pull=1e4) < 1e-3 < distance(pull=1.0) < distance(pull=0.02)
+    wanted = MoPMEMM("word\nword[-1]", objective="marginal", **how).fit(train)
+    _, loss = mop_joint.train_jointly(separate, train, run)[0]
+    assert loss == pytest.approx(wanted.result_.loss, rel=1e-3)
 
 
 @pytest.mark.slow
