@@ -125,13 +125,14 @@ def measure(run: Run) -> Table:
         "Rosenberg, Klein and Taskar (2007), Figure 2 and section 5.1.1",
         (*rows, *_error_rows(scores), *same, *tennis),
         notes=(
-            "The first six systems are the paper's, by its definition: words, affixes, shapes, "
+            "The first six systems are the paper's, as far as it says: words, affixes, shapes, "
             "parts of speech and bags of words (the paper's own features, Sutton and McCallum's, "
             f"use lists of names that are not available); encoding {ENCODING}, that of the data; "
             f"l2 = {L2}; L-BFGS; edges {EDGES!r}. Mixtures: one ordering, from the first token to "
             "the last, equal mixing weights, 'edge: *' and 'edge: label & *' (all features of both "
-            "ends, with the child's label and with the labels of both), each label by its "
-            f"marginal. {train.n_documents} training documents.",
+            "ends, with the child's label and with the labels of both; the paper's are those of "
+            "the local edges at both ends), each label by its marginal. "
+            f"{train.n_documents} training documents.",
             "Below them, mixtures with one thing changed: features of skip edges that go with the "
             "child's label alone, or with pairs of types in place of pairs of labels; iob2; our "
             f"features ({OUR_FEATURES!r}); and MEMM, mixtures and CRF whose chains have all "
