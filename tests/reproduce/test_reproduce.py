@@ -14,6 +14,7 @@ from skipchain import Corpus, MoPMEMM, SkipchainError, cli
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.errors import CorpusError, ReadError
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.parallel import Workers
 from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
@@ -243,6 +244,13 @@ def test_joint_training_ends_where_its_penalty_pulls():
     wanted = MoPMEMM("word\nword[-1]", objective="marginal", **how).fit(train)
     _, loss = mop_joint.train_jointly(separate, train, run)[0]
     assert loss == pytest.approx(wanted.result_.loss, rel=1e-3)
+    with Workers(1) as workers:
+        marginals = separate.scores(train, workers).marginals
+    places = {"I-PER": 1, "I-LOC": 6}  # of names that come up again, in either document
+    sure = [marginals[k::9, separate.labels.index(label)] for label, k in places.items()]
+    assert mop_joint.certainty_of_parents(separate, train, run) == pytest.approx(
+        100.0 * np.mean(sure)
+    )
 
 
 @pytest.mark.slow
