@@ -1,4 +1,4 @@
-"""What joint training of the mixture of parents is worth, on data that nothing was chosen on.
+"""What joint training of the mixture of parents is worth, away from the test sets.
 
 The training data of CoNLL-2003 in three thirds, each labelled by mixtures of the other two, which
 have the paper's form (see `skipchain.reproduce.rosenberg.mop_ner`). Joint training goes on from the
