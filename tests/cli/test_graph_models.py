@@ -209,6 +209,17 @@ def test_inspect_of_many_orderings_and_a_gate(run):
     assert "gate, by which its parents count: kind " in out
 
 
+def test_inspect_shows_features_of_label_pairs(run, folder):
+    (folder / "pairs.txt").write_text("word\nlabel[-1] & word\nedge: label & word\n")
+    run("train", "train.conll", "--model", "mop-memm:orderings=forward", "--features", "pairs.txt",
+        "--solver", "lbfgs", "-o", "pairs.skip", "--overwrite", "-q")  # fmt: skip
+    out = run("inspect", "pairs.skip", "--label", "O", "--top", 2)[1]
+    assert re.search(r"Edges of type same_word: 0 features, \d+ with two labels", out)
+    assert "same_word: features of O" not in out
+    for kind in ("previous", "same_word"):
+        assert re.search(rf"^{kind}: features of label pairs\n.* → .*word=", out, re.MULTILINE)
+
+
 # Outputs -----------------------------------------------------------------------------------------
 
 

@@ -10,17 +10,18 @@ import tarfile
 import numpy as np
 import pytest
 
-from skipchain import Corpus, SkipchainError, cli
+from skipchain import Corpus, MoPMEMM, SkipchainError, cli
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.errors import CorpusError, ReadError
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.parallel import Workers
 from skipchain.report.pictures import png
 from skipchain.reproduce import TABLES, Row, Run, Table, reproduce
 from skipchain.reproduce.mausam.encodings import LearningTimer, conclusion, re_encoded
 from skipchain.reproduce.mausam.induction import Task, TrainedSet, task_rows
 from skipchain.reproduce.mausam.induction import conclusion as summary
 from skipchain.reproduce.plots import points, side_by_side
-from skipchain.reproduce.rosenberg import mop_webkb
+from skipchain.reproduce.rosenberg import mop_joint, mop_ner, mop_webkb
 from skipchain.reproduce.rosenberg.mop_webkb import (
     PAPER,
     SYSTEMS,
@@ -29,6 +30,7 @@ from skipchain.reproduce.rosenberg.mop_webkb import (
     best_penalty,
     subsets,
 )
+from skipchain.reproduce.run import Timer
 from skipchain.reproduce.stewart.solvers import Curve, solver_rows
 from skipchain.reproduce.xu.faq import groups, line_features, previous_line_features, segments
 from skipchain.reproduce.xu.labelbias import BEST, NOISE, STATES, WORDS, sample
@@ -195,6 +197,65 @@ def test_mixtures_of_parents_on_names():
 
 
 @pytest.mark.slow
+@pytest.mark.data("conll2003")
+def test_joint_training_of_mixtures_in_several_forms():
+    table = reproduce("mop-joint", Run(quick=True, threads=1))
+    f1, gain = by_system(table, "F1"), by_system(table, "gain on separate")
+    joint, separate, whole = "mixture, joint", "mixture, separate", "chains of whole documents"
+    assert gain[joint].measured == f1[joint].measured - f1[separate].measured
+    assert gain[f"{joint}, {whole}"].measured == pytest.approx(
+        f1[f"{joint}, {whole}"].measured - f1[f"{separate}, {whole}"].measured
+    )
+    assert gain["MEMM, posterior"].measured < 0.0
+    losses = by_system(table, "loss")
+    assert losses[joint].measured < losses[f"{joint}, 10 iterations"].measured
+
+
+def test_chains_of_the_papers_systems_have_label_pairs_in_rows_of_their_own():
+    words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["at", "York"], ["York", "slept"]]
+    labels = [["O", "I-PER", "O"], ["I-PER", "O"], ["O", "I-LOC"], ["I-LOC", "O"]]
+    train = Corpus.of(words * 2, labels * 2, scheme="iob1", documents=[2] * 4, pos=words * 2)
+    systems = mop_ner._published_systems(Run(quick=True, threads=1), train, Timer())
+    note = ", label pairs in chains"
+    paired = {name for name in systems if name.endswith(note)}
+    assert paired == {
+        own + note
+        for own in ("MEMM, posterior", "mixture, separate", "mixture, joint", "CRF, linear chain")
+    }
+    for name, system in systems.items():
+        features = system.model.features
+        assert (features.n_edge_features > 0) == (name in paired)
+        assert name not in paired or name.removesuffix(note) in systems
+
+
+def test_joint_training_ends_where_its_penalty_pulls():
+    words = [["Ms", "Lee", "spoke"], ["Lee", "slept"], ["at", "York"], ["York", "slept"]]
+    labels = [["O", "I-PER", "O"], ["I-PER", "O"], ["O", "I-LOC"], ["I-LOC", "O"]]
+    train = Corpus.of(words * 4, labels * 4, scheme="iob1", documents=[2] * 8)
+    how = {"edges": "previous, same_word", "orderings": "forward", "encoding": "iob1"}
+    how |= {"l2": mop_joint.L2, "solver": "lbfgs"}
+    separate = MoPMEMM("word\nword[-1]", **how).fit(train).model_
+    run = Run(threads=1)
+
+    def distance(**settings):
+        model, _ = mop_joint.train_jointly(separate, train, run, **settings)[0]
+        pairs = zip(model.edge_weights.values(), separate.edge_weights.values(), strict=True)
+        return max(np.abs(own.vector - other.vector).max() for own, other in pairs)
+
+    assert distance(pull=1e4) < 1e-3 < distance(pull=1.0) < distance(pull=0.02)
+    wanted = MoPMEMM("word\nword[-1]", objective="marginal", **how).fit(train)
+    _, loss = mop_joint.train_jointly(separate, train, run)[0]
+    assert loss == pytest.approx(wanted.result_.loss, rel=1e-3)
+    with Workers(1) as workers:
+        marginals = separate.scores(train, workers).marginals
+    places = {"I-PER": 1, "I-LOC": 6}  # of names that come up again, in either document
+    sure = [marginals[k::9, separate.labels.index(label)] for label, k in places.items()]
+    assert mop_joint.certainty_of_parents(separate, train, run) == pytest.approx(
+        100.0 * np.mean(sure)
+    )
+
+
+@pytest.mark.slow
 @pytest.mark.data("webkb", "webkb-linqs")
 def test_links_help_to_label_pages():
     said = []
@@ -210,6 +271,14 @@ def test_links_help_to_label_pages():
         fewer = 100.0 * (1.0 - row.measured / node.measured)
         verdict = "holds" if fewer >= 20.0 else "does not hold"
         assert row.verdict == f"{verdict}: {fewer:.1f} % fewer errors than the node model"
+    improved = by_system(table, "webkb: % improvement")
+    assert list(improved) == list(rows)
+    assert improved["mixture, separate"].published == 22.5
+    wrong = rows["mixture, separate"].measured
+    fewer = 100.0 * (1.0 - wrong / node.measured)
+    assert improved["mixture, separate"].measured == pytest.approx(fewer)
+    assert any("a quick run chooses none" in note for note in table.notes)
+    assert not any("penalty was chosen" in note for note in table.notes)
     schools = by_system(table, "webkb: cornell")
     assert all(schools[system].measured == row.measured for system, row in rows.items())
     assert "mop-webkb: webkb, node model: cornell" in said

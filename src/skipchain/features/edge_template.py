@@ -11,7 +11,7 @@ from skipchain.arrays import Bools, Ints, Labels
 from skipchain.corpus import Corpus
 from skipchain.errors import TemplateError
 from skipchain.features.keys import token_keys
-from skipchain.features.template import Atom, Template, parse_template
+from skipchain.features.template import Atom, Template, parse_template, without_comment
 from skipchain.features.views import MULTI_VALUED, UserViews
 
 CHILD, LABELS, TYPES = "", "label", "type"
@@ -47,7 +47,7 @@ class EdgeTemplate:
         match = LINE.fullmatch(line)
         if match is None:
             return None
-        body = match[1].partition(" #")[0].strip()
+        body = without_comment(match[1]).strip()
         paired = PAIRED.fullmatch(body)
         pairing, rest = (CHILD, body) if paired is None else (paired[1], paired[2].strip())
         if rest == ALL:

@@ -196,12 +196,14 @@ def parse_template(line: str, functions: frozenset[str] = frozenset()) -> list[T
 
 
 NAME = re.compile(r"[^\W\d]\w*")
+STRING = r'"(?:[^"\\]++|\\.)*+"'
 TOKEN = re.compile(
-    r'\s*(?:(?P<string>"(?:[^"\\]++|\\.)*+")|(?P<number>[+-]?\d{1,4000}(?!\d))|(?P<name>'
-    + NAME.pattern
-    + ")"
+    rf"\s*(?:(?P<string>{STRING})"
+    r"|(?P<number>[+-]?\d{1,4000}(?!\d))"
+    rf"|(?P<name>{NAME.pattern})"
     r"|(?P<sign>\.\.|[\[\](),&?])|(?P<comment>\#.*))"
 )
+STRING_OR_COMMENT = re.compile(rf"{STRING}|(?P<comment>\#)")
 
 # Limits, so that no text of a few lines asks for more than can be done; docs/security.md has them.
 MAX_OFFSET = 10_000  # tokens that an offset can look away
@@ -324,6 +326,18 @@ class _Parser:
         except json.JSONDecodeError as error:
             fault = f"cannot read the string {text}: {error.msg}; write a backslash twice"
             raise TemplateError(fault) from None
+
+
+def without_comment(line: str) -> str:
+    """The line up to the ``#`` that begins a comment; in a string it begins none.
+
+    >>> without_comment('match("a #b")[1]#b'), without_comment("* # all")
+    ('match("a #b")[1]', '* ')
+    """
+    for match in STRING_OR_COMMENT.finditer(line):
+        if match["comment"]:
+            return line[: match.start()]
+    return line
 
 
 def shorten(line: str) -> str:

@@ -14,7 +14,7 @@ from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
 from skipchain.errors import TemplateError
 from skipchain.features.annotator import Annotator, fit_annotators
-from skipchain.features.edge_template import EdgeTemplate
+from skipchain.features.edge_template import LABELS, TYPES, EdgeTemplate
 from skipchain.features.label_history import LabelHistory
 from skipchain.features.presets import PRESETS
 from skipchain.features.template import (
@@ -105,8 +105,7 @@ class Templates:
     def _check_edge_template(self, line: EdgeTemplate) -> None:
         """Refuse a line about features that tokens do not have, and two ways to pair labels."""
         if line.template is not None and line.template not in self.templates:
-            fault = f"'{line}': tokens have no feature '{line.template}'"
-            raise TemplateError(f"{fault}; add '{line.template}' as a line of its own")
+            self._refuse_features(line, line.template)
         if line.same is not None:
             for view in nested_views(line.same.view):
                 self._check(view)
@@ -114,6 +113,18 @@ class Templates:
         if len(pairings) > 1:
             fault = "edges go with labels in some lines and with types in others"
             raise TemplateError(f"{fault}; write 'label &' or 'type &' in all of them")
+
+    def _refuse_features(self, line: EdgeTemplate, template: Template) -> None:
+        """The error of a line about features that tokens do not have."""
+        advice = f"add '{template}' as a line of its own"
+        for mark in (LABELS, TYPES):
+            rest = [str(atom) for atom in template.atoms if atom.view != View(mark)]
+            if len(rest) < len(template.atoms):
+                wanted = f"'edge: {mark} & {' & '.join(rest) or '*'}'"
+                fault = f"'{line}': {mark!r} says with which labels features go, and stands before"
+                column = "" if mark == LABELS else f", or if it is a column {advice}"
+                raise TemplateError(f"{fault} them, once: write {wanted}{column}")
+        raise TemplateError(f"'{line}': tokens have no feature '{template}'; {advice}")
 
     def _check(self, view: View) -> None:
         several = MULTI_VALUED.get(view.source.function or "") if view.source is not None else None
@@ -161,6 +172,13 @@ class Templates:
         history = () if self.label_history is None else (self.label_history.template,)
         compared = (own.read for own in self.edge_templates if own.same is not None)
         return (*self.templates, *history, *(own for own in compared if own is not None))
+
+    def line_of(self, template: Template) -> str:
+        """How errors name one of `all_templates`: as the line that its user has written."""
+        for line in self.edge_templates if template not in self.templates else ():
+            if line.same is not None and line.read == template:
+                return f"'{line}'"
+        return f"template '{template}'"
 
     @classmethod
     def parse(
@@ -252,7 +270,7 @@ class Templates:
             missing = sorted(template.columns - columns - template.optional)
             if missing:
                 raise TemplateError(
-                    f"template '{template}' reads column {missing[0]!r}, but the corpus has "
+                    f"{self.line_of(template)} reads column {missing[0]!r}, but the corpus has "
                     f"{', '.join(corpus.columns)}; name the columns when reading, or write "
                     f"'{missing[0]}?' to leave such templates out (standard sets: "
                     f"{', '.join(PRESETS)})"
@@ -267,7 +285,13 @@ class Templates:
         history = self.label_history
         if history is not None:
             history = history.required() if there(history.template) else None
-        of_edges = (own.required() for own in self.edge_templates if there(own.read))
+        of_edges = [own.required() for own in self.edge_templates if there(own.read)]
+        if self.edge_templates and not of_edges:
+            raise TemplateError(
+                f"every line of edge features reads a column that the corpus does not have, first "
+                f"'{self.edge_templates[0]}'; without any, edges have all features of both ends: "
+                "add the column, or take these lines out if that is meant"
+            )
         return replace(
             self,
             templates=tuple(dict.fromkeys(kept)),

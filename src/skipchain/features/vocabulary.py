@@ -89,8 +89,9 @@ class Vocabulary:
         corpus = annotate(self.templates.annotators, corpus, workers or Workers(1))
         for template in self.templates.all_templates:
             for name in sorted(template.columns - set(corpus.columns)):
+                line = self.templates.line_of(template)
                 raise TemplateError(
-                    f"the model reads column {name!r} (template '{template}'), but the corpus has "
+                    f"the model reads column {name!r} ({line}), but the corpus has "
                     f"{', '.join(corpus.columns)}; name that column when reading, or train a model "
                     "without it (with --columns, '_' leaves a column out)"
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -159,6 +160,9 @@ def test_types_share_weights_whatever_the_prefixes():
     assert (
         LabelPairs.of(("B-PER", "O", "B-LOC", "I-PER"), "type").size == 9
     )  # the last is no new type
+    assert LabelPairs.of(("O", "B-O", "I-O"), "type").classes.tolist() == [
+        [0, 1, 1], [2, 3, 3], [2, 3, 3],
+    ]  # fmt: skip
 
 
 # Losses ------------------------------------------------------------------------------------------
@@ -272,6 +276,53 @@ def test_an_explanation_names_the_features_of_both_labels():
     assert "B-PER → · & word=Lee" in str(found)
 
 
+class Sizes:
+    """A display of training that keeps what it is told of each stage."""
+
+    def __init__(self):
+        self.by_stage = {}
+
+    def begin(self, problem):
+        self.by_stage[problem.stage] = problem
+
+    def step(self, step, dev): ...
+
+    def end(self, result): ...
+
+
+@pytest.mark.parametrize("name", ["labels", "types", "both"])
+def test_a_summary_has_the_features_of_both_labels(name):
+    model, sizes = fitted(TEXTS[name]).model_, Sizes()
+    for edge_type, own in model.summarise(top=2)["kinds"].items():
+        table = model.edge_models[edge_type].weights.edges
+        assert own["pair_features"] == len(table)
+        if edge_type == "previous" and name != "both":
+            assert own["pairs"] == []
+            continue
+        strongest = own["pairs"][0]
+        assert abs(strongest["weight"]) == np.abs(table).max()
+        row, column = np.argwhere(table == strongest["weight"])[0].tolist()
+        if edge_type == "previous":
+            names, kinds = model.features.names(transition=True), [*model.labels, "<start>"]
+            places = [(before, after) for before in kinds for after in model.labels]
+            end = "child"
+        else:
+            pairs = model.edge_models[edge_type].pair_features
+            names, kinds = pairs.names(model.features.names()), list(model.labels)
+            if name == "types":
+                kinds = list(dict.fromkeys(label.split("-")[-1] for label in kinds))
+            places = [(before, after) for before in kinds for after in kinds]
+            end = pairs.ends[row]
+        assert strongest["name"] == names[row]
+        assert (strongest["previous"], strongest["label"]) == places[column]
+        assert strongest["end"] == end
+    how = {"solver": "lbfgs", "encoding": None, "orderings": "forward"}
+    MoPMEMM(TEXTS[name], edges="previous, same_word", **how).fit(TRAIN, progress=sizes)
+    size = sizes.by_stage["edges of type same_word"]
+    assert size.features >= model.edge_models["same_word"].pair_features.n_features
+    assert size.active > 0
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -281,10 +332,15 @@ def test_an_explanation_names_the_features_of_both_labels():
         ("word\nedge: same(word & shape)", "compares one view of one token"),
         ("word\nedge: label[-1] & word", "wanted features after 'edge:'"),
         ("word\nedge:", "wanted features after 'edge:'"),
+        ("word\nedge: label", "stands before them, once: write 'edge: label & *'"),
+        ("word\nedge: word & label", "stands before them, once: write 'edge: label & word'"),
+        ("word\nedge: label & label", "stands before them, once: write 'edge: label & *'"),
+        ("word\nedge: type", "write 'edge: type & *', or if it is a column add 'type' as a line"),
+        ("word\nedge: word & type", "write 'edge: type & word', or if it is a column add"),
     ],
 )
 def test_mistakes_are_named(text, message):
-    with pytest.raises(TemplateError, match=message.replace("(", r"\(").replace("[", r"\[")):
+    with pytest.raises(TemplateError, match=re.escape(message)):
         Templates.parse(text)
 
 
@@ -292,6 +348,54 @@ def test_mistakes_are_named(text, message):
 def test_models_without_such_edges_refuse_them(model):
     with pytest.raises(ParameterError, match="use MoPMEMM"):
         model(BASE + "edge: label & word").fit(TRAIN)
+
+
+@pytest.mark.parametrize("edges", ["same_word", "alone", "alone, same_word", "previous, alone"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_features_with_the_label_before_need_chains(edges, loss):
+    """They were learnt by tokens that look at no other label, and then left out in tagging."""
+    with pytest.raises(ParameterError, match="only the edges 'previous' give, got edges"):
+        MoPMEMM(TEXTS["chain"], edges=edges, encoding=None, objective=loss).fit(TRAIN)
+    MoPMEMM(BASE, edges=edges, encoding=None, objective=loss, max_iterations=2).fit(TRAIN)
+
+
+def test_lines_that_are_all_left_out_are_not_taken_for_none():
+    """Without any line, edges have all features of both ends: more than what was left out."""
+    with pytest.raises(TemplateError, match="every line of edge features reads a column"):
+        fitted(BASE + "edge: same(chunk?)")
+    model = fitted(BASE + "edge: word\nedge: same(chunk?)").model_
+    assert model.features.templates.text.endswith("edge: word")
+
+
+@pytest.mark.parametrize("edges", ["previous", "alone", "previous, alone"])
+def test_chains_have_no_features_of_edges(edges):
+    with pytest.raises(ParameterError, match=f"the edges '{edges}' are nothing else"):
+        MoPMEMM(BASE + "edge: label & word", edges=edges, encoding=None).fit(TRAIN)
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("edge: *#x", "edge: *"),
+        ("edge: *\t# x", "edge: *"),
+        ("edge:label&word#x", "edge: label & word"),
+        ("edge: same(word[-1])#)", "edge: same(word[-1])"),
+        ('edge: match("a #b") # c', 'edge: match("a #b")'),
+        ('edge: same(match("\\"#"))', 'edge: same(match("\\"#"))'),
+    ],
+)
+def test_comments_end_lines_as_in_other_templates(line, wanted):
+    (found,) = Templates.parse(f'word\nmatch("a #b")\n{line}').edge_templates
+    assert str(found) == wanted
+
+
+def test_a_column_that_is_missing_is_named_with_the_line_that_reads_it():
+    with pytest.raises(TemplateError, match=r"'edge: label & same\(chunk\)' reads column 'chunk'"):
+        fitted(BASE + "edge: label & same(chunk)")
+    chunked = TRAIN.with_column("chunk", TRAIN.words)
+    model = MoPMEMM(BASE + "edge: same(chunk)", edges="same_word", encoding=None).fit(chunked)
+    with pytest.raises(TemplateError, match=r"column 'chunk' \('edge: same\(chunk\)'\)"):
+        model.predict(TEST)
 
 
 def test_text_is_read_again_as_it_was_written():

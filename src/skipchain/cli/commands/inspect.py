@@ -104,12 +104,8 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
         if own.get("unknown"):
             title += f" (relative to an unknown one, of log-probability {own['unknown']:.2f})"
         _print_features(console, title, own["features"])
-    pairs = [
-        {**pair, "name": f"{pair['previous']} → {pair['label']}  {pair['name']}"}
-        for pair in summary["pairs"]
-    ]
-    if pairs:
-        _print_features(console, "Features of label pairs", pairs)
+    if summary["pairs"]:
+        _print_features(console, "Features of label pairs", [*map(_with_pair, summary["pairs"])])
     runs = [{**run, "name": _run_name(run)} for run in summary["runs"]]
     if runs:
         _print_features(console, "Longer runs of labels", runs)
@@ -170,23 +166,35 @@ def _print_graph(console: Terminal, summary: dict[str, Any], labels: list[str]) 
         named = f"{', '.join(orderings[:ORDERINGS])} and {len(orderings) - ORDERINGS} more"
     console.print(f"orderings: {named}")
     for kind, edge_model in summary["kinds"].items():
-        sizes = f"{plural(edge_model['features'], 'feature')}, {edge_model['weights']:,} weights"
+        sizes = plural(edge_model["features"], "feature")
+        if edge_model["pair_features"]:
+            sizes += f", {edge_model['pair_features']:,} with two labels"
+        sizes += f", {edge_model['weights']:,} weights"
         console.print()
         console.print(styled(("Edges of type ", "bold"), (kind, "bold"), f": {sizes}"))
         if "gate" in edge_model:
             gate = ", ".join(f"{name} {value:+.2f}" for name, value in edge_model["gate"].items())
             console.print(f"gate, by which its parents count: {gate}")
-        for name in labels:
-            marked = [
-                {**feature, "name": f"{feature['name']} (parent)"}
-                if feature["end"] == "parent"
-                else feature
-                for feature in edge_model["labels"][name]["features"]
-            ]
-            _print_features(console, f"{kind}: features of {name}", marked)
+        for name in labels if edge_model["features"] else ():
+            features = map(_with_end, edge_model["labels"][name]["features"])
+            _print_features(console, f"{kind}: features of {name}", [*features])
+        if edge_model["pairs"]:
+            pairs = map(_with_pair, map(_with_end, edge_model["pairs"]))
+            _print_features(console, f"{kind}: features of label pairs", [*pairs])
         console.print()
         console.print(f"{kind}: from the parent's label (row) to the label (column)")
         _print_transitions(console, edge_model["transitions"], labels)
+
+
+def _with_end(feature: dict[str, Any]) -> dict[str, Any]:
+    """A feature of an edge, which says so where it is the parent's."""
+    mark = " (parent)" if feature["end"] == "parent" else ""
+    return {**feature, "name": feature["name"] + mark}
+
+
+def _with_pair(feature: dict[str, Any]) -> dict[str, Any]:
+    """A feature that goes with two labels, and names them."""
+    return {**feature, "name": f"{feature['previous']} → {feature['label']}  {feature['name']}"}
 
 
 def _print_groups(console: Terminal, summary: dict[str, Any], labels: list[str]) -> None:

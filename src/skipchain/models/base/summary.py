@@ -59,17 +59,45 @@ def label_features(
 
 
 def strongest_features(
-    column: Floats, names: Sequence[str], top: int, n_child: int | None = None
+    column: Floats, names: Sequence[str], top: int, ends: Sequence[str] | None = None
 ) -> list[dict[str, Any]]:
-    """The strongest weights of a label; those from ``n_child`` on are of the parent's features."""
+    """The strongest weights of a label; ``ends`` says which ends of an edge have each feature."""
     order = np.argsort(-np.abs(column), kind="stable")[:top].tolist()
-    found: list[dict[str, Any]] = [
-        {"name": names[k], "weight": float(column[k])} for k in order if column[k]
+    return [
+        {"name": names[k], "weight": float(column[k]), **({} if ends is None else {"end": ends[k]})}
+        for k in order
+        if column[k]
     ]
-    if n_child is not None:
-        for entry, k in zip(found, order, strict=False):
-            entry["end"] = "child" if k < n_child else "parent"
+
+
+def strongest_pairs(
+    table: Floats,
+    names: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    top: int,
+    ends: Sequence[str] | None = None,
+) -> list[dict[str, Any]]:
+    """The strongest weights [G, K] of features that go with two labels, named by ``pairs`` [K].
+
+    >>> table, pairs = np.array([[0.0, -2.0], [1.0, 0.0]]), [("X", "X"), ("X", "Y")]
+    >>> strongest_pairs(table, ["a", "b"], pairs, top=9)
+    [{'name': 'a', 'weight': -2.0, 'previous': 'X', 'label': 'Y'},
+     {'name': 'b', 'weight': 1.0, 'previous': 'X', 'label': 'X'}]
+    """
+    flat, found = table.ravel(), []
+    for k in np.argsort(-np.abs(flat), kind="stable")[:top].tolist():
+        feature, pair = divmod(k, len(pairs))
+        if flat[k]:
+            before, after = pairs[pair]
+            entry = {"name": names[feature], "weight": float(flat[k])}
+            end = {} if ends is None else {"end": ends[feature]}
+            found.append({**entry, **end, "previous": before, "label": after})
     return found
+
+
+def chain_pairs(labels: Sequence[str], begin: str = "<start>") -> list[tuple[str, str]]:
+    """The names of (label before, label) in the order of a chain's weights. [(L + 1) · L]"""
+    return [(before, label) for before in (*labels, begin) for label in labels]
 
 
 def label_table(labels: Sequence[str], scores: Floats) -> dict[str, dict[str, float]]:

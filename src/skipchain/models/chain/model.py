@@ -23,7 +23,13 @@ from skipchain.features.label_history import LabelHistory, PreviousOccurrences
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Features, Input, encode
 from skipchain.models.base.model import BEAM, Explained, Model, Pair
-from skipchain.models.base.summary import label_features, label_row, label_table
+from skipchain.models.base.summary import (
+    chain_pairs,
+    label_features,
+    label_row,
+    label_table,
+    strongest_pairs,
+)
 from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
@@ -312,7 +318,9 @@ class ChainModel(Model[Dataset, ChainScores]):
                 entry["unknown"] = unknown[self.labels.index(label)]
         summary = {
             "labels": by_label,
-            "pairs": _pair_features(self, top),
+            "pairs": strongest_pairs(
+                weights.edges, self.features.names(transition=True), chain_pairs(self.labels), top
+            ),
             "runs": _label_runs(self, top),
             "transitions": {
                 **label_table(self.labels, weights.transitions - paid),
@@ -369,24 +377,3 @@ def _label_runs(model: ChainModel, top: int) -> list[dict[str, Any]]:
         }
         for name, codes, label, weight in found[:top]
     ]
-
-
-def _pair_features(model: ChainModel, top: int) -> list[dict[str, Any]]:
-    """The strongest features that go with two labels."""
-    names = model.features.names(transition=True)
-    weights = model.weights.edges.ravel()
-    size = len(model.labels)
-    found = []
-    for k in np.argsort(-np.abs(weights), kind="stable")[:top].tolist():
-        feature, pair = divmod(k, (size + 1) * size)
-        before, after = divmod(pair, size)
-        if weights[k]:
-            found.append(
-                {
-                    "name": names[feature],
-                    "previous": model.labels[before] if before < size else "<start>",
-                    "label": model.labels[after],
-                    "weight": float(weights[k]),
-                }
-            )
-    return found

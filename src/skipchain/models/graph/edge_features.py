@@ -15,6 +15,8 @@ from skipchain.features.template import Atom
 from skipchain.features.views import UserViews
 from skipchain.features.vocabulary import Vocabulary
 
+ENDS = ("child", "parent", "both")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeFeatures:
@@ -77,6 +79,12 @@ class EdgeFeatures:
     def n_features(self) -> int:
         """How many features edges have."""
         return len(self.child) + len(self.parent) + len(self.same)
+
+    @property
+    def ends(self) -> list[str]:
+        """Which end each feature stands at: ``child``, ``parent`` or ``both``."""
+        counts = len(self.child), len(self.parent), len(self.same)
+        return [end for end, n in zip(ENDS, counts, strict=True) for _ in range(n)]
 
     def encode(
         self, rows: FeatureMatrix, children: Ints, parents: Ints, corpus: Corpus | None = None

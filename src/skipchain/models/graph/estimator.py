@@ -133,6 +133,8 @@ class GraphEstimator(BaseEstimator):
         if not self.supports_pair_features:
             self._no_pair_features(features.n_edge_features)
         rules = tuple(rule.fit(corpus) for rule in self._rules())
+        _check_pair_features(features, rules)
+        _check_edge_templates(features, rules)
         check_linked_documents(corpus, rules)
         untrained = GraphModel(
             kind=self.kind,
@@ -270,6 +272,28 @@ class GraphEstimator(BaseEstimator):
         return model.with_weights(objective.weights(result.vector)), result
 
 
+def _check_pair_features(features: Vocabulary, rules: Sequence[Rule]) -> None:
+    """Refuse features with two labels where tokens are classified without the label before."""
+    chains = [rule for rule in rules if rule.is_chain]
+    if features.n_edge_features and not (chains and all(rule.has_boundaries for rule in chains)):
+        raise ParameterError(
+            "templates that begin with 'label[-1] &' look at the label before, which only the "
+            f"edges 'previous' give, got edges '{', '.join(map(str, rules))}': leave such "
+            "templates out, or use 'previous' and no 'alone'; 'edge: label & …' is for other edges"
+        )
+
+
+def _check_edge_templates(features: Vocabulary, rules: Sequence[Rule]) -> None:
+    """Refuse features of edges where there are chains alone, whose features are the child's."""
+    lines = features.templates.edge_templates
+    if lines and all(rule.is_chain for rule in rules):
+        raise ParameterError(
+            f"'{lines[0]}' is about edges other than those of chains, and the edges "
+            f"'{', '.join(map(str, rules))}' are nothing else; add a rule such as 'same_word', or "
+            "leave the line out"
+        )
+
+
 def add_results(earlier: OptimisationResult, last: OptimisationResult) -> OptimisationResult:
     """Two stages of a training as one: sums, and the end of the last."""
     return replace(last.after(earlier), loss=earlier.loss + last.loss)
@@ -283,13 +307,13 @@ def empty_weights(task: GraphTask, n_features: int) -> Weights:
 def _training_size(objective: GraphObjective, stage: str) -> TrainingSize:
     """The size of a stage of the training."""
     dataset = objective.dataset
-    edges = dataset.edges.values()
+    edges = [*dataset.edges.values(), *dataset.pairs.values()]
     return TrainingSize(
         tokens=dataset.tokens.tokens.n_rows,
         sequences=len(dataset.offsets) - 1,
         labels=objective.n_labels,
-        features=sum(rows.n_features for rows in edges),
-        active=sum(rows.n_active for rows in edges),
+        features=sum(rows.n_features + rows.n_edge_features for rows in edges),
+        active=sum(rows.n_active + len(rows.edges.indices) for rows in edges),
         parameters=objective.size,
         bytes=objective.nbytes + (MEMORY + 8) * objective.size * 8,
         stage=stage,

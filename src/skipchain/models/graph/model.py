@@ -24,7 +24,13 @@ from skipchain.features.vocabulary import Vocabulary
 from skipchain.models.base.inputs import Input
 from skipchain.models.base.marginal_model import MarginalModel
 from skipchain.models.base.model import BEAM, Explained, Pair
-from skipchain.models.base.summary import label_row, label_table, strongest_features
+from skipchain.models.base.summary import (
+    chain_pairs,
+    label_row,
+    label_table,
+    strongest_features,
+    strongest_pairs,
+)
 from skipchain.models.graph import mixture
 from skipchain.models.graph.belief import PropagationSettings
 from skipchain.models.graph.dataset import GraphDataset
@@ -236,7 +242,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphScores]):
         weights, ends = edge_model.weights, edge_model.edge_features
         token = self.features.names()
         names = token if ends is None else ends.names(token)
-        n_child = len(names) if ends is None else len(ends.child)
+        at = ["child"] * len(names) if ends is None else ends.ends
         transitions = label_table(self.labels, weights.transitions)
         for rule in self.rules:
             if rule.has_boundaries and edge_type in rule.edge_types:
@@ -246,17 +252,30 @@ class GraphModel(MarginalModel[GraphDataset, GraphScores]):
                 transitions["<start>"] = label_row(self.labels, first)
                 transitions["<end>"] = label_row(self.labels, last)
         summary: dict[str, Any] = {"features": len(names), "weights": weights.n_nonzero}
-        if edge_model.pair_features is not None:
-            summary["pair_features"] = edge_model.pair_features.n_features
+        summary.update(self._pair_summary(edge_type, top))
         if self.gate is not None:
             gate = self.gate.weights[edge_type].tolist()
             summary["gate"] = dict(zip(GATE_FEATURES, gate, strict=True))
         state = {label: weights.state[:, self.labels.index(label)] for label in labels}
         summary["labels"] = {
-            label: {"features": strongest_features(column, names, top, n_child)}
+            label: {"features": strongest_features(column, names, top, at)}
             for label, column in state.items()
         }
         return {**summary, "transitions": transitions}
+
+    def _pair_summary(self, edge_type: str, top: int) -> dict[str, Any]:
+        """The features of one edge type that go with two labels: how many, and the strongest."""
+        edge_model = self.edge_models[edge_type]
+        pairs, table = edge_model.pair_features, edge_model.weights.edges
+        if pairs is not None:
+            names, labels = pairs.names(self.features.names()), self.label_pairs.names(self.labels)
+            strongest = strongest_pairs(table, names, labels, top, pairs.ends)
+        else:
+            names = self.features.names(transition=True)
+            forward = any(edge_type == rule.edge_types[0] for rule in self.rules)
+            labels = chain_pairs(self.labels, "<start>" if forward else "<end>")
+            strongest = strongest_pairs(table, names, labels, top, ["child"] * len(names))
+        return {"pair_features": len(table), "pairs": strongest}
 
 
 def _mixture_marginals(

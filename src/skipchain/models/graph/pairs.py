@@ -31,9 +31,10 @@ class LabelPairs:
     @classmethod
     def of(cls, labels: Sequence[str], pairing: str) -> LabelPairs:
         """Each pair by itself, or by the types of labels; one without a type is its own."""
-        names = list(labels)
+        # a label without a type is no type of the same name: O is not what B-O begins
+        names = [(label, "") for label in labels]
         if pairing == TYPES:
-            names = [split(label)[1] or label for label in labels]
+            names = [("", kind) if (kind := split(label)[1]) else (label, "") for label in labels]
         kinds = list(dict.fromkeys(names))
         numbers = np.array([kinds.index(name) for name in names])
         return cls(numbers[:, None] * len(kinds) + numbers)
@@ -42,6 +43,21 @@ class LabelPairs:
     def size(self) -> int:
         """The number of classes, K."""
         return int(self.classes.max(initial=-1)) + 1
+
+    def names(self, labels: Sequence[str]) -> list[tuple[str, str]]:
+        """The labels, parent's and child's, of each class: their types where it has several. [K]
+
+        >>> labels = ["B-PER", "I-PER", "O"]
+        >>> LabelPairs.of(labels, "type").names(labels)
+        [('PER', 'PER'), ('PER', 'O'), ('O', 'PER'), ('O', 'O')]
+        """
+
+        def name(numbers: Ints) -> str:
+            found = [labels[k] for k in np.unique(numbers)]
+            return found[0] if len(found) == 1 else split(found[0])[1]
+
+        ends = [np.nonzero(self.classes == k) for k in range(self.size)]
+        return [(name(parents), name(children)) for parents, children in ends]
 
     def expand(self, scores: Floats, table: Floats, out: Floats) -> None:
         """Scores of classes as those of pairs, plus a table. [R, K], [L, L] → [R, L, L]"""
