@@ -247,7 +247,7 @@ def test_joint_training_ends_where_its_penalty_pulls():
     _, loss = mop_joint.train_jointly(separate, train, run)[0]
     assert loss == pytest.approx(wanted.result_.loss, rel=1e-3)
     with Workers(1) as workers:
-        marginals = separate.scores(train, workers).marginals
+        marginals = separate.marginals(separate.scores(train, workers), workers)
     places = {"I-PER": 1, "I-LOC": 6}  # of names that come up again, in either document
     sure = [marginals[k::9, separate.labels.index(label)] for label, k in places.items()]
     assert mop_joint.certainty_of_parents(separate, train, run) == pytest.approx(
