@@ -126,13 +126,18 @@ def compare_sizes(report, setting):
         with Workers() as workers:
             graph = model.dataset(corpus, workers)
             edges = graph.dags(model.orderings)[0].n_edges
-            spent[edges] = seconds(partial(model.score_dataset, graph, workers), 3)
+            spent[edges] = seconds(partial(sweep, model, graph, workers), 3)
         report.console.print(f"{edges:,} edges: {spent[edges]:.4f} s")
     (few, short), (many, long) = list(spent.items())[1], list(spent.items())[-1]
     report.within("ns an edge, 10⁷ edges against 10⁵", 1e9 * long / many, 1e9 * short / few, 1.5)
     if setting.pictures is not None and matplotlib_available():
         picture = growth_picture(spent)
         (setting.pictures / f"{picture.name}.png").write_bytes(png(picture))
+
+
+def sweep(model, graph, workers):
+    """The marginals of all tokens."""
+    return model.marginals(model.score_dataset(graph, workers), workers)
 
 
 def synthetic(tokens, labels=9, size=2000):

@@ -20,6 +20,7 @@ from skipchain.kernels.kernel import kernel
 from skipchain.kernels.random import uniform
 
 MIN_GAIN = 1e-12
+NEGLIGIBLE = 30.0  # a label e^30 times less probable than another one is never drawn
 
 
 class DocumentChain(NamedTuple):
@@ -126,8 +127,12 @@ def sample_tokens(
     sweeps, where the labelling is ``allowed``; state [1] is that of the random numbers. A label
     that all others forbid is left.
     """
-    size, n_types = spans.types.shape[0], weights.shape[1] - 1
+    # arrays by themselves: each look into a tuple of them counts a reference
+    heads, tails, joins, type_of, base, longest, starts, string_ids = spans[:8]
+    violation_starts, violation_strings, required = spans[8:11]
+    size, n_types = type_of.shape[0], weights.shape[1] - 1
     linked = edges.neighbours.shape[0] > 0
+    penalties = linked and weights.max() <= 0.0 and edges.scales.min() >= 0.0
     counted = label_visits.shape[0] > 0 or span_visits.shape[0] > 0
     values, odds = np.empty(size), np.empty(size)
     amounts, known = np.empty(4 * n_types + 4), np.zeros(4 * n_types + 4, np.int64)
@@ -135,24 +140,37 @@ def sample_tokens(
     total, number = 0.0, 0
     for temperature in temperatures:
         for t in tokens:
-            _chain_scores(chain, spans.heads[t], spans.tails[t], t, labels, values)
+            _chain_scores(chain, heads[t], tails[t], t, labels, values)
             old = labels[t]
             low, high = t, t + 1
             if linked:
-                low, high = _neighbours(spans, labels, t)
-                count = _mentions(spans, labels, t, low, high, old, n_types, strings, types)
+                low, high = _neighbours(heads[t], tails[t], joins, type_of, labels, t)
+                count = _mentions(
+                    joins, type_of, longest, base, starts, string_ids, violation_starts,
+                    violation_strings, required, labels, t, low, high, old, n_types, strings, types
+                )  # fmt: skip
                 for e in range(count):
                     add_span(edges, weights, field, strings[e], types[e], -1.0)
                 number += 1
-            peak = -1
+            peak, floor = -1, -np.inf
+            if linked and penalties and values[old] > -np.inf:
+                key = _key(joins, type_of, labels, t, low, high, old)
+                known[key] = number
+                amounts[key] = _factor_score(edges, weights, field, strings, types, count)
+                floor = values[old] + amounts[key] - NEGLIGIBLE * temperature
             for j in range(size):
+                if values[j] < floor:  # what factors take off makes it no better
+                    values[j] = -np.inf
                 if not values[j] > -np.inf:
                     continue
                 if linked:
-                    key = _key(spans, labels, t, low, high, j)
+                    key = _key(joins, type_of, labels, t, low, high, j)
                     if known[key] != number:
                         known[key] = number
-                        count = _mentions(spans, labels, t, low, high, j, n_types, strings, types)
+                        count = _mentions(
+                    joins, type_of, longest, base, starts, string_ids, violation_starts,
+                    violation_strings, required, labels, t, low, high, j, n_types, strings, types
+                )  # fmt: skip
                         amounts[key] = _factor_score(edges, weights, field, strings, types, count)
                     values[j] += amounts[key]
                 if values[j] > -np.inf and (peak < 0 or values[j] > values[peak]):
@@ -176,7 +194,10 @@ def sample_tokens(
                 total += values[pick] - values[old]
                 labels[t] = pick
             if linked:
-                count = _mentions(spans, labels, t, low, high, pick, n_types, strings, types)
+                count = _mentions(
+                    joins, type_of, longest, base, starts, string_ids, violation_starts,
+                    violation_strings, required, labels, t, low, high, pick, n_types, strings, types
+                )  # fmt: skip
                 for e in range(count):
                     add_span(edges, weights, field, strings[e], types[e], 1.0)
         better = total > top + MIN_GAIN
@@ -228,57 +249,63 @@ def _chain_scores(chain, head, tail, t, labels, values):
 
 
 @kernel
-def _neighbours(spans, labels, t):
+def _neighbours(head, tail, joins, type_of, labels, t):
     """Where the span at the token before t begins (else t), and where that after t ends (t + 1)."""
     low, high = t, t + 1
-    if t > spans.heads[t] and spans.types[labels[t - 1]] >= 0:
+    if t > head and type_of[labels[t - 1]] >= 0:
         low = t - 1
-        while low > spans.heads[t] and spans.joins[labels[low - 1], labels[low]]:
+        while low > head and joins[labels[low - 1], labels[low]]:
             low -= 1
-    if high < spans.tails[t] and spans.types[labels[high]] >= 0:
+    if high < tail and type_of[labels[high]] >= 0:
         high += 1
-        while high < spans.tails[t] and spans.joins[labels[high - 1], labels[high]]:
+        while high < tail and joins[labels[high - 1], labels[high]]:
             high += 1
     return low, high
 
 
 @kernel
-def _key(spans, labels, t, low, high, j):
+def _key(joins, type_of, labels, t, low, high, j):
     """A number for the spans that label j of token t makes."""
-    left = low < t and spans.joins[labels[t - 1], j]
-    right = high > t + 1 and spans.joins[j, labels[t + 1]]
-    return 4 * (spans.types[j] + 1) + 2 * left + right
+    left = low < t and joins[labels[t - 1], j]
+    right = high > t + 1 and joins[j, labels[t + 1]]
+    return 4 * (type_of[j] + 1) + 2 * left + right
 
 
 @kernel
-def _mentions(spans, labels, t, low, high, j, n_types, strings, types):
+def _mentions(
+    joins, type_of, longest, base, starts, string_ids, violation_starts, violation_strings,
+    required, labels, t, low, high, j, n_types, strings, types
+):  # fmt: skip
     """The spans around token t if it had label j, and its violations; returns how many."""
-    count, kind = 0, spans.types[j]
-    left = low < t and spans.joins[labels[t - 1], j]
-    right = high > t + 1 and spans.joins[j, labels[t + 1]]
+    count, kind = 0, type_of[j]
+    left = low < t and joins[labels[t - 1], j]
+    right = high > t + 1 and joins[j, labels[t + 1]]
+    places = longest, base, starts, string_ids
     if low < t and not left:
-        count = _mention(spans, low, t, spans.types[labels[low]], n_types, strings, types, count)
+        count = _mention(*places, low, t, type_of[labels[low]], n_types, strings, types, count)
     if kind >= 0:
         begin, end = low if left else t, high if right else t + 1
-        count = _mention(spans, begin, end, kind, n_types, strings, types, count)
+        count = _mention(*places, begin, end, kind, n_types, strings, types, count)
     if high > t + 1 and not right:
-        after = spans.types[labels[t + 1]]
-        count = _mention(spans, t + 1, high, after, n_types, strings, types, count)
-    for v in range(spans.violation_starts[t], spans.violation_starts[t + 1]):
-        if kind != spans.required_types[v]:
-            strings[count], types[count] = spans.violation_strings[v], n_types
+        after = type_of[labels[t + 1]]
+        count = _mention(*places, t + 1, high, after, n_types, strings, types, count)
+    for v in range(violation_starts[t], violation_starts[t + 1]):
+        if kind != required[v]:
+            strings[count], types[count] = violation_strings[v], n_types
             count += 1
     return count
 
 
 @kernel
-def _mention(spans, begin, end, kind, n_types, strings, types, count):
+def _mention(
+    longest, base, starts, string_ids, begin, end, kind, n_types, strings, types, count
+):  # fmt: skip
     """Add the strings that one span counts as; spans that are too long count as none."""
-    if end - begin > spans.longest[begin]:
+    if end - begin > longest[begin]:
         return count
-    number = spans.base[begin] + (end - begin - 1) * n_types + kind
-    for e in range(spans.starts[number], spans.starts[number + 1]):
-        strings[count], types[count] = spans.string_ids[e], kind
+    number = base[begin] + (end - begin - 1) * n_types + kind
+    for e in range(starts[number], starts[number + 1]):
+        strings[count], types[count] = string_ids[e], kind
         count += 1
     return count
 
