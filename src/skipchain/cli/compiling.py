@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from skipchain.cli.options import say
 
-COMPILING = "compiling for this machine, which is done once and takes a few seconds to a minute"
+COMPILING = "compiling for this machine, which is done once and takes some seconds"
 
 
 @contextmanager

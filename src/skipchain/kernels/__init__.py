@@ -1,1 +1,1 @@
-"""Compiled functions on arrays. They import numpy and numba, and nothing of ours."""
+"""Functions on arrays, plain or compiled. They import numpy and numba, and nothing of ours."""
