@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 VERDICT_WIDTH = 12  # in a narrow terminal the names of the systems give way first
+WIDEST = 200  # of a table that goes to a file
 
 
 def reproduce(
@@ -112,6 +113,9 @@ def _print(table: Table) -> None:
         colour = "red" if row[-1].startswith(FAILS) else "green"
         cells = [styled((row[k], colour if HEADINGS[k] == "verdict" else "")) for k in shown]
         grid.add_row(*cells)
+    if not console.is_terminal:  # a file has room for what a window would fold
+        wide = console.options.update(width=WIDEST)
+        console.width = max(console.width, console.measure(grid, options=wide).maximum)
     console.print(grid)
     if table.verdict:
         console.print()
