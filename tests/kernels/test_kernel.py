@@ -13,7 +13,7 @@ import pytest
 from skipchain import CRF
 from skipchain.datasets.harbour import harbour
 from skipchain.kernels import kernel as kernels
-from skipchain.kernels.folders import SUFFIX
+from skipchain.kernels.folders import SUFFIX, kernel_folders
 from skipchain.kernels.intern import (
     empty_slots,
     find_slices,
@@ -61,6 +61,8 @@ def test_a_kernel_is_plain_inside_and_compiled_outside():
     assert not is_interpreted()
     assert made.outer(2) == 9
     assert len(made.outer._dispatcher.signatures) == 1
+    kept = [name for folder in kernel_folders() for name in folder.glob("made.*")]
+    assert not kept  # they could not be read again
 
 
 def test_the_digest_tells_all_that_code_depends_on():

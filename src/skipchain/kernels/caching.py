@@ -41,9 +41,13 @@ class CacheWarning(UserWarning):
 
 
 def compiled(kernel: Kernel) -> Any:
-    """Numba's dispatcher of a kernel, with a cache of ours."""
+    """Numba's dispatcher of a kernel, with a cache of ours.
+
+    Code that is read asks for its module, so what no module has is not kept.
+    """
     dispatcher = numba.njit(nogil=True, **kernel.targetoptions)(kernel.plain)
-    dispatcher._cache = KernelCache(kernel)
+    if getattr(sys.modules.get(kernel.__module__), kernel.__name__, None) is kernel:
+        dispatcher._cache = KernelCache(kernel)
     return dispatcher
 
 
