@@ -164,7 +164,10 @@ class Tagger:
             raise SkipchainError("predict takes a Corpus; label takes features given directly")
         model.check_decoder(decoder, beam)
         check_integer("nbest", nbest, least=0, most=MAX_NBEST)
-        with sparingly(corpus.n_tokens), Workers(self.threads) as workers:
+        with (
+            sparingly(self._effort(corpus, decoder, beam, nbest)),
+            Workers(self.threads) as workers,
+        ):
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)
             tagged = corpus.with_labels(model.to_scheme(labels, corpus.sentences), model.scheme)
@@ -191,7 +194,7 @@ class Tagger:
     ) -> list[list[str]]:
         """The labels of each sequence, for input of the kind that the model was fitted on."""
         data = as_input(sequences)
-        with sparingly(count_tokens(data)), Workers(self.threads) as workers:
+        with sparingly(self._effort(data, decoder, beam)), Workers(self.threads) as workers:
             return self.model.label(data, workers, decoder, beam)
 
     def explain(
@@ -221,8 +224,15 @@ class Tagger:
             else:
                 place = token_index(chosen, token, chosen.n_tokens)
                 token = place + sum(len(own) for own in data[:sentence])
-        with sparingly(count_tokens(data)):
+        with sparingly(self._effort(data)):
             return self.model.explain(data, token, labels=labels, threads=self.threads)
+
+    def _effort(
+        self, given: Input, decoder: str | None = None, beam: int = 1, nbest: int = 0
+    ) -> float:
+        """What plain kernels would have to do, in tokens of a small chain."""
+        searched = beam if decoder == "beam" else 1
+        return count_tokens(given) * self.model.plain_cost * max(1, searched, nbest)
 
     def with_samples(self, samples: int) -> Tagger:
         """The tagger with so many sweeps of Gibbs sampling, for a model with factors."""

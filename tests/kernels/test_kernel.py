@@ -23,7 +23,7 @@ from skipchain.kernels.intern import (
     number_tuples,
 )
 from skipchain.kernels.kernel import Kernel, interpreted, is_interpreted, sparingly
-from skipchain.tagger import Tagger
+from skipchain.tagger import Tagger, load
 
 SOURCE = """
 from skipchain.kernels.kernel import kernel
@@ -173,6 +173,17 @@ def test_tokens_add_up_until_it_is_worth_while(monkeypatch):
         assert not is_interpreted()
         with interpreted(), sparingly(10**6):
             assert is_interpreted()
+
+
+def test_what_takes_long_with_plain_kernels_is_compiled():
+    train, _ = harbour().split(0.75)
+    chain = CRF("word", epochs=1).fit(train[:20]).model_
+    assert chain.plain_cost == 1.0
+    assert CRF("word", order=2, epochs=1).fit(train[:20]).model_.plain_cost == np.inf
+    english = load().model
+    assert english.plain_cost == 1.0
+    assert english.with_samples(2000).plain_cost == 10.0
+    assert Tagger(chain)._effort(train[:1], "beam", 7) == 7 * train[:1].n_tokens
 
 
 def test_plain_and_compiled_kernels_say_the_same(monkeypatch):

@@ -106,9 +106,9 @@ class _Use:
 
     def __init__(self) -> None:
         self.compiled = False
-        self.tokens = 0
+        self.tokens = 0.0
 
-    def is_little(self, tokens: int) -> bool:
+    def is_little(self, tokens: float) -> bool:
         """Whether it is too little for a compiler, these tokens included."""
         with _LOCK:
             self.tokens += tokens
@@ -121,7 +121,7 @@ _USE = _Use()
 
 
 @contextmanager
-def sparingly(tokens: int) -> Iterator[None]:
+def sparingly(tokens: float) -> Iterator[None]:
     """Compile nothing inside the block for the sake of so many tokens, if they are few.
 
     They are added to those before; a process that has compiled anything, or read compiled code,

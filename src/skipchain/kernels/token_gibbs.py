@@ -146,9 +146,24 @@ def sample_tokens(
             if linked:
                 low, high = _neighbours(heads[t], tails[t], joins, type_of, labels, t)
                 count = _mentions(
-                    joins, type_of, longest, base, starts, string_ids, violation_starts,
-                    violation_strings, required, labels, t, low, high, old, n_types, strings, types
-                )  # fmt: skip
+                    joins,
+                    type_of,
+                    longest,
+                    base,
+                    starts,
+                    string_ids,
+                    violation_starts,
+                    violation_strings,
+                    required,
+                    labels,
+                    t,
+                    low,
+                    high,
+                    old,
+                    n_types,
+                    strings,
+                    types,
+                )
                 for e in range(count):
                     add_span(edges, weights, field, strings[e], types[e], -1.0)
                 number += 1
@@ -168,9 +183,24 @@ def sample_tokens(
                     if known[key] != number:
                         known[key] = number
                         count = _mentions(
-                    joins, type_of, longest, base, starts, string_ids, violation_starts,
-                    violation_strings, required, labels, t, low, high, j, n_types, strings, types
-                )  # fmt: skip
+                            joins,
+                            type_of,
+                            longest,
+                            base,
+                            starts,
+                            string_ids,
+                            violation_starts,
+                            violation_strings,
+                            required,
+                            labels,
+                            t,
+                            low,
+                            high,
+                            j,
+                            n_types,
+                            strings,
+                            types,
+                        )
                         amounts[key] = _factor_score(edges, weights, field, strings, types, count)
                     values[j] += amounts[key]
                 if values[j] > -np.inf and (peak < 0 or values[j] > values[peak]):
@@ -195,9 +225,24 @@ def sample_tokens(
                 labels[t] = pick
             if linked:
                 count = _mentions(
-                    joins, type_of, longest, base, starts, string_ids, violation_starts,
-                    violation_strings, required, labels, t, low, high, pick, n_types, strings, types
-                )  # fmt: skip
+                    joins,
+                    type_of,
+                    longest,
+                    base,
+                    starts,
+                    string_ids,
+                    violation_starts,
+                    violation_strings,
+                    required,
+                    labels,
+                    t,
+                    low,
+                    high,
+                    pick,
+                    n_types,
+                    strings,
+                    types,
+                )
                 for e in range(count):
                     add_span(edges, weights, field, strings[e], types[e], 1.0)
         better = total > top + MIN_GAIN
@@ -273,9 +318,24 @@ def _key(joins, type_of, labels, t, low, high, j):
 
 @kernel
 def _mentions(
-    joins, type_of, longest, base, starts, string_ids, violation_starts, violation_strings,
-    required, labels, t, low, high, j, n_types, strings, types
-):  # fmt: skip
+    joins,
+    type_of,
+    longest,
+    base,
+    starts,
+    string_ids,
+    violation_starts,
+    violation_strings,
+    required,
+    labels,
+    t,
+    low,
+    high,
+    j,
+    n_types,
+    strings,
+    types,
+):
     """The spans around token t if it had label j, and its violations; returns how many."""
     count, kind = 0, type_of[j]
     left = low < t and joins[labels[t - 1], j]
@@ -297,9 +357,7 @@ def _mentions(
 
 
 @kernel
-def _mention(
-    longest, base, starts, string_ids, begin, end, kind, n_types, strings, types, count
-):  # fmt: skip
+def _mention(longest, base, starts, string_ids, begin, end, kind, n_types, strings, types, count):
     """Add the strings that one span counts as; spans that are too long count as none."""
     if end - begin > longest[begin]:
         return count

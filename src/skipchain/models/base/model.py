@@ -190,6 +190,11 @@ class Model(ABC, Generic[Data, Scores]):
         return False
 
     @property
+    def plain_cost(self) -> float:
+        """How long a token takes with plain kernels, where a small chain takes 1; ∞: too long."""
+        return float("inf")
+
+    @property
     def has_span_probabilities(self) -> bool:
         """Whether the probability of a span as a whole is known."""
         return self.exact

@@ -142,6 +142,12 @@ class ChainModel(Model[Dataset, ChainScores]):
         )
 
     @property
+    def plain_cost(self) -> float:
+        """1 up to twenty labels, and more with the square of their number; ∞ for higher orders."""
+        simple = self.order == 1 and self.label_trigrams is None and self.history_weights is None
+        return max(1.0, (len(self.labels) / 20) ** 2) if simple else float("inf")
+
+    @property
     def order(self) -> int:
         """How many labels back a label depends on."""
         return self.weights.order if self.label_ngrams is None else self.label_ngrams.order

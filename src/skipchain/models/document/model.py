@@ -340,6 +340,12 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
             )
         return graph, scores.probabilities
 
+    @property
+    def plain_cost(self) -> float:
+        """That of the chain, as often as two hundred samples are drawn."""
+        sampled = self.annealing.samples * self.annealing.chains / 200
+        return self.base.plain_cost * max(1.0, sampled)
+
     def with_samples(self, samples: int) -> FactoredModel:
         """The same model with so many sweeps of sampling, cooled linearly."""
         return replace(self, annealing=replace(self.annealing, samples=samples, schedule="linear"))
