@@ -238,7 +238,9 @@ def test_links_is_no_name_for_a_column_in_jsonl():
 
 def test_a_model_of_words(tmp_path):
     texts = [["Homework 1 is due"], ["my Homework page"], ["Publications, and my students"]]
-    pages = Corpus.of([["u1"], ["u2"], ["u3"]], [["course"], ["course"], ["faculty"]], text=texts)
+    pages = Corpus.of(
+        [["u1"], ["u2"], ["u3"]], [["course"], ["course"], ["faculty"]], text=texts, scheme="none"
+    )
     model = MaxEnt("words(text, 2)\nwords(text) & word", solver="lbfgs").fit(pages).model_
     names = model.features.names()
     assert {"words(text, 2)=homework", "words(text, 2)=is"} <= set(names)

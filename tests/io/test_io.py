@@ -399,18 +399,38 @@ def test_the_separator_is_a_tab_where_it_must_be():
 @pytest.mark.parametrize(
     ("corpus", "options", "message"),
     [
-        (Corpus.of([["a\nb"]], [["O"]]), {}, r"cannot hold the word 'a\\nb' of token 0"),
-        (Corpus.of([["a"]], [["\t"]]), {}, r"cannot hold the label '\\t' of token 0"),
+        (
+            Corpus.of([["a\nb"]], [["O"]], scheme="none"),
+            {},
+            r"cannot hold the word 'a\\nb' of token 0",
+        ),
+        (
+            Corpus.of([["a"]], [["\t"]], scheme="none"),
+            {},
+            r"cannot hold the label '\\t' of token 0",
+        ),
         (Corpus.of([["a"], ["x y"]]), {}, "spaces between its columns cannot hold the word 'x y'"),
-        (Corpus.of([["a", ""]], [["O", "O"]]), {"separator": " "}, "the word '' of token 1"),
-        (Corpus.of([["-DOCSTART-"]], [["O"]]), {}, "token 0 is '-DOCSTART-'"),
-        (Corpus.of([["a", ""]], [["O", " "]]), {}, "all columns of token 1 are blank"),
-        (Corpus.of([["# a", "# b"]], [["O", "O"]]), {}, "every line would look like a comment"),
-        (Corpus.of([["a"], []], [["O"], []]), {}, "sentence 1 is empty"),
+        (
+            Corpus.of([["a", ""]], [["O", "O"]], scheme="none"),
+            {"separator": " "},
+            "the word '' of token 1",
+        ),
+        (Corpus.of([["-DOCSTART-"]], [["O"]], scheme="none"), {}, "token 0 is '-DOCSTART-'"),
+        (
+            Corpus.of([["a", ""]], [["O", " "]], scheme="none"),
+            {},
+            "all columns of token 1 are blank",
+        ),
+        (
+            Corpus.of([["# a", "# b"]], [["O", "O"]], scheme="none"),
+            {},
+            "every line would look like a comment",
+        ),
+        (Corpus.of([["a"], []], [["O"], []], scheme="none"), {}, "sentence 1 is empty"),
         (Corpus.of([]), {}, "no tokens, so there is nothing to write"),
         (Corpus.of([["a"]]), {"separator": ";"}, "must be a space or a tab"),
         (
-            replace(Corpus.of([["a"]], [["O"]]), notes={0: ("# b",)}),
+            replace(Corpus.of([["a"]], [["O"]], scheme="none"), notes={0: ("# b",)}),
             {"separator": " "},
             "the comment '# b' would look like a token",
         ),
@@ -422,7 +442,7 @@ def test_what_no_column_file_can_hold(corpus, options, message):
 
 
 def test_values_that_no_token_has_do_not_matter():
-    corpus = Corpus.of([["a b"], ["c"]], [["O"], ["O"]])[1:]
+    corpus = Corpus.of([["a b"], ["c"]], [["O"], ["O"]], scheme="none")[1:]
     assert format_conll(corpus) == "c O\n\n"
 
 
@@ -570,8 +590,12 @@ def test_bad_conllu(text, message):
     ("corpus", "options", "message"),
     [
         (Corpus.of([["a"]], chunk=[["b"]]), {}, "has no column for chunk"),
-        (Corpus.of([["a"]], [["b"]], upos=[["c"]]), {"label": "upos"}, "cannot be the column"),
-        (Corpus.of([["a"]], [["b"]]), {"label": "id"}, "cannot be the column 'id'"),
+        (
+            Corpus.of([["a"]], [["b"]], upos=[["c"]], scheme="none"),
+            {"label": "upos"},
+            "cannot be the column",
+        ),
+        (Corpus.of([["a"]], [["b"]], scheme="none"), {"label": "id"}, "cannot be the column 'id'"),
         (Corpus.of([["a\t"]]), {}, r"cannot hold the word 'a\\t' of token 0"),
         (Corpus.of([["a"]], id=[["x"]]), {}, "the id of token 0 is not a number"),
         (replace(Corpus.of([["a"]]), names=("\n",)), {}, "cannot hold the document name"),
@@ -794,7 +818,7 @@ def test_bad_opennlp(text, message):
         (Corpus.of([["<START:x>"]]), "cannot hold the word"),
         (Corpus.of([["a"], []]), "sentence 1 is empty"),
         (Corpus.of([["a"]], [["B-x y"]], scheme="iob2"), "cannot hold the type 'x y' at token 0"),
-        (Corpus.of([["a"]], [["NN"]]), "the labels have no scheme"),
+        (Corpus.of([["a"]], [["NN"]], scheme="none"), "the labels have no scheme"),
     ],
 )
 def test_what_opennlp_cannot_hold(corpus, message):
@@ -870,7 +894,7 @@ def test_bad_brat(tmp_path, ann, message):
 
 
 def test_missing_brat_files(tmp_path):
-    with pytest.raises(ReadError, match=r"there is no \.ann file in the folder"):
+    with pytest.raises(ReadError, match=r"this folder has no \.ann files"):
         read_brat(tmp_path)
     with pytest.raises(ReadError, match=r"x.txt: this half of the brat pair is missing"):
         read_brat(tmp_path / "x.ann")
@@ -1073,7 +1097,7 @@ def test_html_is_well_formed_and_escaped(people):
 
 
 def test_html_of_other_labels(people):
-    tags = Corpus.of([["the", "cat"]], [["DT", "NN"]])
+    tags = Corpus.of([["the", "cat"]], [["DT", "NN"]], scheme="none")
     assert "the<small>DT</small>" in format_html(tags)
     assert '<ul class="legend"' not in format_html(people.without_labels())
 
@@ -1259,7 +1283,7 @@ def test_ud_byte_for_byte(data_path, part):
         ("conll2000/train.txt.gz", (1, 8_936, 211_727), "iob2"),
         ("conll2000/test.txt.gz", (1, 2_012, 47_377), "iob2"),
         ("ptb-sample/wsj-sample.pos.gz", (199, 3_914, 94_084), None),
-        ("cora-refs/hosemicrf_ref.train.gz", (1, 300, 9_696), None),
+        ("cora-refs/hosemicrf_ref.train.gz", (1, 300, 9_696), "bare"),
         ("conll2003/conllpp_test.txt.gz", (231, 3_453, 46_435), "iob2"),
     ],
 )

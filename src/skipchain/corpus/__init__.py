@@ -6,5 +6,6 @@ Files are read in `skipchain.io`; what is computed from a corpus for a model bel
 
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus, Sentence
+from skipchain.corpus.label_map import LabelMap
 
-__all__ = ["Column", "Corpus", "Sentence"]
+__all__ = ["Column", "Corpus", "LabelMap", "Sentence"]

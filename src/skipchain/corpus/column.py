@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 from skipchain.arrays import Ints
 from skipchain.errors import CorpusError
 
+SHOWN = 6  # values
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Column:
     """One string per token: ``values[codes[i]]``.
 
@@ -23,6 +25,8 @@ class Column:
     ([0, 1, 0], ('the', 'cat'))
     >>> list(column[1:])
     ['cat', 'the']
+    >>> column
+    Column(3 tokens, 2 values: 'the', 'cat')
     """
 
     codes: NDArray[np.int32]  # [N]
@@ -54,6 +58,14 @@ class Column:
     def __iter__(self) -> Iterator[str]:
         return iter(self.tolist())
 
+    def __repr__(self) -> str:
+        from skipchain.corpus.corpus import plural
+
+        first = ", ".join(map(repr, self.values[:SHOWN]))
+        shown = first + (" …" if len(self.values) > SHOWN else "")
+        values = plural(len(self.values), "value") + (f": {shown}" if shown else "")
+        return f"Column({plural(len(self), 'token')}, {values})"
+
     def __eq__(self, other: object) -> bool:
         """Equal strings at every token, however they are numbered."""
         if not isinstance(other, Column):
@@ -82,6 +94,18 @@ class Column:
     def compact(self) -> Column:
         """The column without values that no token has, numbered by first appearance."""
         return Column.encode(self.tolist())
+
+    def renamed(self, values: Sequence[str]) -> Column:
+        """The column with another string for each of its values; some may become the same.
+
+        >>> column = Column.encode(["a", "b", "a"]).renamed(["x", "x"])
+        >>> column.codes.tolist(), column.values
+        ([0, 0, 0], ('x',))
+        """
+        distinct = tuple(dict.fromkeys(values))
+        number = {value: code for code, value in enumerate(distinct)}
+        codes = np.array([number[value] for value in values], np.int32)[self.codes]
+        return Column(frozen(codes), distinct)
 
     @classmethod
     def concatenate(cls, columns: Sequence[Column]) -> Column:

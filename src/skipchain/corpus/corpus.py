@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -16,13 +17,15 @@ from skipchain.arrays import Ints, members, offsets_of
 from skipchain.checks import check_integer
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.schemes.labels import UNKNOWN
-from skipchain.errors import CorpusError
+from skipchain.errors import BrokenSchemeError, CorpusError, SkipchainWarning
+from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.corpus.schemes import Spans
 
 WORD = "word"
 LABEL = "label"
+FIRST = 12  # tokens that a notebook shows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +71,7 @@ class Corpus:
         object.__setattr__(self, "notes", MappingProxyType(dict(self.notes)))
         for name in ("sentences", "documents"):
             offsets = np.asarray(getattr(self, name), np.int64)
-            if len(offsets) == 0 or offsets[0] != 0 or (np.diff(offsets) < 0).any():
+            if len(offsets) == 0 or offsets[0] != 0 or (offsets[1:] < offsets[:-1]).any():
                 raise CorpusError(f"{name} must be offsets that start at 0 and never fall")
             object.__setattr__(self, name, frozen(offsets.view()))
         last, there = self.documents[-1], len(self.sentences) - 1
@@ -76,10 +79,7 @@ class Corpus:
             fault = f"documents end at sentence {last}, but there are {there} sentences"
             raise CorpusError(fault)
         n = int(self.sentences[-1])
-        for name, column in self.columns.items():
-            if len(column) != n:
-                fault = f"column {name!r} has {len(column)} values, but there are {n} tokens"
-                raise CorpusError(fault)
+        _check_columns(self.columns, n)
         for name in ("starts", "ends"):
             offsets = getattr(self, name)
             if offsets is not None and len(offsets) != n:
@@ -123,16 +123,26 @@ class Corpus:
         scheme: str | None = None,
         documents: Sequence[int] | None = None,
         links: Sequence[tuple[int, int]] | Ints | None = None,
+        repair: bool | None = None,
         **columns: Iterable[Sequence[str]],
     ) -> Corpus:
         """A corpus from lists of words (and labels, and further columns) per sentence.
+
+        The scheme of the labels is the one that is named (``none``: they mark no spans), and such
+        labels stay as they are; else it is the one that they show, as `skipchain.read` finds it.
+        Labels that break that one are repaired where they are fewer than one in a thousand tokens,
+        and are an error where they are more; with ``repair`` they are repaired whatever their
+        number, with False all stay as they are.
 
         ``documents`` gives the number of sentences of each document; without it all sentences are
         one document. A label that is None is not known, and kept as ``_``. ``links`` are pairs of
         tokens, counted through the corpus.
 
-        >>> [sentence.labels for sentence in Corpus.of([["Ada", "slept"]], [["B-PER", None]])]
-        [['B-PER', '_']]
+        >>> Corpus.of([["Ada", "slept"]], [["B-PER", "O"]]).scheme
+        'iob2'
+        >>> partly = Corpus.of([["Ada", "slept"]], [["B-PER", None]], scheme="iob2")
+        >>> partly[0].labels
+        ['B-PER', '_']
         """
         per_sentence = {WORD: _lists(WORD, sentences)}
         per_sentence.update({name: _lists(name, values) for name, values in columns.items()})
@@ -154,6 +164,12 @@ class Corpus:
             check_integer("the number of sentences of a document", count, least=0)
         offsets = offsets_of(map(len, words)), offsets_of(counts)
         encoded = {k: Column.encode([*chain(*lists)]) for k, lists in per_sentence.items()}
+        if labels is not None and (scheme is None or repair is not None):
+            encoded[LABEL], scheme = _in_scheme(encoded[LABEL], offsets[0], scheme, repair)
+        elif scheme is not None:
+            from skipchain.corpus.schemes import is_no_scheme
+
+            scheme = None if is_no_scheme(scheme) else scheme
         return cls(encoded, *offsets, scheme, links=links)  # type: ignore[arg-type]
 
     # Sizes and names ---------------------------------------------------------------------------
@@ -181,6 +197,18 @@ class Corpus:
             f"Corpus({plural(self.n_documents, 'document')}, {plural(len(self), 'sentence')}, "
             f"{plural(self.n_tokens, 'token')}{links}, columns {names})"
         )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the size, and the first tokens."""
+        from skipchain.report import notebook
+
+        count = min(FIRST, self.n_tokens)
+        sentence = np.searchsorted(self.sentences, np.arange(count), side="right") - 1
+        columns = (column[:count].tolist() for column in self.columns.values())
+        rows = [*zip(map(str, sentence.tolist()), *columns, strict=True)]
+        if count < self.n_tokens:
+            rows.append(("…",) * (1 + len(self.columns)))
+        return notebook.paragraph(repr(self)) + notebook.table(("sentence", *self.columns), rows)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Corpus):
@@ -234,16 +262,26 @@ class Corpus:
 
     def with_column(self, name: str, column: Column) -> Corpus:
         """The corpus with that column added or replaced."""
-        return replace(self, columns={**self.columns, name: column})
+        return self._with_columns({**self.columns, name: column}, self.scheme)
 
     def with_labels(self, labels: Column, scheme: str | None = None) -> Corpus:
         """The corpus with other labels, which are written in ``scheme``."""
-        return replace(self, columns={**self.columns, LABEL: labels}, scheme=scheme)
+        return self._with_columns({**self.columns, LABEL: labels}, scheme)
 
     def without_labels(self) -> Corpus:
         """The corpus without the column ``label``."""
         rest = {name: column for name, column in self.columns.items() if name != LABEL}
-        return replace(self, columns=rest, scheme=None)
+        return self._with_columns(rest, None)
+
+    def _with_columns(self, columns: Mapping[str, Column], scheme: str | None) -> Corpus:
+        """The corpus with other columns. All else has been checked, and is shared."""
+        _check_columns(columns, self.n_tokens)
+        corpus = object.__new__(Corpus)
+        for name in self.__slots__:
+            object.__setattr__(corpus, name, getattr(self, name))
+        object.__setattr__(corpus, "columns", MappingProxyType(columns))
+        object.__setattr__(corpus, "scheme", scheme)
+        return corpus
 
     def spans(self) -> Spans:
         """The labelled spans, read in the corpus' scheme.
@@ -432,9 +470,13 @@ class Corpus:
         write(self, path, format, **options)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sentence:
-    """One sentence of a corpus: a light view that makes strings only when asked."""
+    """One sentence of a corpus: a light view that makes strings only when asked.
+
+    >>> Corpus.of([["Ada", "slept"], ["Bo", "left"]])[1]
+    Sentence(1 of 2, 2 tokens: Bo left)
+    """
 
     corpus: Corpus
     index: int
@@ -447,6 +489,11 @@ class Sentence:
 
     def __len__(self) -> int:
         return int(self.tokens.stop - self.tokens.start)
+
+    def __repr__(self) -> str:
+        words = " ".join(self.words[:FIRST]) + (" …" if len(self) > FIRST else "")
+        shown = f": {printable(words)}" if words else ""
+        return f"Sentence({self.index} of {len(self.corpus)}, {plural(len(self), 'token')}{shown})"
 
     def column(self, name: str) -> list[str]:
         """The strings of one column."""
@@ -463,6 +510,14 @@ class Sentence:
         return self.column(LABEL)
 
 
+def _check_columns(columns: Mapping[str, Column], size: int) -> None:
+    """Refuse columns that have not one value a token."""
+    for name, column in columns.items():
+        if len(column) != size:
+            fault = f"column {name!r} has {len(column)} values, but there are {size} tokens"
+            raise CorpusError(fault)
+
+
 def _lists(name: str, values: Any) -> list[Sequence[str]]:
     """The values of each sentence, each of which must be something that can be counted."""
     wanted = "wanted a list of strings per sentence"
@@ -475,6 +530,32 @@ def _lists(name: str, values: Any) -> list[Sequence[str]]:
         ):
             raise CorpusError(f"{name}: sentence {number} is {own!r}; {wanted}")
     return lists
+
+
+def _in_scheme(
+    labels: Column, offsets: Ints, scheme: str | None, repair: bool | None
+) -> tuple[Column, str | None]:
+    """Labels with their scheme; a warning tells which were repaired, an error how to go on."""
+    from skipchain.corpus.schemes import resolve
+
+    def place(token: int) -> str:
+        sentence = int(np.searchsorted(offsets, token, side="right")) - 1
+        return f"sentence {sentence}, token {token - offsets[sentence]}"
+
+    if not len(labels):
+        return labels, scheme
+    try:
+        found = resolve(labels, offsets, scheme, repair)
+    except BrokenSchemeError as error:
+        advice = (
+            "mend them with repair=True, or leave them as they are with scheme= or repair=False"
+        )
+        raise BrokenSchemeError(f"{error}; {advice}", error.token) from None
+    told = found.told(place)
+    if told is not None:
+        advice = "; repair=False leaves labels as they are" if len(found.repaired) else ""
+        warnings.warn(f"labels: {told}{advice}", SkipchainWarning, stacklevel=3)
+    return found.labels, found.scheme
 
 
 def _check_strings(name: str, number: int, values: Sequence[Any]) -> None:

@@ -16,6 +16,7 @@ from skipchain.datasets.readers.ieer import read_ieer
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.datasets.readers.seminars import read_seminars
 from skipchain.datasets.readers.webkb import read_webkb, read_webkb_linqs
+from skipchain.datasets.sources import SOURCES, Source
 from skipchain.errors import CorpusError, SkipchainError
 from skipchain.io import read
 
@@ -41,7 +42,9 @@ class DataFile:
         """The corpus in this file or folder."""
         if self.reader is not None:
             return self.reader(folder / self.path)
-        return read(folder / self.path, self.format, columns=self.columns, scheme=self.scheme)
+        # Published figures are those of the labels as they are.
+        how = {"columns": self.columns, "scheme": self.scheme, "repair": False}
+        return read(folder / self.path, self.format, **how)  # type: ignore[arg-type]
 
     def differences(self, corpus: Corpus) -> list[str]:
         """The counts of the corpus that are not those expected."""
@@ -65,8 +68,7 @@ class PublicDataset:
     """A named data set."""
 
     name: str
-    about: str
-    licence: str
+    source: Source
     files: dict[str, DataFile]
 
     def read(self, part: str) -> Corpus:
@@ -79,7 +81,8 @@ class PublicDataset:
         folder, path = data_folder(), self.files[part].path
         if not (folder / path).exists():
             fault = f"there is no {path} in {folder}, which {VARIABLE} names"
-            raise CorpusError(f"{self.name}: {fault}")
+            advice = f"skipchain data {self.name} says where it comes from"
+            raise CorpusError(f"{self.name}: {fault}; {advice}")
         return self.files[part].read(folder)
 
 
@@ -87,24 +90,6 @@ CONLL = ("word", "pos", "chunk", "label")
 CHUNK = ("word", "pos", "label")
 PAIR = ("word", "label")
 
-# What each data set is, and its licence.
-ABOUT = {
-    "conll2003": ("English newswire names", "research only (Reuters)"),
-    "conll2000": ("English chunks", "research only (LDC)"),
-    "wikigold": ("Wikipedia names", "CC BY 4.0"),
-    "wnut17": ("emerging names in user text", "CC BY 4.0"),
-    "btc": ("Twitter names", "CC BY 4.0"),
-    "sec-filings": ("names in loan agreements", "CC BY 3.0"),
-    "gmb": ("news with silver names", "unstated"),
-    "ieer": ("news with names, as in MUC", "research only"),
-    "ud-ewt": ("English web text, parts of speech", "CC BY-SA 4.0"),
-    "ptb-sample": ("Wall Street Journal sample, parts of speech", "non-commercial (LDC)"),
-    "faq-usenet-substitute": ("lines of Usenet FAQs", "unstated"),
-    "cmu-seminars": ("fields of seminar announcements", "unstated (research)"),
-    "cora-refs": ("fields of references to papers", "unstated"),
-    "webkb": ("linked web pages of four universities", "unstated (research)"),
-    "webkb-linqs": ("linked web pages as sets of words", "unstated (research)"),
-}
 # Paths, and the numbers of tokens, sentences, documents and spans.
 FILES = {
     "conll2003": {
@@ -164,7 +149,7 @@ FILES = {
         "all": DataFile("webkb/linqs", 877, 877, 4, reader=read_webkb_linqs, links=1516)
     },
 }
-DATA_SETS = tuple(PublicDataset(name, *ABOUT[name], files) for name, files in FILES.items())
+DATA_SETS = tuple(PublicDataset(name, SOURCES[name], files) for name, files in FILES.items())
 
 
 def data_set(name: str) -> PublicDataset:
@@ -179,7 +164,9 @@ def data_folder() -> Path:
     """The folder that ``SKIPCHAIN_DATA`` names."""
     named = os.environ.get(VARIABLE)
     if not named:
-        raise CorpusError(f"{VARIABLE} is not set; let it name the folder with the data sets")
+        advice = "skipchain data lists them, and skipchain data NAME says where one comes from"
+        fault = f"{VARIABLE} is not set; let it name the folder with the data sets"
+        raise CorpusError(f"{fault} ({advice})")
     folder = Path(named)
     if not folder.is_dir():
         raise CorpusError(f"{VARIABLE} names {named}, which is not a folder")

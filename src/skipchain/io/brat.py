@@ -19,12 +19,16 @@ OTHER = "REAMN#*"
 
 
 def read_brat(
-    path: str | Path, max_bytes: int | None = None, *, scheme: str | None = None
+    path: str | Path,
+    max_bytes: int | None = None,
+    *,
+    scheme: str | None = None,
+    charset: str | None = None,
 ) -> Corpus:
     """Read one pair ``x.txt``/``x.ann``, named by either, or all pairs of a folder.
 
-    Only text-bound annotations (T lines) are read; a warning counts the others. No file may have
-    more than ``max_bytes`` bytes; by default 2 GiB.
+    Only text-bound annotations (T lines) are read; a warning counts the others. ``charset`` and
+    ``max_bytes`` are as for `skipchain.read`, and hold for each file.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -34,7 +38,8 @@ def read_brat(
     Corpus(1 document, 1 sentence, 3 tokens, columns word, label (iob2))
     """
     others: Counter[str] = Counter()
-    passages = [read_pair(stem, others, max_bytes) for stem in find_stems(Path(path))]
+    stems = find_stems(Path(path))
+    passages = [read_pair(stem, others, max_bytes, charset) for stem in stems]
     if all(not passage.text.strip() for passage in passages):
         raise ReadError("the text is empty", path=path)
     if others:
@@ -72,19 +77,25 @@ def find_stems(path: Path) -> list[Path]:
     if path.is_dir():
         stems = sorted(file.with_suffix("") for file in path.glob("*.ann"))
         if not stems:
-            raise ReadError("there is no .ann file in the folder", path=path)
+            fault = (
+                f"this folder has no .ann files; name files in it, such as {Path(path, '*.txt')}"
+            )
+            raise ReadError(fault, path=path)
         return stems
     if path.suffix not in (".ann", ".txt"):
         raise ReadError("brat files end in .txt and .ann; name one of them, or a folder", path=path)
     return [path.with_suffix("")]
 
 
-def read_pair(stem: Path, others: Counter[str], max_bytes: int | None = None) -> Passage:
+def read_pair(
+    stem: Path, others: Counter[str], max_bytes: int | None = None, charset: str | None = None
+) -> Passage:
     """The text of a pair with its spans; ``others`` counts the lines that mark no text."""
-    text = read_text(pair_file(stem, ".txt"), max_bytes)
+    text = read_text(pair_file(stem, ".txt"), max_bytes, charset=charset, named=True)
     annotations = pair_file(stem, ".ann")
+    marks = read_text(annotations, max_bytes, charset=charset, named=True)
     spans = []
-    lines = read_text(annotations, max_bytes).replace("\r\n", "\n").split("\n")
+    lines = marks.replace("\r\n", "\n").split("\n")
     for number, line in enumerate(lines, 1):
         if line.startswith("T"):
             spans.append(read_span(line, text, annotations, number))

@@ -23,7 +23,12 @@ EXTRA = re.compile(r"\d+(?:-\d+|(\.\d+))")  # a multi-word range, or an empty no
 
 
 def parse_conllu(
-    text: str, path: object = None, *, label: str = "upos", scheme: str | None = None
+    text: str,
+    path: object = None,
+    *,
+    label: str = "upos",
+    scheme: str | None = None,
+    repair: bool | None = None,
 ) -> Corpus:
     """The corpus that a text in CoNLL-U holds; the labels are its column ``label``.
 
@@ -59,7 +64,9 @@ def parse_conllu(
         columns = [column.take(np.flatnonzero(~extra)).compact() for column in columns]
     names = (LABEL if name == label else name for name in COLUMNS)
     corpus = roles.corpus(dict(zip(names, columns, strict=True)))
-    return resolve_scheme(corpus, scheme, path, np.flatnonzero(token) + 1)
+    line_numbers = np.flatnonzero(token) + 1
+    # What Universal Dependencies say of words are never fields.
+    return resolve_scheme(corpus, scheme, path, line_numbers, repair, may_be_bare=False)
 
 
 def format_conllu(corpus: Corpus, *, label: str | None = None) -> str:

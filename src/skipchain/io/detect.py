@@ -7,6 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from skipchain.errors import ReadError
+from skipchain.io.columns.layout import named_cells
+from skipchain.io.columns.lines import unix_lines
 from skipchain.io.conll import split
 
 SAMPLE = 50_000  # characters
@@ -36,14 +38,15 @@ def detect_format(text: str, path: str | Path) -> str | None:
 
 
 def rows(sample: str, *, whole: bool) -> list[list[str]]:
-    """The cells of the first lines that may be tokens."""
-    lines = sample.split("\n")
+    """The cells of the first lines that may be tokens, a row aside that may be a header."""
+    lines = unix_lines(sample).split("\n")
     if not whole:
         lines.pop()  # the sample may end within a line
     shown = (line.rstrip("\r") for line in lines if not line.startswith(("#", "-DOCSTART-")))
     tokens = list(islice(filter(str.strip, shown), ROWS))
     separator = "\t" if tokens and "\t" in tokens[0] else " "
-    return [split(line, separator) for line in tokens]
+    cells = [split(line, separator) for line in tokens]
+    return cells[1:] if len(cells) > 1 and named_cells(cells[0]) else cells
 
 
 def column_format(cells: list[list[str]], path: str | Path) -> str | None:

@@ -7,23 +7,31 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from skipchain.errors import ReadError, SkipchainError
+from skipchain.io.charsets import decode_text
 from skipchain.io.temporary import TemporaryFile
 from skipchain.io.unpack import read_unpacked
 
-BOM = b"\xef\xbb\xbf"
 COMPRESSED_ENDINGS = (".gz", ".xz")
 STDIO = "-"  # stdin or stdout
 
 
-def read_text(path: str | Path, max_bytes: int | None = None) -> str:
-    """The text of a UTF-8 file, line ends untouched; ``-`` is stdin, .gz and .xz are unpacked.
+def read_text(
+    path: str | Path,
+    max_bytes: int | None = None,
+    *,
+    charset: str | None = None,
+    named: bool = False,
+) -> str:
+    """The text of a file, line ends untouched; ``-`` is stdin, .gz and .xz are unpacked.
 
-    A byte-order mark is dropped. Bytes that are not UTF-8, and NUL bytes, give a `ReadError` with
-    the line, and so do more than ``max_bytes`` bytes, unpacked; by default 2 GiB.
+    It is in ``charset``, by default UTF-8, or in what a byte-order mark says, which is dropped.
+    Bytes that are no text, and NUL, give a `ReadError` with the line, and so do more than
+    ``max_bytes`` bytes, unpacked; by default 2 GiB. ``named`` is as for `decode_text`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -31,12 +39,13 @@ def read_text(path: str | Path, max_bytes: int | None = None) -> str:
     ...     read_text(folder + "/a.txt.gz")
     'Ada slept.'
     """
-    return decode_text(unpacked_bytes(path, max_bytes, text=True), display_path(path))
+    data = unpacked_bytes(path, max_bytes, text=True, charset=charset, named=named)
+    return decode_text(data, display_path(path), charset=charset, named=named)
 
 
-def read_content(path: str | Path, max_bytes: int | None = None) -> str:
+def read_content(path: str | Path, max_bytes: int | None = None, **how: Any) -> str:
     """The text of a file (see `read_text`) in which there must be more than white space."""
-    return check_text(read_text(path, max_bytes), display_path(path))
+    return check_text(read_text(path, max_bytes, **how), display_path(path))
 
 
 def display_path(path: str | Path) -> str | Path:
@@ -46,17 +55,25 @@ def display_path(path: str | Path) -> str | Path:
 
 def read_bytes(path: str | Path, max_bytes: int | None = None) -> bytes:
     """The bytes of a file or of stdin, unpacked where they are gzip or xz."""
-    return bytes(unpacked_bytes(path, max_bytes, text=False))
+    return bytes(unpacked_bytes(path, max_bytes))
 
 
-def unpacked_bytes(path: str | Path, max_bytes: int | None, *, text: bool) -> bytearray:
-    """The bytes of a file, unpacked; those of a ``text`` hold no NUL."""
+def unpacked_bytes(path: str | Path, max_bytes: int | None, **how: Any) -> bytearray:
+    """The bytes of a file, unpacked; ``how`` is as for `read_unpacked`."""
     with open_binary(path) as file:
-        data, kind = read_unpacked(file, display_path(path), max_bytes, text=text)
-    if data and kind == "plain" and str(path).endswith(COMPRESSED_ENDINGS):
+        if how.get("text"):
+            refuse_model(file, path)
+        data, kind = read_unpacked(file, display_path(path), max_bytes, **how)
+    if data:
+        check_packed(kind, path)
+    return data
+
+
+def check_packed(kind: str, path: str | Path) -> None:
+    """Refuse a file that is not packed, though its name says so."""
+    if kind == "plain" and str(path).endswith(COMPRESSED_ENDINGS):
         ending = str(path)[-3:]
         raise ReadError(f"the name ends in {ending}, but the content is not packed", path=path)
-    return data
 
 
 @contextmanager
@@ -78,26 +95,6 @@ def stdin() -> BinaryIO:
     if sys.stdin is None:
         raise ReadError("it is closed; name a file, or send one to it", path=display_path(STDIO))
     return sys.stdin.buffer
-
-
-def decode_text(data: bytes | bytearray, path: object, first: int = 1) -> str:
-    """The text that the bytes spell in UTF-8; the first bad byte gives a `ReadError`.
-
-    ``first`` is the number of the line that the bytes begin with.
-    """
-    if data.startswith(BOM):
-        data = data[len(BOM) :]
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        byte, line = data[error.start], data.count(b"\n", 0, error.start) + first
-        fault = f"invalid UTF-8 byte 0x{byte:02x}; is the file latin-1? convert it with iconv"
-        raise ReadError(fault, path=path, line=line) from None
-    nul = text.find("\0")
-    if nul >= 0:
-        line = text.count("\n", 0, nul) + first
-        raise ReadError("a NUL byte; is this a text file?", path=path, line=line)
-    return text
 
 
 def check_text(text: str, path: object) -> str:
@@ -237,6 +234,13 @@ def begins_as_model(start: bytes) -> bool:
     (True, False)
     """
     return start[5:9] == b"\0\0\0{"
+
+
+def refuse_model(file: IO[bytes], path: str | Path) -> None:
+    """Refuse an open model file where a text belongs, before any of it is read."""
+    if isinstance(file, BufferedReader) and begins_as_model(file.peek(16)):
+        fault = "this is a model file; wanted is text, or a labelled file"
+        raise ReadError(fault, path=display_path(path))
 
 
 def already_there(path: str | Path) -> SkipchainError:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from skipchain.corpus.corpus import Corpus
-from skipchain.errors import CorpusError, ParameterError, ReadError
+from skipchain.errors import BrokenSchemeReadError, CorpusError, ParameterError, ReadError
+from skipchain.io.charsets import LONGEST_MARK, UTF8, charset_of, check_charset, decode_text
+from skipchain.io.columns.reading import Reading
 from skipchain.io.detect import ADVICE, detect_format
-from skipchain.io.files import COMPRESSED_ENDINGS, STDIO, display_path, read_content, write_text
+from skipchain.io.files import (
+    COMPRESSED_ENDINGS,
+    STDIO,
+    check_text,
+    display_path,
+    unpacked_bytes,
+    write_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +46,8 @@ class Format:
 
 TABLE = {
     "conll": Format("conll", "parse_conll", "format_conll", (".conll", ".iob", ".iob2", ".bio")),
+    "tsv": Format("columns.spreadsheet", "parse_tsv", "format_tsv", (".tsv", ".tab")),
+    "csv": Format("columns.spreadsheet", "parse_csv", "format_csv", (".csv",)),
     "conllu": Format("conllu", "parse_conllu", "format_conllu", (".conllu",)),
     "jsonl": Format("jsonl", "parse_jsonl", "format_jsonl", (".jsonl", ".ndjson")),
     "inline": Format("inline", "parse_inline", "format_inline", (".sgml", ".sgm", ".xml")),
@@ -55,6 +67,8 @@ def read(
     *,
     columns: Sequence[str] | None = None,
     scheme: str | None = None,
+    charset: str | None = None,
+    repair: bool | None = None,
     max_bytes: int | None = None,
     **options: Any,
 ) -> Corpus:
@@ -62,9 +76,13 @@ def read(
 
     The format is one of `FORMATS`; by default the ending decides, and for endings that do not tell,
     the content. ``columns`` names the columns of a column file. ``scheme`` is the scheme of the
-    labels, by default inferred from them. A file that has more than ``max_bytes`` bytes when it is
-    unpacked is refused; by default 2 GiB. Other options are those of the format's parser, such as
-    `skipchain.io.conll.parse_conll`.
+    labels (``none``: they mark no spans), by default inferred from them. Where fewer than one label
+    in a thousand breaks it, these are repaired, with a warning; more are an error. With ``repair``
+    they are repaired whatever their number, with False all labels stay as they are
+    (``docs/guide/schemes.md`` has the rules). ``charset`` is the character set of the file, by
+    default UTF-8; a byte-order mark (of UTF-8, UTF-16, UTF-32) counts more. A file that has more
+    than ``max_bytes`` bytes when it is unpacked is refused; by default 2 GiB. Other options are
+    those of the format's parser, such as `skipchain.io.conll.parse_conll`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -72,24 +90,111 @@ def read(
     ...     read(folder + "/a.conll")
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
     """
+    how: dict[str, Any] = {"scheme": scheme, "charset": charset, "repair": repair}
+    return read_told(path, format, columns=columns, max_bytes=max_bytes, **how, **options)[0]
+
+
+def read_told(
+    path: str | Path,
+    format: str | None = None,
+    *,
+    columns: Sequence[str] | None = None,
+    scheme: str | None = None,
+    charset: str | None = None,
+    repair: bool | None = None,
+    max_bytes: int | None = None,
+    **options: Any,
+) -> tuple[Corpus, Reading]:
+    """The corpus that `read` gives, and how it was read."""
     if not isinstance(path, (str, Path)):
         raise ParameterError(f"a path must be a string or a Path, got {type(path).__name__}")
+    named_charset = UTF8 if charset is None else check_charset(charset)
     if columns is not None:
         options["columns"] = columns
+    named = format
     if format is None:
         format = format_of_path(path)
-    content: tuple[object, ...] = (path, max_bytes)
-    if format is None or not check_format(format).several_files:
-        if format is not None and TABLE[format].parse is None:
-            raise ReadError(f"{format} can be written, but not read", path=path)
-        shown = display_path(path)
-        text = read_content(path, max_bytes)
-        format = format or format_of_text(text, shown)
-        content = (text, shown)
+    if format is not None and is_folder(format):
+        parse = TABLE[format].function(str(TABLE[format].parse))
+        check_options(parse, format, options)
+        corpus: Corpus = parse(path, max_bytes, scheme=scheme, charset=charset, **options)
+        return corpus, Reading.of(corpus, format, named_charset)
+    check_readable(format, path)
+    shown = display_path(path)
+    data = unpacked_bytes(path, max_bytes, text=True, charset=charset, named=True)
+    found = charset_of(data[:LONGEST_MARK], charset)[0]
+    text = check_text(decode_text(data, shown, charset=charset, named=True), shown)
+    del data
+    format = format or format_of_text(text, shown)
+    try:
+        corpus = parse_text(text, shown, format, scheme=scheme, repair=repair, **options)
+    except BrokenSchemeReadError as error:
+        given = {
+            "--from": named,
+            "--scheme": scheme,
+            "--charset": charset,
+            **{f"--{name}": options.get(name) for name in ("columns", "label")},
+        }
+        advice = repair_advice(path, given)
+        raise BrokenSchemeReadError(f"{error}; {advice}") from None
+    return corpus, Reading.of(corpus, format, found)
+
+
+def parse_text(
+    text: str,
+    path: str | Path,
+    format: str | None = None,
+    *,
+    scheme: str | None = None,
+    repair: bool | None = None,
+    **options: Any,
+) -> Corpus:
+    """The corpus that a text holds in a format, by default the one that its content shows.
+
+    ``path`` is named in errors; other options are as for `read`.
+
+    >>> parse_text("Ada B-PER\\nslept O\\n", "eng.train")
+    Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
+    """
+    check_readable(format, path)
+    format = format or format_of_text(check_text(text, path), path)
     parse = TABLE[format].function(str(TABLE[format].parse))
     check_options(parse, format, options)
-    corpus: Corpus = parse(*content, scheme=scheme, **options)
+    known = parse.__kwdefaults__ or {}
+    how = {"repair": repair} if "repair" in known else {}  # others have spans, not labels
+    corpus: Corpus = parse(text, path, scheme=scheme, **how, **options)
     return corpus
+
+
+def repair_advice(path: str | Path, options: Mapping[str, str | Sequence[str] | None]) -> str:
+    """How to go on where labels break their scheme: an option, and a command that can be pasted.
+
+    >>> print(repair_advice("my corpus.txt", {"--from": "conll", "--scheme": None}))
+    mend them while reading (--repair, repair=True), or once for all:
+    skipchain convert 'my corpus.txt' 'my corpus.repaired.conll' --repair --from conll
+    """
+    reading = "mend them while reading (--repair, repair=True)"
+    if str(path) == STDIO:
+        return reading
+    source = Path(path)
+    last = ending(path) if ending(path) in ENDINGS else ".conll"
+    target = source.with_name(f"{source.name.split('.')[0]}.repaired{last}")
+    words = ["skipchain", "convert", str(source), str(target), "--repair"]
+    for option, value in options.items():
+        if value is not None:
+            words += [option, value if isinstance(value, str) else ",".join(value)]
+    return f"{reading}, or once for all: {shlex.join(words)}"
+
+
+def is_folder(format: str) -> bool:
+    """Whether a document in this format is several files, which are named by their folder."""
+    return check_format(format).several_files
+
+
+def check_readable(format: str | None, path: str | Path) -> None:
+    """Refuse a format that can only be written."""
+    if format is not None and check_format(format).parse is None:
+        raise ReadError(f"{format} can be written, but not read", path=path)
 
 
 def write(

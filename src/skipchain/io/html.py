@@ -11,9 +11,7 @@ from skipchain.corpus.corpus import Corpus, plural
 from skipchain.corpus.schemes import Spans, encode
 from skipchain.errors import CorpusError
 from skipchain.io.standoff import Passage, Span, passages_of
-
-# The golden angle keeps the hues of neighbouring types far apart, however many there are.
-GOLDEN_ANGLE = 137.508
+from skipchain.report.notebook import hue, interleaved
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -98,8 +96,7 @@ def html_page(title: str, about: str, body: str, style: str) -> str:
 def hues(classes: dict[str, str]) -> str:
     """The CSS that gives each class of a type a colour of its own."""
     return "\n".join(
-        f".{name} {{ --hue: {round(210 + number * GOLDEN_ANGLE) % 360}; }}"
-        for number, name in enumerate(classes.values())
+        f".{name} {{ --hue: {hue(number)}; }}" for number, name in enumerate(classes.values())
     )
 
 
@@ -131,15 +128,14 @@ def section(
 ) -> str:
     """One document, under a heading if it has a name."""
     heading = f"<h2>{escape(name)}</h2>\n" if name else ""
-    pieces: list[str] = []
-    at = 0
-    for span, confidence in zip(passage.spans or (), confidences, strict=True):
-        start, end, _ = span
-        pieces.append(escape(passage.text[at:start], quote=False))
-        pieces.append(marked(passage.text[start:end], span, classes, confidence))
-        at = end
-    pieces.append(escape(passage.text[at:], quote=False))
-    return f'<section>\n{heading}<p class="text">{"".join(pieces)}</p>\n</section>'
+    spans = zip(passage.spans or (), confidences, strict=True)
+    pieces = [
+        (span[0], span[1], marked(passage.text[span[0] : span[1]], span, classes, confidence))
+        for span, confidence in spans
+    ]
+    return (
+        f'<section>\n{heading}<p class="text">{interleaved(passage.text, pieces)}</p>\n</section>'
+    )
 
 
 def marked(text: str, span: Span, classes: dict[str, str], confidence: float | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -13,7 +14,13 @@ import numpy as np
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
-from skipchain.errors import CorpusError, ReadError
+from skipchain.errors import (
+    CorpusError,
+    ReadError,
+    SkipchainWarning,
+    UnreadLabelsWarning,
+    shortened,
+)
 from skipchain.io.conll import check_width
 from skipchain.io.files import check_text
 from skipchain.io.schemes import resolve_scheme
@@ -21,10 +28,14 @@ from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
 
 TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"
 DOCUMENT, LINKS = "document", "links"
+ADDED = ("starts", "ends", "marginals", "nbest")  # what ``skipchain tag`` adds to sentences
+SHOWN_KEYS = 5  # that are not read
 Record = dict[str, Any]
 
 
-def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) -> Corpus:
+def parse_jsonl(
+    text: str, path: object = None, *, scheme: str | None = None, repair: bool | None = None
+) -> Corpus:
     """The corpus that JSON lines hold, of one of two kinds.
 
     ``{"tokens": [...], "labels": [...]}`` is a sentence; other lists of strings are further
@@ -35,7 +46,7 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
 
     ``{"text": "...", "spans": [[start, end, "TYPE"], ...]}`` is a document of running text; a span
     counts characters, and may be ``{"start": ..., "end": ..., "label": ...}``. Without ``"spans"``
-    there are no labels.
+    there are no labels. A warning names the keys that are not read.
 
     >>> parse_jsonl('{"tokens": ["Ada", "slept"], "labels": ["B-PER", "O"]}')
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
@@ -45,11 +56,16 @@ def parse_jsonl(text: str, path: object = None, *, scheme: str | None = None) ->
     lines = enumerate(check_text(text, path).split("\n"), 1)
     records = [(k, read_record(line, path, k)) for k, line in lines if line.strip(" \t\r")]
     if is_running(records[0][1]):
-        return parse_texts(records, scheme, path)
+        corpus = parse_texts(records, scheme, path)
+        tell_unread(records, {TEXT, SPANS, DOCUMENT}, path, labelled=corpus.labelled)
+        return corpus
     collector = RecordCollector()
     for number, record in records:
         collector.add(record, path, number)
-    return resolve_scheme(collector.corpus(path), scheme, path)
+    known = {TOKENS, LABELS, LINKS, DOCUMENT, *ADDED, *collector.columns}
+    labelled = LABEL in collector.columns
+    tell_unread(records, known | ({SPANS} if labelled else set()), path, labelled=labelled)
+    return resolve_scheme(collector.corpus(path), scheme, path, repair=repair)
 
 
 def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
@@ -177,6 +193,37 @@ class RecordCollector:
             raise ReadError(f"link [{start}, {end}]: {fault}", path=path, line=number)
         table = np.array(self.links, np.int64).reshape(-1, 4)
         return table[:, :2] + bounds[table[:, 2], None]
+
+
+def tell_unread(
+    records: Sequence[tuple[int, Record]], known: set[str], path: object, *, labelled: bool
+) -> None:
+    """Warn of keys that are not read, and of what may be meant for labels where there are none."""
+    unread: dict[str, Any] = {}
+    for _, record in records:
+        for key in record.keys() - known:
+            if not unread.get(key):
+                unread[key] = record[key]
+    if not unread:
+        return
+    names = sorted(unread)
+    shown = ", ".join(f'"{shortened(name, 40)}"' for name in names[:SHOWN_KEYS])
+    more = f" and {len(names) - SHOWN_KEYS:,} more" * (len(names) > SHOWN_KEYS)
+    told = f"{shown}{more} {'is' if len(names) == 1 else 'are'} not read"
+    file = "JSON lines" if path is None else path
+    lists = sorted(key for key, value in unread.items() if isinstance(value, list))
+    if labelled or not lists:
+        warnings.warn(f"{file}: {told}", SkipchainWarning, stacklevel=3)
+        return
+    first = unread[lists[0]][:1]
+    if is_running(records[0][1]):
+        wanted = 'spans are wanted as "spans": [[start, end, "TYPE"], ...]'
+    elif first and type(first[0]) is int:
+        wanted = f'"{lists[0]}" holds numbers; wanted are strings, "labels": ["B-PER", ...]'
+    else:
+        wanted = 'labels are wanted as "labels": ["B-PER", ...]'
+    fault = f"{file}: there are no labels, and {told}; {wanted}"
+    warnings.warn(fault, UnreadLabelsWarning, stacklevel=3)
 
 
 def read_lists(

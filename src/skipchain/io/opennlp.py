@@ -9,7 +9,7 @@ from itertools import pairwise
 from skipchain.arrays import offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
-from skipchain.corpus.schemes import Spans, check_scheme, encode
+from skipchain.corpus.schemes import Spans, check_scheme, encode, is_no_scheme
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.conll import check_sentences, split
 from skipchain.io.files import check_text
@@ -42,11 +42,12 @@ def parse_opennlp(text: str, path: object = None, *, scheme: str | None = None) 
             documents[-1] += 1
         elif documents[-1]:
             documents.append(0)
-    name = check_scheme(scheme or "iob2")
+    name = "iob2" if scheme is None or is_no_scheme(scheme) else check_scheme(scheme)
     offsets = offsets_of(sentences)
     labels = encode(Spans.of(spans), offsets, name)
     sizes = [size for size in documents if size]
-    return Corpus({WORD: Column.encode(words), LABEL: labels}, offsets, offsets_of(sizes), name)
+    corpus = Corpus({WORD: Column.encode(words), LABEL: labels}, offsets, offsets_of(sizes), name)
+    return corpus.with_labels(labels, None) if is_no_scheme(scheme) else corpus
 
 
 def read_sentence(line: str, path: object, number: int) -> tuple[list[str], list[Span]]:

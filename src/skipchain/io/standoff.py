@@ -11,7 +11,7 @@ import numpy as np
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column, frozen
 from skipchain.corpus.corpus import WORD, Corpus
-from skipchain.corpus.schemes import Spans, check_scheme, encode
+from skipchain.corpus.schemes import Spans, check_scheme, encode, is_no_scheme
 from skipchain.errors import CorpusError, ReadError
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.tokenizer import Tokens, tokenize, word_set
@@ -63,14 +63,16 @@ def build_corpus(
     if not passages:
         raise ReadError("there is not one token in the file", path=path)
     labelled = any(passage.spans is not None for passage in passages)
-    name = check_scheme(scheme or "iob2")
+    name = "iob2" if scheme is None or is_no_scheme(scheme) else check_scheme(scheme)
     names = tuple(passage.name or "" for passage in passages)
     words: list[str] = []
+    sentences = [np.zeros(1, np.int64)]
     for passage, (tokens, _) in zip(passages, tokenized, strict=True):
+        sentences.append(len(words) + tokens.sentences[1:])
         words.extend(tokens.words(passage.text))
     corpus = Corpus(
         {WORD: Column.encode(words)},
-        offsets_of(np.concatenate([np.diff(tokens.sentences) for tokens, _ in tokenized])),
+        np.concatenate(sentences),
         offsets_of([len(tokens.sentences) - 1 for tokens, _ in tokenized]),
         starts=frozen(np.concatenate([tokens.starts for tokens, _ in tokenized])),
         ends=frozen(np.concatenate([tokens.ends for tokens, _ in tokenized])),
@@ -82,11 +84,13 @@ def build_corpus(
     if corpus.n_tokens == 0:
         raise ReadError("there is not one token in the file", path=path)
     labels = encode(Spans.of(corpus_spans(tokenized)), corpus.sentences, name)
-    return corpus.with_labels(labels, name)
+    return corpus.with_labels(labels, None if is_no_scheme(scheme) else name)
 
 
 def tokenize_passage(passage: Passage, path: object) -> TokenizedPassage:
     """The tokens of a passage, and its spans as tokens."""
+    if not passage.spans and not passage.whole:
+        return tokenize(passage.text), []
     spans = check_spans(passage, path)
     tokens = tokenize(passage.text, [place for start, end, _ in spans for place in (start, end)])
     pairs = np.array([(start, end) for start, end, _ in spans], np.int64).reshape(-1, 2)

@@ -9,15 +9,20 @@ from pathlib import Path
 from typing import IO
 
 from skipchain.errors import ReadError
-from skipchain.io.files import decode_text, open_binary
+from skipchain.io.charsets import Utf8File, decode_text
+from skipchain.io.files import open_binary, refuse_model
 from skipchain.io.unpack import UnpackedFile, describe_size
 
 BLOCK = 8 << 20  # bytes
 LONGEST_LINE = 64 << 20  # bytes; a file may be larger than memory, but none of its lines
 
 
-def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The lines of a UTF-8 file with their numbers from 1, without line ends.
+def numbered_lines(
+    path: str | Path, *, charset: str | None = None, named: bool = False
+) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1, without line ends.
+
+    ``charset`` and ``named`` are as for `decode_text`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -25,13 +30,17 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     ...     list(numbered_lines(folder + "/a.txt"))
     [(1, 'Ada'), (2, 'slept')]
     """
-    with open_stream(path) as file:
+    with open_stream(path, charset, named=named) as file:
         for number, line in enumerate(lines_of(file, path), 1):
             yield number, decode_text(line, path, number).rstrip("\r\n")
 
 
-def text_blocks(path: str | Path, size: int = BLOCK) -> Iterator[str]:
+def text_blocks(
+    path: str | Path, size: int = BLOCK, *, charset: str | None = None
+) -> Iterator[str]:
     """The text in blocks of about ``size`` bytes that end behind a blank line, else behind a line.
+
+    ``charset`` is as for `skipchain.read`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -39,7 +48,7 @@ def text_blocks(path: str | Path, size: int = BLOCK) -> Iterator[str]:
     ...     list(text_blocks(folder + "/a.txt", 8))
     ['One.\\n\\n', 'Two\\nthree.\\n\\n']
     """
-    with open_stream(path) as file:
+    with open_stream(path, charset, named=True) as file:
         lines: list[bytes] = []
         first, length = 1, 0
         for line in lines_of(file, path):
@@ -68,7 +77,16 @@ def lines_of(file: IO[bytes], path: object) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_stream(path: str | Path) -> Iterator[IO[bytes]]:
-    """The bytes of a text, unpacked where they are gzip or xz."""
+def open_stream(
+    path: str | Path, charset: str | None = None, *, named: bool = False
+) -> Iterator[IO[bytes]]:
+    """The bytes of a text in UTF-8, whatever its charset, unpacked where they are gzip or xz.
+
+    ``charset`` and ``named`` are as for `decode_text`.
+    """
     with open_binary(path) as file:
-        yield io.BufferedReader(UnpackedFile(file, path, text=True), 1 << 20)
+        refuse_model(file, path)
+        stored = UnpackedFile(file, path, text=True, charset=charset, named=named)
+        buffered = io.BufferedReader(stored, 1 << 20)
+        recoded = Utf8File(buffered, path, charset=charset, named=named)
+        yield io.BufferedReader(recoded, 1 << 20)

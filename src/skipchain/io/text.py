@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError
 from skipchain.io.files import check_text
@@ -16,6 +18,15 @@ def parse_plain(text: str, path: object = None, *, scheme: str | None = None) ->
     (Corpus(1 document, 2 sentences, 6 tokens, columns word), [0, 4, 9, 11, 14, 18])
     """
     return corpus_of([Passage(check_text(text, path))], scheme, path)
+
+
+def parse_texts(texts: Sequence[str]) -> Corpus:
+    """Texts as a document each; those that are blank have no tokens.
+
+    >>> parse_texts(["Ada slept.", "", "Bo left."])
+    Corpus(3 documents, 2 sentences, 6 tokens, columns word)
+    """
+    return corpus_of([Passage(text) for text in texts])
 
 
 def format_plain(corpus: Corpus) -> str:

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from skipchain.checks import check_integer
 from skipchain.errors import ReadError
+from skipchain.io.charsets import LONGEST_MARK, charset_of, describe_nul, is_wide
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -51,7 +52,8 @@ class UnpackedFile(io.RawIOBase):
     """The bytes of an open file, unpacked where they are gzip, xz or bzip2.
 
     More than ``limit`` of them (None: no limit) give a `ReadError`, and so does a NUL byte in what
-    is to be ``text``. ``as_stored`` leaves packed bytes as they are.
+    is to be ``text``, ``charset`` and ``named`` being as for `decode_text`, unless its characters
+    have such bytes. ``as_stored`` leaves packed bytes as they are.
 
     >>> import gzip
     >>> packed = gzip.compress(b"Ada ") + gzip.compress(b"slept")
@@ -71,12 +73,17 @@ raise it with max_bytes= (on the command line, --max-bytes)
         *,
         limit: int | None = None,
         text: bool = False,
+        charset: str | None = None,
+        named: bool = False,
         as_stored: bool = False,
     ) -> None:
         self._file = file
         self._path = path
         self._limit = limit
         self._text = text
+        self._charset = charset
+        self._named = named
+        self._start: bytes | None = b""  # too few bytes to tell the charset; None: it is known
         self._count = 0
         self._line = 1
         self._waiting = file.read(HEAD)
@@ -140,24 +147,32 @@ raise it with max_bytes= (on the command line, --max-bytes)
     def _check(self, block: bytes) -> None:
         self._count += len(block)
         if self._text:
-            nul = block.find(b"\0")
-            if nul >= 0:
-                line = self._line + block.count(b"\n", 0, nul)
-                raise ReadError("a NUL byte; is this a text file?", path=self._path, line=line)
-            self._line += block.count(b"\n")
+            self._check_text(block)
         if self._limit is not None and self._count > self._limit:
-            verb = "holds" if self.kind == "plain" else "unpacks to"
-            fault = f"{verb} more than {describe_size(self._limit)}, the limit; if that is meant, "
-            advice = "raise it with max_bytes= (on the command line, --max-bytes)"
-            raise ReadError(fault + advice, path=self._path)
+            raise too_large(self.kind, self._limit, self._path)
+
+    def _check_text(self, block: bytes) -> None:
+        """Refuse a NUL byte, unless the text begins as one that has such bytes."""
+        if self._start is not None:
+            start = self._start + block
+            self._start = start if block and len(start) < LONGEST_MARK else None
+            if self._start is not None:
+                return
+            charset, _ = charset_of(start[:LONGEST_MARK], self._charset)
+            self._text, block = not is_wide(charset), start
+        nul = block.find(b"\0") if self._text else -1
+        if nul >= 0:
+            line = self._line + block.count(b"\n", 0, nul)
+            raise ReadError(describe_nul(block, self._named), path=self._path, line=line)
+        self._line += block.count(b"\n")
 
 
 def read_unpacked(
-    file: IO[bytes], path: object, max_bytes: int | None = None, **how: bool
+    file: IO[bytes], path: object, max_bytes: int | None = None, **how: Any
 ) -> tuple[bytearray, str]:
     """All bytes of an open file, and how it was packed; ``max_bytes`` None is `MAX_BYTES`.
 
-    ``how`` is ``text`` or ``as_stored`` (see `UnpackedFile`).
+    ``how`` is ``text``, ``charset`` and ``named``, or ``as_stored`` (see `UnpackedFile`).
     """
     unpacked = UnpackedFile(file, path, limit=limit_of(max_bytes), **how)
     data = bytearray()
@@ -172,6 +187,14 @@ def limit_of(max_bytes: int | None) -> int:
         return MAX_BYTES
     check_integer("max_bytes", max_bytes)
     return int(max_bytes)
+
+
+def too_large(kind: str, limit: int, path: object) -> ReadError:
+    """The error for a file of that kind that has more bytes than the limit."""
+    verb = "holds" if kind == "plain" else "unpacks to"
+    fault = f"{verb} more than {describe_size(limit)}, the limit; if that is meant, "
+    advice = "raise it with max_bytes= (on the command line, --max-bytes)"
+    return ReadError(fault + advice, path=path)
 
 
 def kind_of(head: bytes) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes.layout import Layout, layout_of, marks_of, read, write
-from skipchain.corpus.schemes.scheme import TABLE, check_scheme
+from skipchain.corpus.schemes.scheme import TABLE, Scheme, check_scheme
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.corpus.schemes.violations import describe_first, violations_of
 from skipchain.errors import SchemeError
@@ -39,7 +39,8 @@ def decode(column: Column, offsets: Ints, scheme: str, *, strict: bool = False) 
 def encode(spans: Spans, offsets: Ints, scheme: str, *, lossy: bool = False) -> Column:
     """The labels that mark the spans, one for each of the ``offsets[-1]`` tokens.
 
-    ``io`` cannot tell touching spans of the same type apart: that is an error unless ``lossy``.
+    ``io`` and ``bare`` cannot tell touching spans of the same type apart: that is an error unless
+    ``lossy``.
 
     >>> spans = Spans.of([(0, 2, "PER"), (2, 3, "PER")])
     >>> encode(spans, np.array([0, 4]), "bioes").tolist()
@@ -49,7 +50,7 @@ def encode(spans: Spans, offsets: Ints, scheme: str, *, lossy: bool = False) -> 
     """
     table = TABLE[check_scheme(scheme)]
     layout = layout_of(spans, offsets)
-    check_loss(layout, table.name, lossy)
+    check_loss(layout, table, lossy)
     return write(layout, table)
 
 
@@ -59,7 +60,7 @@ def convert(
     """The labels that mark the same spans in another scheme.
 
     Labels that break the source scheme are an error, but a redundant B- of iob1 or E- of ioe1 is
-    not: its meaning is clear. ``lossy`` lets ``io`` merge touching spans of the same type.
+    not: its meaning is clear. ``lossy`` lets ``io`` and ``bare`` merge touching spans of one type.
 
     >>> labels = Column.encode(["I-PER", "B-PER", "I-PER", "O"])
     >>> convert(labels, np.array([0, 4]), "iob1", "bioes").tolist()
@@ -70,13 +71,30 @@ def convert(
     if not old.only_if_needed and (marks != marks_of(layout, old)).any():
         first = describe_first(violations_of(column, offsets, old, marks, layout))
         fault = f"the labels are not valid {old.name}, so they are not converted: {first}"
-        raise SchemeError(f"{fault}; repair them first")
-    check_loss(layout, new.name, lossy)
+        advice = (
+            "repair them when reading (--repair, repair=True), or learn them as they are "
+            "(--learn-as none --set constraints=none)"
+        )
+        raise SchemeError(f"{fault}; {advice}")
+    check_loss(layout, new, lossy)
     return write(layout, new)
 
 
+def respell(column: Column, offsets: Ints, source: str, target: str) -> tuple[Column, Spans]:
+    """The labels of another scheme for the spans that labels mark, and these spans.
+
+    Invalid sequences are read as `decode` reads them, and ``io`` merges what touches.
+
+    >>> labels, spans = respell(Column.encode(["O", "I-PER"]), np.array([0, 2]), "iob2", "bioes")
+    >>> labels.tolist(), spans.tolist()
+    (['O', 'S-PER'], [(1, 2, 'PER')])
+    """
+    _, layout = read(column, offsets, TABLE[check_scheme(source)])
+    return write(layout, TABLE[check_scheme(target)]), layout.spans()
+
+
 def count_merged(spans: Spans, offsets: Ints) -> int:
-    """How many spans ``io`` would merge with the one before: they touch and have the same type.
+    """How many spans ``io`` or ``bare`` would merge with the one before, of the same type.
 
     >>> count_merged(Spans.of([(0, 2, "PER"), (2, 3, "PER"), (3, 4, "LOC")]), np.array([0, 4]))
     1
@@ -84,13 +102,14 @@ def count_merged(spans: Spans, offsets: Ints) -> int:
     return int(layout_of(spans, offsets).touches.sum())
 
 
-def check_loss(layout: Layout, target: str, lossy: bool) -> None:
+def check_loss(layout: Layout, target: Scheme, lossy: bool) -> None:
     """Refuse to merge spans unless the caller asked for it (``lossy``)."""
     lost = int(layout.touches.sum())
-    if target == "io" and lost and not lossy:
+    if target.merges and lost and not lossy:
         token = int(layout.touches.argmax())
+        count = "1 span" if lost == 1 else f"{lost} spans"
         raise SchemeError(
-            f"io would merge {lost} {'span' if lost == 1 else 'spans'} with a neighbour of the "
-            f"same type, first the {layout.names[layout.types[token]]} at token {token}; choose "
-            "another scheme, or pass lossy=True"
+            f"{target.name} would merge {count} with a neighbour of the same type, first the "
+            f"{layout.names[layout.types[token]]} at token {token}; choose another scheme, or pass "
+            "lossy=True"
         )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column, frozen
-from skipchain.corpus.schemes.labels import PREFIXES, parse
+from skipchain.corpus.schemes.labels import UNKNOWN, parse
 from skipchain.corpus.schemes.scheme import CLOSES, OPENS, OUTSIDE, Scheme
 from skipchain.corpus.schemes.spans import Spans
 from skipchain.errors import SchemeError
@@ -56,14 +56,12 @@ def read(column: Column, offsets: Ints, scheme: Scheme | None) -> tuple[NDArray[
     if len(offsets) == 0 or offsets[-1] != len(column):
         end = offsets[-1] if len(offsets) else "nothing"
         raise SchemeError(f"sentence offsets end at {end}, but there are {len(column)} labels")
-    prefixes = PREFIXES if scheme is None else scheme.prefixes
-    name = "any scheme" if scheme is None else scheme.name
     # A slice of a column keeps values that none of its tokens has: they must not be judged.
     used = column.used()
     value_marks = np.full(len(column.values), OUTSIDE, np.int8)
     value_types = np.full(len(column.values), OUTSIDE, np.int32)
     labels = [column.values[code] for code in used.tolist()]
-    value_marks[used], value_types[used], names = parse(labels, prefixes, name)
+    value_marks[used], value_types[used], names = parse(labels, scheme)
     marks, types = value_marks[column.codes], value_types[column.codes]
 
     same = same_before(types, offsets)
@@ -99,6 +97,9 @@ def marks_of(layout: Layout, scheme: Scheme) -> NDArray[np.int8]:
 
 def write(layout: Layout, scheme: Scheme) -> Column:
     """The labels of a layout; the values hold only labels that occur, ``O`` first."""
+    if scheme.bare and (clash := {"O", UNKNOWN} & set(layout.names)):
+        fault = f"{scheme.name} cannot write the type {min(clash)!r}, for its label would be taken"
+        raise SchemeError(f"{fault} for one of no span; choose another scheme")
     marks = marks_of(layout, scheme)
     keys = np.where(layout.inside, layout.types * 4 + marks + 1, 0)
     counts = np.bincount(keys, minlength=1)
@@ -106,7 +107,7 @@ def write(layout: Layout, scheme: Scheme) -> Column:
     renumber = np.zeros(len(counts), np.int32)
     renumber[used] = np.arange(len(used))
     values = tuple(
-        f"{scheme.letters[(key - 1) % 4]}-{layout.names[(key - 1) // 4]}" if key else "O"
+        scheme.spell((key - 1) % 4, layout.names[(key - 1) // 4]) if key else "O"
         for key in used.tolist()
     )
     return Column(frozen(renumber[keys]), values)

@@ -25,24 +25,51 @@ def check_scheme(name: str) -> str:
     return plain
 
 
+def is_no_scheme(name: str | None) -> bool:
+    """Whether labels are said to mark no spans; None says nothing.
+
+    >>> is_no_scheme("none"), is_no_scheme("iob2"), is_no_scheme(None)
+    (True, False, False)
+    """
+    return name is not None and str(name).strip().lower() == NO_SCHEME
+
+
 @dataclass(frozen=True, slots=True)
 class Scheme:
     """A scheme: which marks of a token it writes, and with which letters.
 
     A mark has two bits: 1, the token opens its span; 2, the token closes it. ``letters`` spells the
     four marks (inside, opens, closes, both), and ``bits`` are those the scheme writes at all. An
-    ``only_if_needed`` scheme writes its bit only where two spans of the same type touch.
+    ``only_if_needed`` scheme writes its bit only where two spans of the same type touch. A ``bare``
+    one writes the type alone.
     """
 
     name: str
     letters: str
     bits: int
     only_if_needed: bool = False
+    bare: bool = False
 
     @property
     def prefixes(self) -> dict[str, int]:
         """The marks that the scheme can write, by letter."""
+        if self.bare:
+            return {}
         return {letter: mark for mark, letter in enumerate(self.letters) if not mark & ~self.bits}
+
+    @property
+    def merges(self) -> bool:
+        """Whether touching spans of one type come out as one."""
+        return not self.bits
+
+    @property
+    def forms(self) -> str:
+        """What a label of a span looks like, for errors."""
+        return "TYPE" if self.bare else ", ".join(f"{letter}-TYPE" for letter in self.prefixes)
+
+    def spell(self, mark: int, name: str) -> str:
+        """The label of a token with that mark in a span of that type."""
+        return name if self.bare else f"{self.letters[mark]}-{name}"
 
 
 OPENS, CLOSES = 1, 2  # the bits of a mark
@@ -58,7 +85,9 @@ TABLE = {
         Scheme("ioe2", "IBES", CLOSES),
         Scheme("bioes", "IBES", OPENS | CLOSES),
         Scheme("bilou", "IBLU", OPENS | CLOSES),
+        Scheme("bare", "IBES", 0, bare=True),
     )
 }
 SCHEMES: tuple[str, ...] = tuple(TABLE)
+NO_SCHEME = "none"  # what a user calls labels that mark no spans
 ALIASES = {"bio": "iob2", "iobes": "bioes", "biluo": "bilou", "bioul": "bilou"}

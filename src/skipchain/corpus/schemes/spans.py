@@ -12,8 +12,10 @@ from skipchain.arrays import Ints, members
 from skipchain.corpus.column import frozen
 from skipchain.errors import SchemeError
 
+SHOWN = 4  # spans
 
-@dataclass(frozen=True, slots=True, eq=False)
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Spans:
     """Spans of tokens, each with a type, sorted by start.
 
@@ -23,6 +25,8 @@ class Spans:
     >>> spans = Spans.of([(3, 4, "LOC"), (0, 2, "PER")])
     >>> spans.starts.tolist(), spans.tolist()
     ([0, 3], [(0, 2, 'PER'), (3, 4, 'LOC')])
+    >>> spans
+    Spans(2 spans: (0, 2, 'PER'), (3, 4, 'LOC'))
     """
 
     starts: Ints  # [K]
@@ -51,7 +55,7 @@ class Spans:
         if len(set(sizes)) > 1:
             got = "{}, {} and {}".format(*sizes)
             raise SchemeError(f"spans need as many starts as stops and types, got {got}")
-        if (np.diff(self.starts) < 0).any():
+        if (self.starts[1:] < self.starts[:-1]).any():
             raise SchemeError("spans must be sorted by start; Spans.of sorts them")
         if len(self) and not 0 <= self.types.min() <= self.types.max() < len(self.names):
             raise SchemeError(f"span types must number the {len(self.names)} names")
@@ -63,6 +67,15 @@ class Spans:
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:
         return iter(self.tolist())
+
+    def __repr__(self) -> str:
+        from skipchain.corpus.corpus import plural
+
+        count = min(SHOWN, len(self))
+        names = map(self.names.__getitem__, self.types[:count].tolist())
+        first = zip(self.starts[:count].tolist(), self.stops[:count].tolist(), names, strict=True)
+        shown = ", ".join(map(repr, first)) + (" …" if len(self) > count else "")
+        return f"Spans({plural(len(self), 'span')}" + (f": {shown})" if shown else ")")
 
     def __eq__(self, other: object) -> bool:
         """Whether both have the same spans with the same types, however these are numbered."""

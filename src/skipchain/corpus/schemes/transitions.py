@@ -13,14 +13,15 @@ from skipchain.corpus.schemes.scheme import CLOSES, OPENS, OUTSIDE, TABLE, check
 
 
 def transitions(
-    labels: Sequence[str], scheme: str, *, strict: bool = False
+    labels: Sequence[str], scheme: str, *, strict: bool = False, touching: bool = True
 ) -> tuple[Bools, Bools, Bools]:
     """The legal bigrams ``bool [L, L]``, by ``[prev, cur]``, first and last labels ``bool [L]``.
 
     A sentence is valid in the scheme if and only if its first label, its last and all its bigrams
     are legal. A redundant B- of iob1 or E- of ioe1 is legal unless ``strict``, because its meaning
     is clear and training data have it: CoNLL-2003 would else be impossible under its own scheme.
-    Every sequence is then legal in these two.
+    Every sequence is then legal in these two. Without ``touching``, no span may touch another of
+    its type.
 
     >>> allowed, first, last = transitions(["O", "B-PER", "I-PER"], "iob2")
     >>> allowed.astype(int)
@@ -31,13 +32,14 @@ def transitions(
     ([True, True, False], [True, True, True])
     """
     table = TABLE[check_scheme(scheme)]
-    marks, kinds, _ = parse(labels, table.prefixes, table.name)
+    marks, kinds, _ = parse(labels, table)
     size = len(labels)
-    if table.only_if_needed and not strict:
-        return np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool)
     inside = kinds != OUTSIDE
     same = (kinds[:, None] == kinds) & inside
     joined = same & ~has_bit(marks, OPENS) & ~has_bit(marks, CLOSES)[:, None]
+    apart = np.ones((size, size), bool) if touching else ~same | joined
+    if table.only_if_needed and not strict:
+        return apart, np.ones(size, bool), np.ones(size, bool)
     # What the scheme would write on either side of the bigram, compared with what stands there.
     border = same & ~joined if table.only_if_needed else ~joined
     allowed = np.ones((size, size), bool)
@@ -48,7 +50,7 @@ def transitions(
     if table.bits & CLOSES:
         allowed &= ~inside[:, None] | (has_bit(marks, CLOSES)[:, None] == border)
         last = ~inside | (has_bit(marks, CLOSES) != table.only_if_needed)
-    return allowed, first, last
+    return allowed & apart, first, last
 
 
 def has_bit(marks: NDArray[np.int8], bit: int) -> Bools:

@@ -69,7 +69,7 @@ def violations_of(
         name = layout.names[layout.types[token]]
         previous = column.values[column.codes[token - 1]] if token > first else None
         following = column.values[column.codes[token + 1]] if token + 1 < stop else None
-        expected = f"{scheme.letters[wanted[token]]}-{name}"
+        expected = scheme.spell(int(wanted[token]), name)
         fault = describe_fault(int(marks[token]), int(wanted[token]), name, previous, following)
         reason = f"{label} {fault}; {scheme.name} writes {expected}"
         violations.append(Violation(token, sentence, label, previous, expected, reason))

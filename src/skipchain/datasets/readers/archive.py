@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from skipchain.errors import ReadError
-from skipchain.io.files import decode_text, open_binary
+from skipchain.io.charsets import decode_text
+from skipchain.io.files import open_binary
 from skipchain.io.unpack import MAX_BYTES, UnpackedFile, describe_size
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,22 @@ from numpy.typing import NDArray
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import Corpus
+from skipchain.io.columns.layout import DOCUMENT, SENTENCE
 from skipchain.io.columns.slices import PADDING, encode_slices
 
 SPACE, TAB, NEWLINE = 32, 9, 10
 Marker = tuple[int, str | None]  # a line that begins a document, and its name
+
+
+def unix_lines(text: str) -> str:
+    """A text whose lines end in LF; those of old Macs end in CR, and in nothing else.
+
+    >>> unix_lines("a\\r\\nb\\rc\\n"), unix_lines("a\\rb\\r")
+    ('a\\nb\\rc\\n', 'a\\nb\\n')
+    """
+    if "\r" not in text:
+        return text
+    return text.replace("\r\n", "\n") if "\n" in text else text.replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +47,8 @@ class Lines:
 
     @classmethod
     def of(cls, text: str) -> Lines:
-        """The lines of a text that end in LF or CRLF."""
-        if "\r" in text:
-            text = text.replace("\r\n", "\n")
+        """The lines of a text that end in LF or CRLF, or all in CR."""
+        text = unix_lines(text)
         data = (text if text.endswith("\n") else text + "\n").encode() + PADDING
         array = np.frombuffer(data, np.uint8)[: -len(PADDING)]
         ends = np.flatnonzero(array == NEWLINE)
@@ -121,7 +133,7 @@ class LineRoles:
 
     ``markers`` are the lines that begin a document, with its name or None; ``kept_lines`` are the
     lines that go to the notes; a blank line behind one of ``tail_lines`` is no plain end of a
-    sentence.
+    sentence. A sentence begins at each of ``first_lines``, too.
     """
 
     lines: Lines
@@ -130,6 +142,31 @@ class LineRoles:
     markers: Sequence[Marker]
     kept_lines: Sequence[int]
     tail_lines: Sequence[int] = ()
+    first_lines: Sequence[int] = ()
+
+    def without_header(self) -> LineRoles:
+        """The first token line is the header, and goes to the notes."""
+        token = self.token.copy()
+        header = int(token.argmax())
+        token[header] = False
+        return replace(self, token=token, kept_lines=[*self.kept_lines, header])
+
+    def cut_by(self, columns: Mapping[str, Column]) -> LineRoles:
+        """Cut into sentences and documents by the columns that number or name them.
+
+        A value that is empty is that of the token before.
+        """
+        roles, tokens = self, np.flatnonzero(self.token)
+        if SENTENCE in columns:
+            places = changes(columns[SENTENCE])
+            roles = replace(roles, first_lines=tokens[places].tolist())
+        if DOCUMENT in columns:
+            column = columns[DOCUMENT]
+            places = changes(column)
+            names = column.take(places).tolist()
+            markers = zip(tokens[places].tolist(), (name or None for name in names), strict=True)
+            roles = replace(roles, markers=sorted([*roles.markers, *markers], key=itemgetter(0)))
+        return roles
 
     def corpus(self, columns: dict[str, Column]) -> Corpus:
         """The corpus with these columns over the token lines."""
@@ -141,6 +178,7 @@ class LineRoles:
     def sentences(self, tokens: Ints) -> Ints:
         """Sentence offsets: blank lines and markers stand between sentences."""
         breaks = self.blank.copy()
+        breaks[list(self.first_lines)] = True
         breaks[[line for line, _ in self.markers]] = True
         passed = np.cumsum(breaks)[tokens]
         firsts = np.flatnonzero(np.diff(passed, prepend=-1))
@@ -173,6 +211,18 @@ class LineRoles:
         after_token = np.append(False, self.token[places[:-1]])
         extra: Ints = places[self.blank[places] & ~after_token]
         return extra
+
+
+def changes(column: Column) -> Ints:
+    """The tokens whose value is another than that of the token before; no value is no other.
+
+    >>> changes(Column.encode(["a", "", "a", "b", ""])).tolist()
+    [0, 3]
+    """
+    empty = np.array([not value.strip() for value in column.values], bool)[column.codes]
+    filled = np.maximum.accumulate(np.where(empty, 0, np.arange(len(column))))
+    found: Ints = np.flatnonzero(np.diff(column.codes[filled], prepend=-1))
+    return found
 
 
 def join_rows(rows: list[str], notes: dict[int, tuple[str, ...]]) -> str:

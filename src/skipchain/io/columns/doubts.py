@@ -1,0 +1,80 @@
+"""What is doubtful about columns that could be read: lists in cells, no sentences, many labels."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+from skipchain.corpus.column import Column
+from skipchain.corpus.corpus import LABEL, WORD, Corpus
+from skipchain.errors import CorpusError, SkipchainWarning
+from skipchain.io.columns.layout import DOCUMENT, OTHERS, SENTENCE
+from skipchain.io.columns.lines import changes
+
+LONGEST = 1000  # tokens of a sentence beyond which no file has one alone
+MOST_LABELS = 500
+
+
+def check_lists(corpus: Corpus) -> None:
+    """Refuse words that are all lists, as a row a sentence has them.
+
+    >>> check_lists(Corpus.of([["Ada slept"], ["Bo left"]], [["B-PER O"], ["B-PER O"]]))
+    Traceback (most recent call last):
+        ...
+    skipchain.errors.CorpusError: the words are lists ('Ada slept'); one token a row is wanted, or \
+JSON lines with "tokens" and "labels"
+    """
+    values = _used(corpus.words)
+    lists = all(value[:1] == "[" and value[-1:] == "]" and value[1:-1].strip() for value in values)
+    if corpus.labelled and all(" " in label.strip() for label in _used(corpus.labels)):
+        pairs = zip(corpus.words.tolist(), corpus.labels.tolist(), strict=True)
+        lists = lists or all(len(word.split()) == len(label.split()) for word, label in pairs)
+    if lists:
+        fault = f"the words are lists ({values[0][:40]!r})"
+        wanted = 'one token a row is wanted, or JSON lines with "tokens" and "labels"'
+        raise CorpusError(f"{fault}; {wanted}")
+
+
+def warn_of_doubts(corpus: Corpus, names: Sequence[str], path: object) -> None:
+    """Warn of a long file without sentences, and of labels that look like words.
+
+    ``names`` are those of the columns of the file.
+    """
+    shown = "columns" if path is None else path
+    if len(corpus) == 1 and corpus.n_tokens > LONGEST:
+        told = f"{shown}: all {corpus.n_tokens:,} tokens are one sentence; a blank line ends one"
+        place = next((k for k, name in enumerate(names) if _may_cut(corpus, name)), None)
+        if place is not None:
+            named = ",".join((*names[:place], SENTENCE, *names[place + 1 :]))
+            told += f", or a column {SENTENCE}: is it {names[place]!r}? then say --columns {named}"
+        warnings.warn(told, SkipchainWarning, stacklevel=2)
+    if corpus.labelled:
+        count = len(corpus.labels.used())
+        if count > MOST_LABELS and count * 10 > corpus.n_tokens:
+            told = f"{count:,} different labels in {corpus.n_tokens:,} tokens"
+            advice = "are the columns of words and labels swapped?"
+            warnings.warn(f"{shown}: {told}; {advice}", SkipchainWarning, stacklevel=2)
+
+
+def warn_of_swaps(given: Sequence[str], header: Sequence[str], path: object) -> None:
+    """Warn where the words are not the column that a header calls so, but the one of the labels."""
+    place = list(given).index(WORD)
+    if header[place] == LABEL:
+        told = f"the words are column {place + 1}, which the header calls labels"
+        shown = "columns" if path is None else path
+        warnings.warn(f"{shown}: {told}; are the columns swapped?", SkipchainWarning, stacklevel=2)
+
+
+def _may_cut(corpus: Corpus, name: str) -> bool:
+    """Whether the values of a column could be the numbers or names of sentences."""
+    column = corpus.columns.get(name)
+    if column is None or name in (WORD, LABEL) or name in {*OTHERS} - {SENTENCE, DOCUMENT}:
+        return False
+    runs = len(changes(column))
+    filled = sum(bool(value.strip()) for value in _used(column))
+    return 1 < runs == filled and 2 * runs <= corpus.n_tokens
+
+
+def _used(column: Column) -> list[str]:
+    """The values that a column has."""
+    return [column.values[code] for code in column.used().tolist()]
