@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from skipchain import Corpus
+from skipchain.annotators.casing import TokenCasing
 from skipchain.annotators.document import COLUMN_NAMES, DocumentContext
 from skipchain.annotators.truecase import Truecase
 from skipchain.errors import ParameterError
+from skipchain.io.text import parse_texts
 from skipchain.parallel import Workers
 
 STORY = [
@@ -123,3 +125,11 @@ def test_odd_corpora_and_settings():
         DocumentContext(window=0)
     with pytest.raises(ParameterError, match="most must be"):
         DocumentContext(most=None)
+
+
+def test_a_text_is_written_the_same_whatever_stands_beside_it():
+    texts = ["We saw the fair at Fair. Fair it was.", "We saw Fair at the fair. Fair it was."]
+    together = Truecase.of({}).column(TokenCasing(parse_texts(texts))).tolist()
+    alone = [Truecase.of({}).column(TokenCasing(parse_texts([text]))).tolist() for text in texts]
+    assert together == alone[0] + alone[1]
+    assert (alone[0][7], alone[1][7]) == ("fair", "Fair")  # each as often as the other

@@ -10,12 +10,14 @@ import pytest
 from skipchain import Corpus
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
-from skipchain.chains.margins import MarginUpdates
-from skipchain.chains.online import StochasticLikelihood, kernel_features
+from skipchain.chains.margins import RUN, MarginUpdates
+from skipchain.chains.online import StochasticLikelihood
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
+from skipchain.kernels.kept_features import KeptFeatures, score_tokens
+from skipchain.kernels.margin_updates import _score_tokens
 from skipchain.kernels.sgd import FULL_STEP_COUNT, LONG_CHAIN, OccurrenceCounts, _count_occurrences
 from skipchain.parallel import Workers
 
@@ -97,18 +99,17 @@ def test_a_step_of_a_long_chain_is_shorter_where_things_occur_often(templates, l
     np.testing.assert_allclose(learner.vector(), wanted, atol=1e-5)
 
 
-@TEMPLATES
-def test_the_counts_of_a_chain_are_forgotten(templates):
-    data = draw(3, [7, 9], templates=templates)
-    features = kernel_features(data.rows)
-    tally = OccurrenceCounts(
-        np.zeros(data.rows.n_features), np.zeros(data.rows.n_edge_features), np.zeros(3)
-    )
-    kept = np.ones(1000, bool)
-    _count_occurrences(features, 7, 9, kept, data.labels, tally, False)
-    assert tally.labels.sum() == 9
-    assert tally.state.any()
-    _count_occurrences(features, 7, 9, kept, data.labels, tally, True)
+def test_the_counts_of_a_chain_are_forgotten():
+    tally = OccurrenceCounts(np.zeros(5), np.zeros(2), np.zeros(3))
+    ends, indices = np.array([0, 2, 3]), np.array([1, 4, 4], np.int32)
+    kept = KeptFeatures(ends, indices, np.array([1.0, 2.0, 3.0]))
+    pairs = KeptFeatures(np.array([0, 0, 1]), np.array([1], np.int32), np.zeros(0))
+    gold = np.array([2, -1], np.int32)
+    _count_occurrences(kept, pairs, gold, tally, False)
+    assert tally.state.tolist() == [0, 1, 0, 0, 13]
+    assert tally.edges.tolist() == [0, 1]
+    assert tally.labels.tolist() == [1, 1, 2]
+    _count_occurrences(kept, pairs, gold, tally, True)
     assert not any(part.any() for part in tally)
 
 
@@ -258,3 +259,24 @@ def test_without_boundaries_their_scores_stay_zero():
         assert not weights.start.any()
         assert not weights.end.any()
         assert weights.transitions.any()
+
+
+def test_margin_updates_visit_each_chain_once_and_neighbours_one_after_the_other():
+    learner = MarginUpdates(draw(1, [1] * 45), 3)
+    orders = [learner._order() for _ in range(2)]
+    assert [sorted(order) for order in orders] == [list(range(45))] * 2
+    assert (orders[0] != orders[1]).any()
+    runs = (orders[0] // RUN)[:-1]
+    assert (np.diff(runs) != 0).sum() <= len(np.unique(runs))
+
+
+@pytest.mark.parametrize("labels", [3, 8, 9, 17])
+def test_scores_of_many_labels_are_added_up_eight_at_a_time(labels):
+    data = draw(2, [4, 3], labels=labels)
+    state = np.random.default_rng(0).integers(-9, 9, (data.rows.n_features, labels))
+    rows = data.rows.expanded()
+    kept = KeptFeatures(rows.indptr, rows.indices, rows.values)
+    found, plain = np.empty((7, labels)), np.empty((7, labels))
+    _score_tokens(kept, state.astype(np.float32), 7, found)
+    score_tokens(kept, state.astype(np.float32), 1.0, 7, plain)
+    np.testing.assert_array_equal(found, plain)

@@ -229,7 +229,7 @@ def alternating(size=60, seed=0):
             seen.append("?")
         words.append(seen)
         labels.append(own)
-    return Corpus.of(words, labels)
+    return Corpus.of(words, labels, scheme="none")
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd"])

@@ -16,9 +16,10 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import ChainProblem, _shown
 from skipchain.chains.order_n import ContextPotentials
 from skipchain.chains.potentials import Constraints
-from skipchain.chains.scorer import LinearScorer, Weights, sum_bundles
+from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.chains.scores import ChainScores
 from skipchain.chains.span_events import SpanEvents
+from skipchain.chains.sums import sum_bundles
 from skipchain.features.label_ngrams import LabelNgrams
 from skipchain.features.label_trigrams import LabelTrigrams
 from skipchain.features.templates import Templates

@@ -132,7 +132,7 @@ def test_siblings_learn_from_both_ways_round():
     words = [["list"], ["ada"], ["bo"], ["list"], ["x"], ["y"]] * 2
     labels = [["hub"], ["A"], ["A"], ["hub"], ["B"], ["B"]] * 2
     links = [(h + s, h + t) for h in (0, 3, 6, 9) for s, t in ((0, 1), (0, 2))]
-    corpus = Corpus.of(words, labels, documents=[6, 6], links=links)
+    corpus = Corpus.of(words, labels, documents=[6, 6], links=links, scheme="none")
     fitted = MoPMEMM("word", edges="siblings", orderings="random(4)", encoding=None).fit(corpus)
     assert set(fitted.model_.edge_models) == {"siblings", "alone"}
     table = fitted.model_.edge_models["siblings"].weights.transitions
@@ -142,12 +142,14 @@ def test_siblings_learn_from_both_ways_round():
     new = Corpus.of([["list"], ["ada"], ["new"]], documents=[3], links=[(0, 1), (0, 2)])
     assert fitted.predict(new)[2] == ["A"]
     with pytest.raises(SkipchainError, match="the corpus has none"):
-        MoPMEMM("word", edges="siblings").fit(Corpus.of([["a"]], [["A"]]))
+        MoPMEMM("word", edges="siblings").fit(Corpus.of([["a"]], [["A"]], scheme="none"))
 
 
 def test_without_links_there_is_nothing_to_learn_but_something_to_tag():
-    linked = Corpus.of([["a"], ["b"]] * 2, [["A"], ["B"]] * 2, documents=[4], links=[(0, 1)])
-    plain = Corpus.of([["a"], ["b"]], [["A"], ["B"]])
+    linked = Corpus.of(
+        [["a"], ["b"]] * 2, [["A"], ["B"]] * 2, documents=[4], links=[(0, 1)], scheme="none"
+    )
+    plain = Corpus.of([["a"], ["b"]], [["A"], ["B"]], scheme="none")
     with pytest.raises(SkipchainError, match=r"the corpus has none; give Corpus.of"):
         MoPMEMM("word", edges="links").fit(plain)
     fitted = MoPMEMM("word", edges="links").fit(linked)
@@ -457,8 +459,8 @@ def test_sentences_and_endless_documents_are_warned_of():
 def test_estimators_and_models_warn():
     words, labels = [["Ada", "slept"], ["Ada", "ran"]], [["P", "O"], ["P", "O"]]
     with pytest.warns(SkipchainWarning, match="one sentence"):
-        MoPMEMM("word").fit(Corpus.of(words * 3, labels * 3, documents=[1] * 6))
-    fitted = MoPMEMM("word").fit(Corpus.of(words * 3, labels * 3, documents=[2] * 3))
+        MoPMEMM("word").fit(Corpus.of(words * 3, labels * 3, documents=[1] * 6, scheme="none"))
+    fitted = MoPMEMM("word").fit(Corpus.of(words * 3, labels * 3, documents=[2] * 3, scheme="none"))
     for given_, told in (
         (Corpus.of(words, documents=[1, 1]), "one sentence"),
         (Corpus.of(words * 20), "document 0 has 80 tokens, and the longest of training had 4"),

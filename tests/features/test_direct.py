@@ -169,7 +169,7 @@ def test_nothing_to_name(sequences):
 @pytest.mark.parametrize(
     ("sequences", "message"),
     [
-        (["Ada slept"], "sequence 0 is a str; a sequence is a list with one dict or list"),
+        (["Ada slept"], "sequence 0 is a str; a sequence is a list of words, or of one dict or"),
         ([[], b"Ada"], "sequence 1 is a bytes; a sequence is a list"),
         ([{"w": 1}], "sequence 0 is a dict; a sequence is a list"),
         ([None], "sequence 0 is a NoneType; a sequence is a list"),

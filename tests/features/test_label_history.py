@@ -172,7 +172,7 @@ def test_what_the_scheme_forbids_is_not_found():
         for width in (1, 4):
             found = chains.beam(scores, width, workers)
             assert memm.model_.constraints.dead_end(
-                found[:, None] == np.arange(len(memm.classes_)), test.sentences
+                found[:, None] == np.arange(len(memm.model_.labels)), test.sentences
             ) is None  # fmt: skip
             if width == 4:
                 words = test[:40].without_labels()
@@ -229,7 +229,7 @@ def test_a_name_is_what_it_was_before(kind):
     told = kind(f"{base}\nhistory(lower)", epochs=20).fit(train)
     assert without < 0.9
     assert told.score(test) == 1.0
-    names = told.classes_
+    names = told.model_.labels
     recalled = told.model_.history_weights
     assert recalled[names.index("S-PER"), names.index("S-PER")] > 0.3
     assert recalled[names.index("S-PER"), names.index("S-LOC")] < -0.1
@@ -252,17 +252,17 @@ def test_what_is_recalled_in_training_was_predicted_by_others(monkeypatch):
             scores = plain.model_.scores(held, workers)
             found = plain.model_.decode(scores, workers, "greedy").tolist()
         expected[tokens == number] = found
-    told = [memm.classes_[k] for k in seen[0]]
+    told = [memm.model_.labels[k] for k in seen[0]]
     assert np.mean([a == b for a, b in zip(told, expected, strict=True)]) > 0.95
     gold = convert(train.labels, train.sentences, "iob2", "bioes").tolist()
     assert told != gold
     seen.clear()
     memm = MEMM("word[-1]\nhistory(lower)", epochs=1, folds=1).fit(train)
-    assert [memm.classes_[k] for k in seen[0]] == gold
+    assert [memm.model_.labels[k] for k in seen[0]] == gold
     seen.clear()
     single = Corpus.of([s.words for s in train], [s.labels for s in train], scheme="iob2")
     memm = MEMM("word[-1]\nhistory(lower)", epochs=1).fit(single)
-    assert [memm.classes_[k] for k in seen[0]] == gold
+    assert [memm.model_.labels[k] for k in seen[0]] == gold
 
 
 def test_optimisers_threads_starts_and_passes():

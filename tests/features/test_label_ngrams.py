@@ -193,7 +193,7 @@ def parity(size=80, seed=0):
             own.append(sum(own[-3:]) % 2)
         labels.append(["AB"[y] for y in own])
         words.append([label.lower() for label in labels[-1][:3]] + ["?"] * 9)
-    return Corpus.of(words, labels)
+    return Corpus.of(words, labels, scheme="none")
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "sgd", "adagrad"])
@@ -261,7 +261,7 @@ def test_spans_forced_labels_and_a_dictionary():
 def many_labels(count=17):
     """Sentences of so many labels that order 3 has more than 4,096 runs of them."""
     names = [f"L{k:02}" for k in range(count)]
-    return Corpus.of([[name.lower() for name in names]] * 3, [names] * 3)
+    return Corpus.of([[name.lower() for name in names]] * 3, [names] * 3, scheme="none")
 
 
 def test_what_goes_through_too_many_labellings_is_refused():
@@ -331,7 +331,7 @@ def test_orders_out_of_range_are_refused(order):
 def test_partial_labels_and_too_many_labels_are_refused():
     with pytest.raises(ParameterError, match="partial labels"):
         MEMM("word", order=3).fit(Corpus.of([["a", "b"]]), [["A", None]])
-    many = Corpus.of([["a"]] * 300, [[f"L{k}"] for k in range(300)])
+    many = Corpus.of([["a"]] * 300, [[f"L{k}"] for k in range(300)], scheme="none")
     with pytest.raises(ParameterError, match="order 8 is too long for 300 labels"):
         MEMM("word", order=8).fit(many)
 

@@ -37,7 +37,7 @@ def switches(count=40, seed=0):
             said.append(word)
         words.append(said)
         labels.append(own)
-    return Corpus.of(words, labels)
+    return Corpus.of(words, labels, scheme="none")
 
 
 def loss_by_enumeration(model, corpus, l2):
@@ -101,6 +101,7 @@ def test_the_loss_is_that_of_the_model(kind, order, text):
         [list(sentence.words) for sentence in plain],
         [list(sentence.labels) for sentence in plain],
         n=[["1.5", "2", "0", *["-1"] * (len(sentence.words) - 3)] for sentence in plain],
+        scheme="none",
     )
     settings = {"solver": "lbfgs", "l2": 0.3, "tolerance": 1e-8, "encoding": None}
     model = kind(text, order=order, **settings).fit(train).model_
@@ -189,7 +190,7 @@ def test_what_does_not_go_with_them_is_refused():
         CRF("word", order=3, solver="sgd").fit(train)
     with pytest.raises(ParameterError, match="features of label trigrams are too many"):
         row_limit(1 << 60, 10)
-    many = Corpus.of([["a"]] * 65, [[f"L{k}"] for k in range(65)])
+    many = Corpus.of([["a"]] * 65, [[f"L{k}"] for k in range(65)], scheme="none")
     with pytest.raises(ParameterError, match="65 labels have too many; wanted at most 64 labels"):
         MEMM(BOTH, order=2, epochs=1).fit(many)
     spans = Corpus.of([["Ada", "ran"]] * 3, [["B-PER", "O"]] * 3, scheme="iob2")

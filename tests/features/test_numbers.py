@@ -30,7 +30,7 @@ def weather(seed=0, size=15, gaps=True):
         heat.append(["_" if m else str(x) for x, m in zip(own, missing, strict=True)])
         vectors.append([",".join(map(str, row)) for row in rng.normal(size=(length, 3)).round(3)])
         labels.append(["hot" if x + rng.normal(0, 4) > 20 else "cold" for x in own])
-    return Corpus.of(words, labels, heat=heat, vec=vectors)
+    return Corpus.of(words, labels, heat=heat, vec=vectors, scheme="none")
 
 
 def column(corpus, name):
@@ -381,7 +381,7 @@ def test_templates_that_cannot_be(text, told):
 
 def test_a_missing_column_is_named():
     with pytest.raises(TemplateError, match="reads column 'heat'"):
-        CRF("value(heat)").fit(Corpus.of([["a"]], [["x"]]))
+        CRF("value(heat)").fit(Corpus.of([["a"]], [["x"]], scheme="none"))
 
 
 def test_arrays_in_dicts():

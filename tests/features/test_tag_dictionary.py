@@ -26,6 +26,7 @@ from tests.modelfile.round_trip import round_trip
 TRAIN = Corpus.of(
     [["the", "dog", "runs"], ["the", "run", "ends"], ["dogs", "run"], ["a", "dog", "ends"]] * 3,
     [["D", "N", "V"], ["D", "N", "V"], ["N", "V"], ["D", "N", "V"]] * 3,
+    scheme="none",
 )
 ESTIMATORS = [
     CRF("word\nsuffix(1)", dictionary=3, solver="lbfgs"),
@@ -268,7 +269,7 @@ def test_partial_fit_widens_the_dictionary():
     model = CRF("word", dictionary=2, dropout=0.0, bundle_dropout=0.0)
     model.partial_fit(TRAIN)
     assert model.predict(Corpus.of([["dogs"]])) == [["N"]]
-    more = Corpus.of([["dogs", "dogs"]], [["V", "V"]])
+    more = Corpus.of([["dogs", "dogs"]], [["V", "V"]], scheme="none")
     model.partial_fit(more)
     assert model.model_.dictionary.candidates(more.words).tolist() == [[False, True, True]] * 2
 

@@ -349,7 +349,9 @@ def test_files_that_cannot_be_read(tmp_path):
             Templates.of(path)
     latin = tmp_path / "latin"
     latin.write_bytes("größe".encode("latin-1"))
-    with pytest.raises(TemplateError, match=r"cannot read the templates in .*latin: .*utf-8"):
+    with pytest.raises(
+        TemplateError, match=r"cannot read the templates in .*latin:1: invalid UTF-8 byte 0xf6"
+    ):
         Templates.of(str(latin))
 
 

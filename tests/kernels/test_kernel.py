@@ -124,6 +124,36 @@ def test_compiled_code_is_kept_and_torn_files_are_compiled_again(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [kept.name]
 
 
+WITH_CLASS = """
+import sys
+from importlib import import_module
+sys.path.insert(0, sys.argv[1])
+from skipchain.kernels.kernel import told_of_compiling
+import sums
+compiled = []
+with told_of_compiling(compiled.append):
+    print(sums.total(import_module(sys.argv[2]).Pair(1, 2)), len(compiled))
+"""
+
+
+def test_code_for_a_class_that_has_moved_is_compiled_again(tmp_path):
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(
+        "from typing import NamedTuple\nclass Pair(NamedTuple):\n    a: int\n    b: int\n"
+    )
+    (tmp_path / "sums.py").write_text(
+        "from skipchain.kernels.kernel import kernel\n\n"
+        "@kernel\ndef total(pair):\n    return pair.a + pair.b\n"
+    )
+    for wanted in ("3 1\n", "3 0\n"):
+        assert run(WITH_CLASS, tmp_path / "kept", tmp_path, "before").stdout == wanted
+    after.write_text(before.read_text())
+    before.write_text("")
+    for wanted in ("3 1\n", "3 0\n"):
+        done = run(WITH_CLASS, tmp_path / "kept", tmp_path, "after")
+        assert (done.stdout, done.stderr) == (wanted, "")
+
+
 @pytest.mark.slow
 def test_processes_that_compile_at_once_do_not_get_in_each_others_way(tmp_path):
     start = [sys.executable, "-c", PROGRAM]

@@ -120,7 +120,7 @@ def test_where_all_sums_are_equal_there_is_nothing_to_correct():
     assert found.largest_sum == 2.0  # word and label before; the first tokens lack the latter
     assert len(steps) == 3
     words, gold = [["a"]] * 3 + [["b"]] * 3, [["L0"], ["L0"], ["L1"], ["L1"], ["L1"], ["L0"]]
-    single = Corpus.of(words, gold)
+    single = Corpus.of(words, gold, scheme="none")
     fitted = MaxEnt("word", solver="gis", l2=0, tolerance=1e-8).fit(single)
     assert fitted.result_.loss == pytest.approx(4 * np.log(1.5) + 2 * np.log(3), rel=1e-5)
 
@@ -184,7 +184,7 @@ def test_ends_where_no_step_lowers_the_loss():
         ),
         (
             lambda c: MaxEnt("word\nvalue(n)", solver="gis", l2=0.0).fit(
-                Corpus.of([["a", "b"]], [["A", "B"]], n=[["1", "-1"]])
+                Corpus.of([["a", "b"]], [["A", "B"]], n=[["1", "-1"]], scheme="none")
             ),
             FeatureError,
             r"token 1: feature value -1 is below 0, .* give others, or use solver='lbfgs'",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skipchain import HRF, RBMCRF, Corpus
-from skipchain.chains.table_scorer import TableScorer
+from skipchain.chains.sums import TableScorer
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.momentum import Momentum, MomentumTable, update_average
@@ -86,7 +86,7 @@ def test_an_average_takes_vectors_in():
 
 WORDS = [["Ada", "Lee", "went", "to", "York"], ["Bo", "slept"], ["In", "York", "or", "Rome"]] * 3
 LABELS = [["P", "P", "O", "O", "L"], ["P", "O"], ["O", "L", "O", "L"]] * 3
-CORPUS = Corpus.of(WORDS, LABELS)
+CORPUS = Corpus.of(WORDS, LABELS, scheme="none")
 
 
 def test_compact_rows_say_the_same():

@@ -26,7 +26,7 @@ def draw(seed, lengths, labels=3):
     words = [[WORDS[k] for k in rng.integers(0, len(WORDS), length)] for length in lengths]
     gold = [[f"L{k}" for k in rng.integers(0, labels, length)] for length in lengths]
     numbers = [[str(x) for x in rng.normal(size=length).round(2)] for length in lengths]
-    return Corpus.of(words, gold, n=numbers)
+    return Corpus.of(words, gold, n=numbers, scheme="none")
 
 
 def dataset(corpus, templates):

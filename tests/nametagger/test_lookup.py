@@ -63,4 +63,4 @@ def test_labels_come_in_the_scheme_of_the_corpus(lookup):
 
 def test_labels_must_mark_spans():
     with pytest.raises(CorpusError, match="mark none"):
-        DictionaryTagger.fit(Corpus.of([["a"]], [["N"]]), Lexicon.of({}))
+        DictionaryTagger.fit(Corpus.of([["a"]], [["N"]], scheme="none"), Lexicon.of({}))

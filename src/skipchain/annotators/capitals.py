@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.annotators.casing import TokenCasing
+from skipchain.annotators.casing import TokenCasing, word_facts
 from skipchain.annotators.set_column import set_column
 from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.corpus import Column
@@ -29,8 +29,7 @@ class CapitalizedRuns:
     @cached_property
     def is_truecased_capital(self) -> Bools:
         """Whether running text would write a token with a capital. [N]"""
-        flags = np.array([value[:1].isupper() for value in self.truecased.values], np.bool_)
-        return flags[self.truecased.codes]
+        return word_facts(self.truecased.values).is_capitalized[self.truecased.codes]
 
     @cached_property
     def bounds(self) -> tuple[Ints, Ints]:
@@ -43,15 +42,10 @@ class CapitalizedRuns:
         begins, ends = np.repeat(places[:-1], lengths), np.repeat(places[1:], lengths)
         return begins, np.where(self.is_truecased_capital, ends, begins)
 
-    @cached_property
-    def document_words(self) -> Ints:
-        """The number of a token's word among all words of all documents. [N]"""
-        return np.unique(self.words.document_word_keys, return_inverse=True)[1]
-
     def _occurrences(self) -> tuple[Ints, Ints, Ints]:
         """The capitalised tokens by word and document: order [K], offsets [W + 1], word [N]."""
         where = np.flatnonzero(self.is_truecased_capital & self.not_upper)
-        words = self.document_words
+        words = self.words.document_words
         order = where[np.argsort(words[where], kind="stable")]
         counts = np.bincount(words[where], minlength=words.max(initial=-1) + 1)
         return order, offsets_of(counts), words
@@ -63,7 +57,7 @@ class CapitalizedRuns:
 
     def _count_in_document(self, kept: Bools) -> Ints:
         """How many of the kept tokens of its document have a token's word. [N]"""
-        words = self.document_words
+        words = self.words.document_words
         return np.bincount(words[kept], minlength=words.max(initial=-1) + 1)[words]
 
     @property
@@ -104,17 +98,19 @@ class CapitalizedRuns:
     def _initials(self) -> Bools:
         """Whether a token in capitals is the initials of a run of its document. [N]"""
         corpus = self.words.corpus
-        values = corpus.words.values
+        facts, codes = self.words.facts, corpus.words.codes
         begins, ends = self.bounds
         starts = np.flatnonzero((np.arange(len(begins)) == begins) & (ends - begins > 1))
-        letters = np.array([value[:1].lower() for value in values], object)[corpus.words.codes]
+        first = np.array([*(value[:1].lower() for value in corpus.words.values), ""], object)
+        letters = first[codes].tolist()
         documents = self.words.document_ids
-        runs = zip(starts, ends[starts], strict=True)
-        acronyms = {(documents[start], "".join(letters[start:end])) for start, end in runs}
-        upper = np.array([value.isupper() and len(value) > 1 for value in values], np.bool_)
+        runs = zip(documents[starts].tolist(), starts.tolist(), ends[starts].tolist(), strict=True)
+        acronyms = {(document, "".join(letters[start:end])) for document, start, end in runs}
         initials = np.zeros(len(begins), np.bool_)
-        for t in np.flatnonzero(upper[corpus.words.codes]):
-            initials[t] = (documents[t], values[corpus.words.codes[t]].lower()) in acronyms
+        tokens = np.flatnonzero(facts.is_acronym[codes])
+        written = facts.lowercase[codes[tokens]].tolist()
+        pairs = zip(documents[tokens].tolist(), written, strict=True)
+        initials[tokens] = [pair in acronyms for pair in pairs]
         return initials
 
     def longer(self, most: int) -> Column:
@@ -133,10 +129,15 @@ class CapitalizedRuns:
         return self._column(tokens, codes, names)
 
     def _column(self, tokens: Ints, codes: NDArray[np.int32], names: list[str]) -> Column:
-        items = ["_".join(name.split()) for name in names]  # spaces separate the items of a cell
-
         def texts(codes: NDArray[np.int32]) -> list[str]:
-            pairs = zip(*(part.tolist() for part in divmod(codes, len(items))), strict=True)
-            return [f"{SIDES[side]}={items[k]}" for side, k in pairs]
+            used = np.zeros(len(SIDES) * len(names), np.bool_)
+            used[codes] = True
+            distinct = np.flatnonzero(used)
+            pairs = zip(*(part.tolist() for part in divmod(distinct, len(names))), strict=True)
+            # spaces separate the items of a cell
+            items = [f"{SIDES[side]}={'_'.join(names[k].split())}" for side, k in pairs]
+            place = np.zeros(len(used), np.int32)
+            place[distinct] = np.arange(len(distinct))
+            return np.array([*items, ""], object)[place[codes]].tolist()  # type: ignore[no-any-return]
 
-        return set_column(tokens, codes, len(self.document_words), texts)
+        return set_column(tokens, codes, len(self.words.document_words), texts)

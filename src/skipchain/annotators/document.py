@@ -62,7 +62,7 @@ class DocumentContext:
     window: int | None = 200
     most: int = 25
     clusters: str = "brown"
-    truecase: Truecase = field(default_factory=lambda: Truecase.of({}))
+    truecase: Truecase = field(default_factory=lambda: Truecase.of({}), repr=False)
 
     def __post_init__(self) -> None:
         check_integer("most", self.most, most=MAX_CONTEXTS)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from skipchain.annotators.casing import word_facts
 from skipchain.annotators.set_column import set_column
 from skipchain.arrays import Arrays, Bools, Ints, Labels, offsets_of
 from skipchain.checks import check_choice
@@ -163,7 +164,11 @@ class Lexicon(StatelessAnnotator):
     def find(self, corpus: Corpus) -> tuple[Labels, Labels, Labels, Bools]:
         """All matches: first token, one past the last, number of the list, written alike."""
         words, trie = corpus.words, self.phrases
-        keys = [match_key(word, self.case) for word in words.values]
+        keys: Sequence[str] = words.values
+        if self.case == FOLDED:
+            keys = word_facts(words.values).lowercase.tolist()
+        elif self.case == LIGHT:
+            keys = [match_key(word, self.case) for word in words.values]
         numbers, _ = trie.tokens.number(TextSlices.of(keys))
         numbers[numbers >= len(trie.tokens)] = -1
         hashes = kernels.hash_slices(*TextSlices.of(words.values))

@@ -10,6 +10,7 @@ from skipchain.corpus import Column, Corpus
 from skipchain.corpus.column import frozen
 from skipchain.corpus.schemes import Spans
 from skipchain.corpus.schemes.labels import split
+from skipchain.kernels.occurrences import likeliest_elsewhere
 
 COLUMN_NAMES = ("first_label", "first_word", "first_entity", "first_longer")
 LABEL, WORD, ENTITY, LONGER = COLUMN_NAMES
@@ -46,16 +47,9 @@ def _other_occurrences(words: TokenCasing, names: tuple[str, ...], probabilities
     types = list(dict.fromkeys(kinds))
     member = np.array([[kind == type_name for type_name in types] for kind in kinds], np.float64)
     by_type = probabilities @ member  # [N, K]
-    _, group, counts = np.unique(words.document_word_keys, return_inverse=True, return_counts=True)
-    sums = np.stack([np.bincount(group, by_type[:, k]) for k in range(len(types))], axis=1)
-    others = sums[group] - by_type
-    number = counts[group] - 1
-    best = others.argmax(axis=1)
-    share = others[np.arange(len(by_type)), best] / np.maximum(number, 1)
-    step = np.minimum((share * PROBABILITY_BINS + 1e-6).astype(np.int64), PROBABILITY_BINS - 1)
-    codes = np.where(number > 0, best * PROBABILITY_BINS + step, len(types) * PROBABILITY_BINS)
+    codes = likeliest_elsewhere(words.document_words, by_type, PROBABILITY_BINS)
     texts = [f"{type_name}-{step}" for type_name in types for step in range(PROBABILITY_BINS)]
-    return Column(frozen(codes.astype(np.int32)), (*texts, NONE))
+    return Column(frozen(codes), (*texts, NONE))
 
 
 def _entity_columns(words: TokenCasing, spans: Spans) -> tuple[Column, Column]:

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skipchain.annotators.casing import TokenCasing
+from skipchain.annotators.casing import TokenCasing, word_facts
 from skipchain.arrays import Ints
 from skipchain.corpus import Column
 from skipchain.features.strings import StringTable
@@ -61,11 +62,11 @@ class Truecase:
         codes = column.codes.copy()
         codes[where[seen]] = form[at[seen]]
         values = list(column.values)
-        numbers = {value: k for k, value in enumerate(values)}
+        numbers = dict(zip(values, range(len(values)), strict=True))
         rest = where[~seen]
         distinct, inverse = np.unique(column.codes[rest], return_inverse=True)
         words_left = [values[k] for k in distinct.tolist()]
-        known = self.lowercase_forms.find([word.lower() for word in words_left])
+        known = self.lowercase_forms.find(word_facts(words_left).lowercase.tolist())
         new = []
         for word, k in zip(words_left, known, strict=True):
             written = self.forms[k] if k >= 0 else word.capitalize() if word.isupper() else word
@@ -80,14 +81,38 @@ class Truecase:
 def _most_frequent_forms(words: TokenCasing, scope: Ints) -> tuple[Ints, Ints]:
     """The commonest form of each word of a scope: scope · folds + fold, ascending; its code.
 
-    Only tokens inside sentences count whose letters are not all capitals.
+    Only tokens inside sentences count whose letters are not all capitals. Of forms that are as
+    common it is the first of the column, and where documents are texts the first of the scope: a
+    text is labelled the same whatever stands beside it.
     """
     kept = words.not_first & ~words.sentence_is_upper[words.sentence_ids]
     size, forms = len(words.lowercase_forms), len(words.corpus.words.values)
     key = (scope[kept] * size + words.lowercase_ids[kept]) * forms + words.corpus.words.codes[kept]
     distinct, counts = np.unique(key, return_counts=True)
     owner, form = distinct // forms, distinct % forms
-    order = np.lexsort((form, -counts, owner))
-    owner, form = owner[order], form[order]
-    first = np.append(True, owner[1:] != owner[:-1])[: len(owner)]
+    begins = np.flatnonzero(np.append(True, owner[1:] != owner[:-1])[: len(owner)])
+    if not len(begins):
+        return owner, form
+    most = np.repeat(np.maximum.reduceat(counts, begins), np.diff(begins, append=len(owner)))
+    best = np.flatnonzero(counts == most)
+    owner, form = owner[best], form[best]  # by owner, and those of one by form
+    again = owner[1:] == owner[:-1]
+    if words.corpus.texts is not None and again.any():
+        rival = np.flatnonzero(np.append(again, False) | np.append(False, again))
+        met = _first_places(owner[rival] // size, form[rival], scope, words.corpus.words.codes)
+        form[rival] = form[rival[np.lexsort((met, owner[rival]))]]
+    first = np.append(True, ~again)
     return owner[first], form[first]
+
+
+def _first_places(
+    scopes: Ints, forms: NDArray[np.integer], scope: Ints, codes: NDArray[np.int32]
+) -> Ints:
+    """The first token of each scope that is written in a form, for pairs that there are."""
+    sought = np.zeros(codes.max(initial=0) + 1, np.bool_)
+    sought[forms] = True
+    tokens = np.flatnonzero(sought[codes])
+    width = len(sought)
+    pairs, first = np.unique(scope[tokens] * width + codes[tokens], return_index=True)
+    places: Ints = tokens[first[np.searchsorted(pairs, scopes * width + forms)]]
+    return places

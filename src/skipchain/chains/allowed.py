@@ -12,6 +12,7 @@ from skipchain.arrays import Bools, Ints
 from skipchain.chains.potentials import Constraints
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import check_scheme, decode, encode
+from skipchain.corpus.schemes.scheme import TABLE
 from skipchain.errors import CorpusError, SkipchainError
 
 OUTSIDE = "O"
@@ -25,6 +26,7 @@ _PREFIXES: dict[str, dict[str, tuple[bool | None, bool | None]]] = {
     "ioe2": {"E": (None, True), "I": (None, False)},
     "bioes": {"B": (True, False), "I": (False, False), "E": (False, True), "S": (True, True)},
     "bilou": {"B": (True, False), "I": (False, False), "L": (False, True), "U": (True, True)},
+    "bare": {},
 }
 
 
@@ -48,7 +50,7 @@ def allowed_labels(
         rows = [None if label is None else _one_label(label, labels) for label in given]
     else:
         meanings = _meanings(given, offsets, check_scheme(scheme))
-        model_meanings = [_label_meaning(label, encoding) for label in labels]
+        model_meanings = [label_meaning(label, encoding) for label in labels]
         rows = [
             None if wanted is None else _agreeing(wanted, model_meanings) for wanted in meanings
         ]
@@ -120,7 +122,7 @@ def relax_candidates(
 
 
 @dataclass(frozen=True, slots=True)
-class _LabelMeaning:
+class LabelMeaning:
     """What a label says: the type of its span (None: outside), and whether it begins or ends it."""
 
     type_name: str | None
@@ -132,11 +134,11 @@ def _one_label(label: str, labels: Sequence[str]) -> Bools:
     return np.array([label == other for other in labels])
 
 
-def _agreeing(wanted: _LabelMeaning, meanings: Sequence[_LabelMeaning]) -> Bools:
+def _agreeing(wanted: LabelMeaning, meanings: Sequence[LabelMeaning]) -> Bools:
     return np.array([_agree(wanted, meaning) for meaning in meanings])
 
 
-def _agree(a: _LabelMeaning, b: _LabelMeaning) -> bool:
+def _agree(a: LabelMeaning, b: LabelMeaning) -> bool:
     pairs = ((a.begins, b.begins), (a.ends, b.ends))
     return a.type_name == b.type_name and all(x is None or y is None or x == y for x, y in pairs)
 
@@ -162,33 +164,33 @@ def _certain_labels(
             t = stop + 1
 
 
-def _label_meaning(label: str, scheme: str) -> _LabelMeaning:
+def label_meaning(label: str, scheme: str) -> LabelMeaning:
     """The meaning of a label by itself."""
     if label == OUTSIDE:
-        return _LabelMeaning(None)
+        return LabelMeaning(None)
+    if TABLE[scheme].bare:
+        return LabelMeaning(label)
     prefix, _, type_name = label.partition("-")
     if prefix not in _PREFIXES[scheme] or not type_name:
         known = ", ".join(f"{prefix}-TYPE" for prefix in _PREFIXES[scheme])
         raise SkipchainError(f"label {label!r} does not belong to {scheme}, which has O, {known}")
-    return _LabelMeaning(type_name, *_PREFIXES[scheme][prefix])
+    return LabelMeaning(type_name, *_PREFIXES[scheme][prefix])
 
 
-def _meanings(
-    given: Sequence[str | None], offsets: Ints, scheme: str
-) -> list[_LabelMeaning | None]:
+def _meanings(given: Sequence[str | None], offsets: Ints, scheme: str) -> list[LabelMeaning | None]:
     """The meaning of each label among its neighbours: in iob1 and ioe1 they decide what I- says."""
-    meanings = [None if label is None else _label_meaning(label, scheme) for label in given]
+    meanings = [None if label is None else label_meaning(label, scheme) for label in given]
     for first, last in pairwise(offsets.tolist()):
         for t in range(first, last):
             here = meanings[t]
             if here is None or here.type_name is None:
                 continue
             if scheme == "iob1" and here.begins is None:
-                before = meanings[t - 1] if t > first else _LabelMeaning(None)
+                before = meanings[t - 1] if t > first else LabelMeaning(None)
                 if before is not None:
                     meanings[t] = replace(here, begins=before.type_name != here.type_name)
             elif scheme == "ioe1" and here.ends is None:
-                after = meanings[t + 1] if t + 1 < last else _LabelMeaning(None)
+                after = meanings[t + 1] if t + 1 < last else LabelMeaning(None)
                 if after is not None:
                     meanings[t] = replace(here, ends=after.type_name != here.type_name)
     return meanings

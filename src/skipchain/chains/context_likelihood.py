@@ -12,7 +12,8 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood, require_possible
 from skipchain.chains.order_n import ContextPotentials, LabelContexts
 from skipchain.chains.potentials import Constraints
-from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, sum_bundles
+from skipchain.chains.scorer import LinearScorer, Weights, block_potentials
+from skipchain.chains.sums import sum_bundles
 from skipchain.kernels import chain_n as kernel
 from skipchain.kernels.chain import subtract_path
 from skipchain.learn.vectors import dot

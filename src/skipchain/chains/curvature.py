@@ -9,7 +9,8 @@ from scipy.sparse import coo_array, diags, hstack, issparse
 
 from skipchain.arrays import Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scorer import LinearScorer, Weights, block_potentials, sum_bundles
+from skipchain.chains.scorer import LinearScorer, Weights, block_potentials
+from skipchain.chains.sums import sum_bundles
 from skipchain.features.matrix import NO_VALUES
 from skipchain.parallel import Workers
 

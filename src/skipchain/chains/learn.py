@@ -14,12 +14,14 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.online import StochasticLikelihood, decaying_rate
+from skipchain.chains.online import StochasticLikelihood, decaying_rate, default_passes, run_passes
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import LinearScorer, Weights
 from skipchain.errors import FeatureError, ParameterError
 from skipchain.learn.early_stopping import EarlyStopping
 from skipchain.learn.epochs import run_epochs
+from skipchain.learn.resuming import ITERATIONS, PASSES, STEPS, Keeping, KeptValues, Stages, digest
+from skipchain.learn.saved_state import Trail
 from skipchain.learn.solvers import (
     GIS,
     LBFGS,
@@ -31,7 +33,8 @@ from skipchain.learn.solvers import (
     Newton,
     Solver,
 )
-from skipchain.learn.step import OptimisationResult, Step
+from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
+from skipchain.memory import release_memory
 from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
@@ -43,9 +46,12 @@ CONDITIONAL, MARGINAL = OBJECTIVES = "conditional", "marginal"
 DECAY = 2.0  # the last epoch's rate is a third of the first's
 AVERAGE_FROM = 0.5
 MIN_EPOCHS, MAX_EPOCHS, MIN_STEPS = 30, 400, 40_000
+MAX_DROPOUT, MUCH_DATA = 0.5, 9_000  # the latter in sequences
+FEW_FEATURES, MANY_FEATURES = 10, 40  # a token
 MEMORY = 10  # pairs of steps and gradient changes that L-BFGS keeps
 MAX_DENSE = 3_000  # weights for which a table of second derivatives is small
 SMOOTH = (LBFGS, ConjugateGradient, GradientDescent)  # which take any loss with a gradient
+RESUMABLE = (SGD, LBFGS, Automatic)  # whose states can be kept
 SINGLE_TOLERANCE = 1e-6  # from which on single precision is enough for scores
 
 
@@ -97,12 +103,14 @@ class Monitor:
     """Who follows the learning; whatever is None is not asked.
 
     ``begin`` hears the number of weights and the bytes that learning takes beside the features,
-    ``score`` gives the held-out score of weights, ``tell`` hears of each iteration.
+    ``score`` gives the held-out score of weights, ``tell`` hears of each iteration, and
+    ``keeping`` says who keeps the state of learning, and perhaps has one to go on from.
     """
 
     begin: Callable[[int, int], None] | None = None
     score: Callable[[Weights], float] | None = None
     tell: Callable[[Step, float | None], None] | None = None
+    keeping: Keeping | None = None
 
     def early_stopping(
         self, unpack: Callable[[Floats], Weights], patience: int | None
@@ -138,9 +146,20 @@ def learn_chain(
     if problem.data.allowed is not None:
         _check_partial(problem, chosen)
     monitor = monitor or Monitor()
+    release_memory()
+    stages = Stages.begin(monitor.keeping, lambda: identity(problem, chosen))
     if isinstance(chosen, SGD):
-        return _by_steps(problem, chosen, monitor)
-    return _by_batch(problem, chosen, workers, monitor)
+        return _by_steps(problem, chosen, monitor, stages)
+    return _by_batch(problem, chosen, workers, monitor, stages)
+
+
+def identity(problem: ChainProblem, solver: Solver | None = None) -> dict[str, str]:
+    """What tells a problem and its solver from others, by the words for it in errors."""
+    found = {} if solver is None else {"solver": repr(solver)}
+    found["training data"] = digest(problem.data)
+    if problem.initial_weights is not None:
+        found["model to start from"] = digest(problem.initial_weights.vector)
+    return found
 
 
 def resolve(problem: ChainProblem, solver: Solver) -> Solver:
@@ -179,6 +198,20 @@ def default_epochs(sequences: int) -> int:
     return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(MIN_STEPS / max(1, sequences))))
 
 
+def default_dropout(sequences: int, features: float) -> float:
+    """The share of features that a step leaves out, by their mean number at a token.
+
+    Half of them where features are many and the data much, fewer where either is less: what can
+    stand in for a feature is then hardly there, or hardly learnt. See decision 0032.
+
+    >>> default_dropout(14_000, 54), default_dropout(9_000, 29), default_dropout(14_000, 7)
+    (0.5, 0.32, 0.0)
+    """
+    much = min(1.0, sequences / MUCH_DATA)
+    many = (features - FEW_FEATURES) / (MANY_FEATURES - FEW_FEATURES)
+    return round(MAX_DROPOUT * much * min(1.0, max(0.0, many)), 2)
+
+
 def _check_partial(problem: ChainProblem, solver: Solver) -> None:
     """Refuse what cannot learn from labels that are partly known."""
     if problem.order >= 2 and problem.local:
@@ -190,7 +223,7 @@ def _check_partial(problem: ChainProblem, solver: Solver) -> None:
 
 
 def _by_batch(
-    problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor
+    problem: ChainProblem, solver: Solver, workers: Workers, monitor: Monitor, stages: Stages
 ) -> FittedWeights:
     """By a solver that looks at all data before each step: functions of the vector of weights."""
     from skipchain.learn.line_search import LINE_SEARCH_FAILED
@@ -208,16 +241,68 @@ def _by_batch(
         vectors = MEMORY + 8 if isinstance(solver, LBFGS) else 3 * scorer.size if by_newton else 8
         monitor.begin(scorer.size, scorer.nbytes + objective.nbytes + vectors * scorer.size * 8)
     stopping = monitor.early_stopping(scorer.unpack, getattr(solver, "patience", None))
+    passed = _passes(problem, solver, scorer, monitor, stages)
     initial = problem.initial_weights
-    start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
-    result = _minimise(problem, objective, start, solver, workers, stopping)
+    if passed is not None and passed.reason == INTERRUPTED:
+        result = passed
+    else:
+        start = np.zeros(scorer.size) if initial is None else scorer.pack(initial)
+        start = start if passed is None else passed.vector
+        made = KeptValues({"made": 0 if passed is None else passed.iterations})
+        trail = stages.trail(ITERATIONS, scorer.size, stopping=stopping, passes=made)
+        result = _minimise(problem, objective, start, solver, workers, stopping, trail)
     stuck = result.reason == LINE_SEARCH_FAILED and not result.iterations
     # an earlier model may be the minimum already
-    if not np.isfinite(result.loss) or (stuck and initial is None):
+    begun = initial is not None or passed is not None
+    if not np.isfinite(result.loss) or (stuck and not begun):
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
+    release_memory()
     weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
-    return FittedWeights(weights, result, scorer.size)
+    facts = {} if passed is None else {"passes": passed.iterations}
+    return FittedWeights(weights, result, scorer.size, facts)
+
+
+def _passes(
+    problem: ChainProblem, solver: Solver, scorer: LinearScorer, monitor: Monitor, stages: Stages
+) -> OptimisationResult | None:
+    """Where some stochastic passes lead, for a solver that is quick near the optimum only."""
+    later = stages.reached(ITERATIONS)
+    if later is not None:  # all passes are behind us, and their weights are no longer asked for
+        made = later.part("passes").whole("made")
+        anywhere = np.zeros(scorer.size)
+        return OptimisationResult(anywhere, math.nan, made, made, "") if made else None
+    if not isinstance(solver, LBFGS) or problem.initial_weights is not None:
+        return None
+    smooth = not solver.l1 and problem.objective == CONDITIONAL and not problem.by_contexts
+    partial = problem.local and problem.data.allowed is not None
+    possible = smooth and not problem.numeric and not partial
+    passes = solver.passes
+    if passes and not possible:
+        raise ParameterError(
+            "passes are for the conditional likelihood without l1, of chains of order 1 and 2 with "
+            "features by name; leave passes away"
+        )
+    if passes is None:
+        passes = default_passes(problem.data) if possible else 0
+    if not passes:
+        return None
+    learner = StochasticLikelihood(
+        problem.data,
+        problem.n_labels,
+        observed=solver.observed,
+        local=problem.local,
+        l2=problem.l2,
+        **problem.for_learners,
+    )
+    trail = stages.trail(PASSES, learner.size)
+    result = run_passes(learner, passes, EarlyStopping(tell=monitor.tell), trail)
+    if result is None:
+        return None
+    result = replace(result, vector=scorer.pack(learner.weights(result.vector)))
+    del learner  # which weighs all pairs of features and labels
+    release_memory()
+    return result
 
 
 def batch_objective(
@@ -260,6 +345,7 @@ def _minimise(
     solver: Solver,
     workers: Workers,
     stopping: EarlyStopping,
+    trail: Trail | None,
 ) -> OptimisationResult:
     """Where a solver gets to from a vector."""
     from skipchain.learn import (
@@ -273,7 +359,8 @@ def _minimise(
     if isinstance(solver, LBFGS):
         curvature = None if solver.l1 else objective.curvature
         more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
-        return lbfgs.minimize(objective, start, **more, **solver.stopping, callback=stopping)
+        more |= {**solver.stopping, "callback": stopping, "trail": trail}
+        return lbfgs.minimize(objective, start, **more)
     if isinstance(solver, ConjugateGradient):
         by_steps = isinstance(solver, GradientDescent)
         minimize = gradient_descent.minimize if by_steps else conjugate_gradient.minimize
@@ -294,13 +381,20 @@ def _minimise(
     return newton.minimize(objective, hessian, start, solver.max_iterations, stopping)
 
 
-def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWeights:
+def _by_steps(
+    problem: ChainProblem, solver: SGD, monitor: Monitor, stages: Stages
+) -> FittedWeights:
     """By steps after each chain, and the average of the late epochs."""
+    data = problem.data
+    sequences = len(data.offsets) - 1
+    dropout = solver.dropout
+    if dropout is None:
+        dropout = default_dropout(sequences, data.rows.n_active / max(1, data.n_tokens))
     learner = StochasticLikelihood(
-        problem.data,
+        data,
         problem.n_labels,
         observed=solver.observed,
-        dropout=solver.dropout,
+        dropout=dropout,
         bundle_dropout=solver.bundle_dropout,
         adaptive=isinstance(solver, AdaGrad),
         local=problem.local,
@@ -321,11 +415,14 @@ def _by_steps(problem: ChainProblem, solver: SGD, monitor: Monitor) -> FittedWei
         return loss
 
     stopping = monitor.early_stopping(learner.weights, solver.patience)
-    epochs = solver.epochs or default_epochs(len(problem.data.offsets) - 1)
-    result = run_epochs(epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping)
+    epochs = solver.epochs or default_epochs(sequences)
+    trail = stages.trail(STEPS, learner.size, learner=learner, stopping=stopping)
+    result = run_epochs(
+        epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping, trail=trail
+    )
     result = stopping.best_of(result)
     weights = _without_small(learner.weights(result.vector), solver.smallest_weight)
-    return FittedWeights(weights, result, learner.size)
+    return FittedWeights(weights, result, learner.size, {"dropout": dropout})
 
 
 def _shown(problem: ChainProblem) -> Bools:

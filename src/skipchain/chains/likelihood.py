@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from skipchain.arrays import Bools, Floats
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
-from skipchain.chains.scorer import LinearScorer, Residuals, Weights, block_potentials, sum_bundles
+from skipchain.chains.scorer import LinearScorer, Weights, block_potentials
+from skipchain.chains.sums import Residuals, sum_bundles
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import (

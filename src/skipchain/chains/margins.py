@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import Arrays, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.online import OnlineLearner, kernel_features
 from skipchain.chains.scorer import Weights
 from skipchain.kernels import margin_updates as margins
+from skipchain.learn.saved_state import SavedState
 
+RUN = 8  # neighbouring chains that are visited one after the other
 UPDATES = {"perceptron": margins.PERCEPTRON, "pa": margins.PASSIVE_AGGRESSIVE, "arow": margins.AROW}
 
 
@@ -51,10 +54,35 @@ class MarginUpdates(OnlineLearner):
         arrays = (self._vector, self._total, self._variances, self._scratch)
         return sum(part.nbytes for part in arrays) + 2 * 8 * self.size
 
+    def state(self) -> SavedState:
+        """As for all learners, and how many chains were seen."""
+        state = super().state()
+        return replace(state, values={**state.values, "seen": self._seen})
+
+    def restore(self, saved: SavedState) -> None:
+        """Be again as when this state was taken."""
+        super().restore(saved)
+        self._seen = saved.whole("seen")
+
+    @property
+    def _changing(self) -> Arrays:
+        return {**super()._changing, "total": self._total, "variances": self._variances}
+
     def vector(self) -> Floats:
         """The average of the weights over all chains seen."""
-        average: Floats = self._vector - self._total / max(1, self._seen)
+        average: Floats = self._total / -max(1, self._seen)
+        average += self._vector
         return average
+
+    def _order(self) -> Ints:
+        """Runs of neighbouring chains, shuffled, and shuffled inside.
+
+        Neighbours have features in common, whose weights are then in the processor's cache.
+        """
+        chains = len(self._data.offsets) - 1
+        runs = np.arange(-(-chains // RUN) * RUN).reshape(-1, RUN)
+        order = self._random.permuted(self._random.permutation(runs), axis=1).ravel()
+        return order[order < chains]
 
     def epoch(self) -> float:
         """One pass over all chains; returns how many were wrong."""

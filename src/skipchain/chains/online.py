@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats, Ints, offsets_of
+from skipchain.arrays import Arrays, Floats, Ints, Labels, offsets_of
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.potentials import Constraints, log_mask
+from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights, weight_shapes
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.kernels import sgd as online
-from skipchain.kernels.sgd import FeatureIndex, LogMasks, WeightTables
+from skipchain.kernels.kept_features import FeatureIndex
+from skipchain.kernels.sgd import LogMasks, WeightTables
+from skipchain.learn.epochs import run_epochs
+from skipchain.learn.saved_state import SavedState, Trail
+from skipchain.learn.step import OptimisationResult, Step
 
 Floats32 = NDArray[np.float32]
+
+PASSES = 8  # far from the optimum, where a step of L-BFGS gains less
+FEWEST_SEQUENCES = 2000  # fewer make so few steps that they lead hardly anywhere
+PASS_RATE, PASS_DECAY = 0.1, 2.0
 
 
 class OnlineLearner:
@@ -61,6 +69,21 @@ class OnlineLearner:
         """The tables of a vector."""
         return Weights.views(vector, *self._sizes)
 
+    def state(self) -> SavedState:
+        """The weights, what else changes from chain to chain, and the random numbers to come."""
+        return SavedState(random_state(self._random), self._changing)
+
+    def restore(self, saved: SavedState) -> None:
+        """Be again as when this state was taken."""
+        for name, array in self._changing.items():
+            array[:] = saved.array(name, array.dtype, len(array))
+        restore_random(self._random, saved)
+
+    @property
+    def _changing(self) -> Arrays:
+        """The vectors that steps change."""
+        return {"weights": self._vector}
+
     def _tables(self, vector: Floats32) -> WeightTables:
         return WeightTables(*Weights.views(vector, *self._sizes).tables)
 
@@ -95,15 +118,11 @@ class StochasticLikelihood(OnlineLearner):
         self._shrink = 2.0 * l2 / max(1, len(data.offsets) - 1)
         self._keep_probabilities = (1.0 - dropout, 1.0 - bundle_dropout)
         sizes = self._sizes if adaptive else (0, 0, n_labels, 1)
-        squares = Weights.zeros(*sizes).vector.astype(np.float32)
-        self._squares = WeightTables(*Weights.views(squares, *sizes).tables)
-        shape = (data.rows.n_features if observed else 0, n_labels)
-        self._support = np.zeros(shape, np.uint8)
+        self._square_vector = Weights.zeros(*sizes).vector.astype(np.float32)
+        self._squares = WeightTables(*Weights.views(self._square_vector, *sizes).tables)
+        self._support = np.zeros((0, n_labels), np.uint8)
         if observed:
-            expanded = data.rows.expanded()
-            labels = self._labels[expanded.row_ids]
-            self._support[expanded.indices[labels >= 0], labels[labels >= 0]] = 1
-            self._support[expanded.indices[labels < 0]] = 1
+            self._support = label_support(data.rows, self._labels, n_labels)
 
     @property
     def nbytes(self) -> int:
@@ -111,6 +130,10 @@ class StochasticLikelihood(OnlineLearner):
         held = self._vector.nbytes + self._support.nbytes
         held += sum(table.nbytes for table in self._squares)
         return held + 2 * 8 * self.size
+
+    @property
+    def _changing(self) -> Arrays:
+        return {**super()._changing, "squares": self._square_vector}
 
     def vector(self) -> Floats32:
         """The weights as they are."""
@@ -129,6 +152,67 @@ class StochasticLikelihood(OnlineLearner):
             self._boundaries, rate, self._shrink, self._keep_probabilities, random, self._room
         )  # fmt: skip
         return float(loss)
+
+
+def random_state(random: np.random.Generator) -> dict[str, Any]:
+    """The state of a generator, with numbers of 128 bits as text."""
+    found: Any = random.bit_generator.state
+    return {
+        **{name: str(number) for name, number in found["state"].items()},
+        **{name: int(found[name]) for name in ("has_uint32", "uinteger")},
+    }
+
+
+def restore_random(random: np.random.Generator, saved: SavedState) -> None:
+    """Let a generator go on from a state that `random_state` gave."""
+    inner = {}
+    for name in ("state", "inc"):
+        digits = saved.text(name)
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 40):
+            saved.refuse(name, "a whole number")
+        inner[name] = int(digits) % (1 << 128)
+    outer = {
+        "has_uint32": saved.whole("has_uint32", 1),
+        "uinteger": saved.whole("uinteger", (1 << 32) - 1),
+    }
+    random.bit_generator.state = {**random.bit_generator.state, "state": inner, **outer}
+
+
+def label_support(rows: FeatureMatrix, labels: Labels, n_labels: int) -> NDArray[np.uint8]:
+    """Which labels tokens with a feature have, 1 or 0; all where one is not known (−1). [F, L]"""
+    support = np.zeros((rows.n_features + rows.bundles.n_rows, n_labels), np.uint8)
+    entries, gold = rows.tokens.indices, labels[rows.tokens.row_ids]
+    support[entries[gold >= 0], gold[gold >= 0]] = 1
+    support[entries[gold < 0]] = 1
+    bundles = rows.n_features + rows.bundles.row_ids
+    for label in range(n_labels):
+        support[rows.bundles.indices[support[bundles, label] == 1], label] = 1
+    return support[: rows.n_features]
+
+
+def default_passes(data: Dataset) -> int:
+    """How many passes are worth while."""
+    return PASSES if len(data.offsets) > FEWEST_SEQUENCES else 0
+
+
+def run_passes(
+    learner: StochasticLikelihood,
+    passes: int,
+    callback: Callable[[Step], bool | None],
+    trail: Trail | None = None,
+) -> OptimisationResult | None:
+    """The weights after some passes; None where the steps grow without bound."""
+    rate_at = decaying_rate(PASS_RATE, PASS_DECAY)
+    trail = None if trail is None else trail.having(learner=learner)
+    result = run_epochs(
+        lambda done: learner.epoch(rate_at(done)),
+        learner.vector,
+        passes,
+        callback=callback,
+        trail=trail,
+    )
+    bounded = np.isfinite(result.loss) and np.isfinite(result.vector).all()
+    return result if bounded else None
 
 
 def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
@@ -154,7 +238,7 @@ def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:
     """What is forbidden, as the kernels take it."""
     if constraints is None:
         return LogMasks(np.zeros((n_labels, n_labels)), np.zeros(n_labels), np.zeros(n_labels))
-    return LogMasks(*(log_mask(p) for p in (constraints.pairs, constraints.start, constraints.end)))
+    return constraints.masks
 
 
 def max_chain_entries(data: Dataset) -> int:

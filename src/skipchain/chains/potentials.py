@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +12,9 @@ from skipchain.arrays import Bools, Floats, Ints
 from skipchain.errors import CorpusError
 from skipchain.kernels.chain import normalisers
 from skipchain.kernels.paths import dead_ends
+
+if TYPE_CHECKING:
+    from skipchain.kernels.sgd import LogMasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,11 @@ class Potentials:
 
     def heads(self) -> Ints:
         """The first token of each chain that has one."""
-        return self.offsets[:-1][np.diff(self.offsets) > 0]
+        return self.offsets[:-1][self.offsets[1:] > self.offsets[:-1]]
 
     def tails(self) -> Ints:
         """The last token of each chain that has one."""
-        return self.offsets[1:][np.diff(self.offsets) > 0] - 1
+        return self.offsets[1:][self.offsets[1:] > self.offsets[:-1]] - 1
 
     def tables(self, first: int, last: int) -> Floats:
         """The edge tables of some tokens of the block, or the one that all share."""
@@ -79,10 +84,10 @@ class Potentials:
 
     def constrained(self, constraints: Constraints) -> Potentials:
         """With −∞ for whatever the constraints forbid."""
-        node = self.node.copy()
-        node[self.heads()] += log_mask(constraints.start)
-        node[self.tails()] += log_mask(constraints.end)
-        return replace(self, node=node, edge=self.edge + log_mask(constraints.pairs))
+        node, masks = self.node.copy(), constraints.masks
+        node[self.heads()] += masks.start
+        node[self.tails()] += masks.end
+        return Potentials(node, self.edge + masks.pairs, self.offsets, self.first)
 
     def normalised(self) -> Potentials:
         """The chain in which every label is drawn given the one before it.
@@ -115,13 +120,20 @@ class Potentials:
         return replace(self, node=np.where(allowed, self.node, -np.inf))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constraints:
     """Which label pairs [prev, cur], first labels and last labels are allowed."""
 
     pairs: Bools  # [S, S]
     start: Bools  # [S]
     end: Bools  # [S]
+
+    @cached_property
+    def masks(self) -> LogMasks:
+        """What is added to scores: −∞ for what is forbidden."""
+        from skipchain.kernels.sgd import LogMasks
+
+        return LogMasks(*(log_mask(part) for part in (self.pairs, self.start, self.end)))
 
     def dead_end(self, allowed: Bools, offsets: Ints) -> int | None:
         """The first token that no path reaches where tokens may have the labels ``allowed`` [N, S].

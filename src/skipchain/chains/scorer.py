@@ -11,13 +11,8 @@ from numpy.typing import NDArray
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
-from skipchain.features.matrix import CSRMatrix, FeatureMatrix
-from skipchain.kernels.gather import gather, transpose
-from skipchain.parallel import Workers, blocks
-
-Residuals = NDArray[np.float32] | Floats
-
-GRADIENT_ENTRIES = 1 << 16  # index entries in one block of the transposed sums
+from skipchain.chains.sums import FeatureSums, Residuals, sum_block, sum_rows, transposed
+from skipchain.parallel import Workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,27 +101,28 @@ def weight_shapes(
     )
 
 
-def sum_bundles(rows: FeatureMatrix, state: Floats, workers: Workers) -> Floats:
-    """The summed weight rows of every feature bundle. [U, L]"""
-    bundles = rows.bundles
-    sums = np.empty((bundles.n_rows, state.shape[1]), state.dtype)
-    sum_rows(bundles, state, sums, workers)
-    return sums
-
-
 def block_potentials(
-    data: Dataset, weights: Weights, bundle_sums: Floats, block: tuple[int, int]
+    data: Dataset,
+    weights: Weights,
+    bundle_sums: Floats,
+    block: tuple[int, int],
+    sums: Floats | None = None,
 ) -> Potentials:
-    """The potentials of the chains in one block; ``bundle_sums`` as from `sum_bundles`."""
+    """The potentials of the chains in one block; ``bundle_sums`` as from `sum_bundles`.
+
+    ``sums`` [N, L] are those of the weights of state features, where they have been added up.
+    """
     offsets = data.offsets[block[0] : block[1] + 1]
     first, last = int(offsets[0]), int(offsets[-1])
     size = last - first
     labels = weights.n_labels
     tokens, edges = data.rows.tokens, data.rows.edges
-    node = np.empty((size, labels))
-    sum_block(tokens, first, weights.state, bundle_sums, node)
-    edge = weights.transitions[None]
-    pairs = np.empty((0, labels + 1, labels))
+    if sums is None:
+        node = np.empty((size, labels))
+        sum_block(tokens, first, weights.state, bundle_sums, node)
+    else:
+        node = sums[first:last].copy()
+    edge, pairs = weights.transitions[None], None
     if data.rows.n_edge_features:
         pairs = np.empty((size, labels + 1, labels))
         flat = pairs.reshape(size, (labels + 1) * labels)
@@ -135,7 +131,7 @@ def block_potentials(
     potentials = Potentials(node, edge, offsets - first, first)
     heads = potentials.heads()
     node[heads] += weights.start
-    if len(pairs):
+    if pairs is not None:
         node[heads] += pairs[heads, labels]
     node[potentials.tails()] += weights.end
     if data.candidates is not None:
@@ -175,13 +171,11 @@ class LinearScorer:
         self.single_precision = single_precision
         self.boundaries = boundaries
         self._workers = workers
-        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_bundle = transposed(rows.bundles, rows.n_features)
+        self._sums = FeatureSums.of(rows)
         self._by_edge = transposed(rows.edges, rows.n_edge_features)
         self._state = np.zeros(
             (rows.n_features, n_labels), np.float32 if single_precision else np.float64
         )
-        self._gradient = np.empty((rows.n_features + rows.bundles.n_rows, n_labels))
         self._shapes = weight_shapes(rows.n_features, rows.n_edge_features, n_labels, order)
         shape = (rows.n_edge_features, (n_labels + 1) * n_labels)
         self._edges = np.zeros(shape)
@@ -201,12 +195,11 @@ class LinearScorer:
         size = self.n_labels
         gold = _allowed(data.labels, size)
         # without the features' values, which may cancel each other
-        counts = self._sum_state(
-            self._by_row.unweighted(), self._by_bundle.unweighted(), gold.astype(np.float64)
-        )
-        if further is not None:
-            counts[len(counts) - len(further) :] = further
-        self._state_support = np.flatnonzero(counts.ravel())
+        support = self._sums.unweighted().support(gold.astype(np.float64), self._workers)
+        if further is not None:  # which no token has
+            first = self._state.size - further.size
+            support = np.concatenate([support, first + np.flatnonzero(further)])
+        self._state_support = support
         if self.rows.n_edge_features:
             if before is None:
                 before = np.roll(data.labels, 1)
@@ -245,9 +238,10 @@ class LinearScorer:
     @property
     def nbytes(self) -> int:
         """Bytes held for indexes and tables."""
-        indexes = (self._by_row, self._by_bundle, self._by_edge)
-        held = sum(index.nbytes for index in indexes)
-        return held + 2 * self._gradient.nbytes + 2 * self._edges.nbytes
+        supports = (self._state_support, self._edge_support)
+        held = sum(support.nbytes for support in supports if support is not None)
+        held += self._sums.nbytes + self._by_edge.nbytes + self._state.nbytes
+        return held + 2 * self._edges.nbytes
 
     def weights(self, vector: Floats) -> Weights:
         """The weight tables of a parameter vector, in double precision and memory of their own."""
@@ -274,16 +268,29 @@ class LinearScorer:
 
     def pack(self, weights: Weights) -> Floats:
         """The parameter vector of weight tables."""
-        state, edges = weights.state.ravel(), weights.edges.ravel()
-        bounds = [weights.start, weights.end] if self.boundaries else []
-        return np.concatenate(
-            [
-                state if self._state_support is None else state[self._state_support],
-                weights.transitions.ravel(),
-                *bounds,
-                edges if self._edge_support is None else edges[self._edge_support],
-                weights.triples.ravel(),
-            ]
+        vector = np.empty(self.size)
+        state = weights.state.ravel()
+        support = self._state_support
+        vector[: self.sizes[0]] = state if support is None else state[support]
+        self._fill_tail(vector, *weights.tables[1:])
+        return vector
+
+    def _fill_tail(
+        self,
+        vector: Floats,
+        transitions: Floats,
+        start: Floats,
+        end: Floats,
+        edges: Floats,
+        triples: Floats,
+    ) -> None:
+        """Write what comes behind the parameters of features."""
+        edges = edges.ravel()
+        bounds = [start, end] if self.boundaries else []
+        if self._edge_support is not None:
+            edges = edges[self._edge_support]
+        np.concatenate(
+            [transitions.ravel(), *bounds, edges, triples.ravel()], out=vector[self.sizes[0] :]
         )
 
     # The gradient ------------------------------------------------------------------------------
@@ -304,12 +311,12 @@ class LinearScorer:
         and end [L] summed over chains; edges [N, (L + 1) · L] where there are edge features;
         further [K, L] that of the last features, which no token has.
         """
-        state = self._sum_state(self._by_row, self._by_bundle, node)
-        if further is not None:
-            state[len(state) - len(further) :] = further
+        vector = np.empty(self.size)
+        self._fill_state(vector, self._sums, node, further)
         if self.rows.n_edge_features:
             sum_rows(self._by_edge, edges, self._edge_gradient, self._workers)
-        return self.pack(Weights(state, pairs, start, end, self._edge_gradient, second))
+        self._fill_tail(vector, pairs, start, end, self._edge_gradient, second)
+        return vector
 
     def curvature(self, node: Residuals, edges: Floats) -> Floats:
         """A rough diagonal of the Hessian, from the residuals of positions as in `gradient`.
@@ -318,60 +325,31 @@ class LinearScorer:
         summed. First and last labels take the whole sum of their label, pairs and triples share it.
         """
         spread = _variances(node)
-        state = self._sum_state(self._by_row.squared(), self._by_bundle.squared(), spread)
         if self.rows.n_edge_features:
             sum_rows(self._by_edge.squared(), _variances(edges), self._edge_gradient, self._workers)
         whole = spread.sum(axis=0, dtype=np.float64)
-        state[len(state) - self._n_further :] = whole / self.n_labels
+        further = np.tile(whole / self.n_labels, (self._n_further, 1))
+        vector = np.empty(self.size)
+        self._fill_state(vector, self._sums.squared(), spread, further)
         _, pairs, _, _, _, triples = self._shapes
         shared = whole / self.n_labels
         transitions, second = np.full(pairs, shared), np.full(triples, shared)
-        return self.pack(Weights(state, transitions, whole, whole, self._edge_gradient, second))
+        self._fill_tail(vector, transitions, whole, whole, self._edge_gradient, second)
+        return vector
 
-    def _sum_state(self, by_row: CSRMatrix, by_bundle: CSRMatrix, node: Residuals) -> Floats:
-        """The sums of features over rows, partly by way of their bundles. [F, L]"""
-        return feature_sums(by_row, by_bundle, node, self._gradient, self._workers)
-
-
-def feature_sums(
-    by_row: CSRMatrix, by_bundle: CSRMatrix, residuals: Residuals, out: Floats, workers: Workers
-) -> Floats:
-    """The sums of residuals [N, W] over the rows of each feature, by transposed indexes. [F, W]
-
-    ``out`` [F + U, W] takes the sums of features and of bundles first; then those of bundles are
-    added to the features that they stand for.
-    """
-    features = by_bundle.n_rows
-    sum_rows(by_row, residuals, out, workers)
-    sum_rows(by_bundle, out[features:], out[:features], workers, add=True)
-    return out[:features]
-
-
-def sum_rows(
-    index: CSRMatrix,
-    source: Residuals,
-    out: Floats,
-    workers: Workers,
-    *,
-    more: Residuals | None = None,
-    add: bool = False,
-) -> None:
-    """Write (or add) to each row of ``out`` the sum of the rows of ``source`` in its index.
-
-    Entries beyond the last row of ``source`` are those of ``more``.
-    """
-    further = source[:0] if more is None else more
-    workers.map(
-        lambda b: gather(index.indptr, index.indices, index.values, source, further, out, *b, add),
-        blocks(index.indptr, GRADIENT_ENTRIES),
-    )
-
-
-def sum_block(index: CSRMatrix, first: int, table: Residuals, more: Residuals, out: Floats) -> None:
-    """Write the sums of `sum_rows` for the rows from ``first`` on that ``out`` has room for."""
-    size = len(out)
-    indptr = index.indptr[first : first + size + 1]
-    gather(indptr, index.indices, index.values, table, more, out, 0, size, False)
+    def _fill_state(
+        self, vector: Floats, sums: FeatureSums, node: Residuals, further: Floats | None
+    ) -> None:
+        """Write the sums of residuals for the parameters of features; ``further`` [K, L]: as is."""
+        support, state = self._state_support, vector[: self.sizes[0]]
+        sums.at(support, node, self._workers, state)
+        if further is not None and further.size:
+            first = self._state.size - further.size
+            if support is None:
+                state[first:] = further.ravel()
+            else:
+                place = int(np.searchsorted(support, first))
+                state[place:] = further.ravel()[support[place:] - first]
 
 
 def _fill(table: NDArray[Any], support: Ints | None, values: Floats) -> None:
@@ -389,9 +367,7 @@ def _allowed(labels: Labels, size: int) -> Bools:
 def _variances(residuals: Residuals) -> Residuals:
     """p · (1 − p) from residuals p − 1 or p, and 0 from what lies outside −1 … 1."""
     size = np.abs(residuals)
-    return size * np.maximum(1.0 - size, 0.0)
-
-
-def transposed(index: CSRMatrix, columns: int) -> CSRMatrix:
-    """The transposed index."""
-    return CSRMatrix(*transpose(index.indptr, index.indices, index.values, columns))
+    rest = 1.0 - size
+    np.maximum(rest, 0.0, out=rest)
+    rest *= size
+    return rest

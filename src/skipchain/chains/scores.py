@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints, Potentials
-from skipchain.chains.scorer import Weights, block_potentials, sum_bundles
+from skipchain.chains.scorer import Weights, block_potentials
+from skipchain.chains.sums import sum_bundles
 from skipchain.parallel import Workers
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from skipchain.features.label_trigrams import LabelTrigrams
 
 MAX_CONTEXTS = 4_096  # label m-grams that exact inference goes through at a position
+LITTLE_TEXT = 1_000  # tokens, of which the potentials are kept
 Order2Arguments = tuple[Floats, Floats, Floats, Floats, Floats]
 
 
@@ -34,7 +36,9 @@ class ChainScores:
     ``local`` each position is normalised given the label before it. ``label_ngrams`` and
     ``label_trigrams`` make a label depend on more labels before it, ``label_history`` on those of
     like tokens earlier in the document. ``stop`` has the log odds of stopping after a label [L], or
-    after two [L + 1, L]. ``extra`` [N, L] is added to the scores of labels after all.
+    after two [L + 1, L]. ``extra`` [N, L] is added to the scores of labels after all. ``sums`` [N,
+    L] are those of the weights of each token's features, where they have been looked up: then the
+    data hold no features.
     """
 
     data: Dataset
@@ -48,6 +52,8 @@ class ChainScores:
     label_history: LabelHistoryWeights | None = None
     label_trigrams: LabelTrigrams | None = None
     stop: Floats | None = None
+    sums: Floats | None = None
+    _kept: dict[tuple[int, int], Potentials] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -62,11 +68,13 @@ class ChainScores:
         label_history: LabelHistoryWeights | None = None,
         label_trigrams: LabelTrigrams | None = None,
         stop: Floats | None = None,
+        sums: Floats | None = None,
     ) -> ChainScores:
         """Scores of a dataset under weights."""
-        sums = sum_bundles(data.rows, weights.state, workers)
+        of_bundles = sum_bundles(data.rows, weights.state, workers)
         limits = constraints, allowed, local, label_ngrams
-        return cls(data, weights, sums, *limits, None, label_history, label_trigrams, stop)
+        further = label_history, label_trigrams, stop, sums
+        return cls(data, weights, of_bundles, *limits, None, *further)
 
     @property
     def offsets(self) -> Ints:
@@ -89,14 +97,22 @@ class ChainScores:
         return self.data.rows.unknown
 
     def potentials(self, block: tuple[int, int]) -> Potentials:
-        """The potentials of one block."""
+        """The potentials of one block, which nobody may change: those of little text are kept.
+
+        Labels, probabilities of spans and all that goes on from there begin with them.
+        """
+        if block in self._kept:
+            return self._kept[block]
         raw = self.raw(block)
         folded = self.local and self.weights.order == 1
-        return self.with_constraints(raw.normalised() if folded else raw)
+        found = self.with_constraints(raw.normalised() if folded else raw)
+        if self.data.n_tokens <= LITTLE_TEXT:
+            self._kept[block] = found
+        return found
 
     def raw(self, block: tuple[int, int]) -> Potentials:
         """The potentials of one block before they are normalised and anything is ruled out."""
-        return block_potentials(self.data, self.weights, self.bundle_sums, block)
+        return block_potentials(self.data, self.weights, self.bundle_sums, block, self.sums)
 
     def order2_arguments(self, p: Potentials, raw: Potentials) -> Order2Arguments:
         """Potentials, those before anything was ruled out, and triples, as kernels take them."""

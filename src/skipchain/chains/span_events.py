@@ -9,6 +9,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Ints
 from skipchain.corpus.schemes import Spans
+from skipchain.corpus.schemes.scheme import TABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +63,19 @@ _SPAN_PATTERNS: dict[str, tuple[_SpanPattern, ...]] = {
     ),
     "bioes": (_SpanPattern("B", "I", "E", "S"),),
     "bilou": (_SpanPattern("B", "I", "L", "U"),),
+    "bare": (_SpanPattern("I", "I", "I", "I", not_before="I", not_after="I"),),
 }
 
 
 def span_events(spans: Spans, sentences: Ints, scheme: str, labels: Sequence[str]) -> SpanEvents:
     """The windows of each span in a scheme; a span may have several, which exclude each other."""
-    number = {label: k for k, label in enumerate(labels)}
+    number, bare = {label: k for k, label in enumerate(labels)}, TABLE[scheme].bare
 
     def among(prefixes: str, type_name: str) -> Bools:
         chosen = np.zeros(len(labels), np.bool_)
         for prefix in prefixes:
-            if (label := f"{prefix}-{type_name}") in number:
+            label = type_name if bare else f"{prefix}-{type_name}"
+            if label in number:
                 chosen[number[label]] = True
         return chosen
 

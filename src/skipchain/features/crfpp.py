@@ -78,6 +78,11 @@ def _atom(macro: re.Match[str], columns: Sequence[str]) -> Atom:
     if row.startswith("@"):
         raise TemplateError(f"absolute rows ({row}) are not supported")
     check_offset(int(row))
+    if not columns:
+        raise TemplateError(
+            f"column {index} is asked for by its number, where only names are known (in a recipe, "
+            "and with columns left out); write templates, such as 'word[-1]'"
+        )
     if index >= len(columns):
         there = f"{len(columns)} ({', '.join(columns)})"
         raise TemplateError(f"column {index} is asked for, but there are {there}")

@@ -81,7 +81,7 @@ class NamedFeatures:
 def _tokens(sequences: Sequence[Any]) -> Iterator[list[tuple[str, float]]]:
     for number, sequence in enumerate(sequences):
         if isinstance(sequence, (str, bytes, Mapping)) or not isinstance(sequence, Collection):
-            wanted = "a sequence is a list with one dict or list of features per token"
+            wanted = "a sequence is a list of words, or of one dict or list of features per token"
             raise FeatureError(f"sequence {number} is a {type(sequence).__name__}; {wanted}")
         for position, token in enumerate(sequence):
             where = f"sequence {number}, token {position}"

@@ -133,7 +133,7 @@ class FeatureMatrix:
 
     def __post_init__(self) -> None:
         parts = (self.tokens, self.bundles, self.edges, self.trigrams)
-        for part in (part for part in parts if part is not None):
+        for part in (part for part in parts if part is not None and len(part.values)):
             fit = np.abs(part.values) <= MAX_FEATURE_VALUE  # NaN is not
             if not fit.all():
                 where = int(np.flatnonzero(~fit)[0])
@@ -145,6 +145,12 @@ class FeatureMatrix:
                 kind = "too large" if np.isfinite(value) else "not finite"
                 advice = value_advice(value)
                 raise FeatureError(f"token {row}: feature value {value} is {kind}; {advice}")
+
+    @classmethod
+    def without_features(cls, n_tokens: int, unknown: int) -> FeatureMatrix:
+        """The matrix of tokens whose features are not kept; so many were ``unknown``."""
+        empty = CSRMatrix.empty(n_tokens)
+        return cls(empty, CSRMatrix.empty(0), empty, 0, unknown=unknown)
 
     @property
     def n_active(self) -> int:

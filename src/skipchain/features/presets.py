@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
+DEFAULT_SET = "ner-words"
+"""What estimators have where nothing is said."""
+
 
 def one_a_line(text: str) -> str:
     """Template text from families of templates: a family a line, two spaces between templates.
@@ -43,16 +46,23 @@ ACRONYMS = (
 # The families of Finkel, Grenager and Manning (2005), Table 2, column NER: words, n-grams, parts of
 # speech, shapes, and the presence of words on either side. Which conjunctions of them are taken,
 # and where case is folded, was chosen on CoNLL-2003's development set.
-NER = one_a_line(
-    f"""
-    word  lower[-2..2]  ngrams
-    prefix(3)[-1]  prefix(3)[1]  suffix(3)[-1]  suffix(3)[1]
-    pos?  pos?[-1] & pos?  pos? & pos?[1]  pos?[-1] & pos?[1]
-    {SHAPES}
-    lower[-1] & shortshape  shortshape & lower[1]
-    bag(lower, -4..-1)  bag(lower, 1..4)
-    """
-)
+SPEECH = "pos?  pos?[-1] & pos?  pos? & pos?[1]  pos?[-1] & pos?[1]"
+
+
+def _names(columns: str) -> str:
+    return one_a_line(
+        f"""
+        word  lower[-2..2]  ngrams
+        prefix(3)[-1]  prefix(3)[1]  suffix(3)[-1]  suffix(3)[1]
+        {columns}
+        {SHAPES}
+        lower[-1] & shortshape  shortshape & lower[1]
+        bag(lower, -4..-1)  bag(lower, 1..4)
+        """
+    )
+
+
+NER, NER_WORDS = _names(SPEECH), _names("")
 
 # Features of resources and of the whole document; their columns come from `skipchain.annotators`.
 CLUSTERS = one_a_line(
@@ -86,6 +96,9 @@ CHUNKS = one_a_line("chunk?[-1..1]  pos?[-2..2]  chunk? & pos?")
 PRESETS: Mapping[str, str] = MappingProxyType(
     {
         "ner": NER,
+        # The same without parts of speech, which plain text does not have: what is learnt with
+        # these features can tag whatever people type.
+        DEFAULT_SET: NER_WORDS,
         # All that is known: what a corpus has no column for is left out.
         "ner-full": NER + CHUNKS + CLUSTERS + LEXICON + DOCUMENT + STACKING,
         # Words and parts of speech in a window of five, alone and with their neighbours, as in

@@ -174,43 +174,18 @@ class ViewReader:
         return self._texts[column]
 
     def _evaluate(self, view: View) -> Values:
-        if view.function is None:
-            return self.column(view.column).values
-        source = self._source(view)
-        present = [value for value in source if value is not None] if None in source else source
-        values = evaluate_view(view.function, view.arguments, present, self.functions)  # type: ignore[arg-type]
-        if len(present) == len(source):
-            return values
-        remaining = iter(values)
-        return [None if value is None else next(remaining) for value in source]
+        return view_values(view, self.column(view.column).values, self.functions)
 
     def _flatten(self, view: View, values: Values) -> Sequence[str | None]:
-        """All strings one after the other, where a value may be a list: words, users' views."""
-        own = view.function in self.functions and any(isinstance(v, list) for v in values)
-        if not own and view.function not in LISTS:
-            return values  # type: ignore[return-value]
-        flat: list[str | None] = []
-        for value in values:
-            if isinstance(value, list):
-                flat.extend(value)
-            elif value is not None:
-                flat.append(value)
-        return flat
+        return flat_values(view, values, self.functions)
 
     def _source(self, view: View) -> Sequence[str | None]:
-        assert view.source is not None
-        source = self._evaluate(view.source)
-        if self._flatten(view.source, source) is not source:
-            raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
-        return source  # type: ignore[return-value]
+        return source_values(view, self.column(view.column).values, self.functions)
 
     def _ngram_text(self, view: View) -> tuple[str, Ints, int, int]:
-        """All strings with ``<`` and ``>`` around each, their offsets, the lengths of n-grams."""
-        words = ["" if value is None else f"<{value}>" for value in self._source(view)]
-        text = "".join(words)
-        limits = view.arguments or (1, LONGEST_NGRAM)
-        shortest, longest = (min(int(limit), len(text) + 1) for limit in limits)
-        return text, offsets_of(map(len, words)), shortest, longest
+        """All strings with their ends marked, their offsets, the lengths of n-grams."""
+        words = marked_words(view, self.column(view.column).values, self.functions)
+        return "".join(words), offsets_of(map(len, words)), *ngram_limits(view, words)
 
     def _fit_ngrams(self, view: View) -> tuple[StringTable, ViewValues]:
         text, offsets, shortest, longest = self._ngram_text(view)
@@ -312,6 +287,60 @@ class ViewReader:
             return ViewTuples(values.codes[column][:, None])
         tokens, entries = expand_entries(values.indptr, column)
         return ViewTuples(values.codes[entries][:, None], tokens)
+
+
+def view_values(view: View, strings: Sequence[str], functions: UserViews) -> Values:
+    """A view of each string of its column.
+
+    >>> lower = View("word", "lower", View("word"))
+    >>> view_values(View("word", "suffix", lower, (2,)), ["LonDON", "a"], {})
+    ['on', None]
+    """
+    if view.function is None:
+        return strings
+    source = source_values(view, strings, functions)
+    present = [value for value in source if value is not None] if None in source else source
+    values = evaluate_view(view.function, view.arguments, present, functions)  # type: ignore[arg-type]
+    if len(present) == len(source):
+        return values
+    remaining = iter(values)
+    return [None if value is None else next(remaining) for value in source]
+
+
+def source_values(view: View, strings: Sequence[str], functions: UserViews) -> Sequence[str | None]:
+    """What a view looks at, of each string of its column."""
+    assert view.source is not None
+    source = view_values(view.source, strings, functions)
+    if flat_values(view.source, source, functions) is not source:
+        raise TemplateError(f"{view}: {view.source} gives several values; use it directly")
+    return source  # type: ignore[return-value]
+
+
+def flat_values(view: View, values: Values, functions: UserViews) -> Sequence[str | None]:
+    """All strings one after the other, where a value may be a list: words, users' views."""
+    own = view.function in functions and any(isinstance(v, list) for v in values)
+    if not own and view.function not in LISTS:
+        return values  # type: ignore[return-value]
+    flat: list[str | None] = []
+    for value in values:
+        if isinstance(value, list):
+            flat.extend(value)
+        elif value is not None:
+            flat.append(value)
+    return flat
+
+
+def marked_words(view: View, strings: Sequence[str], functions: UserViews) -> list[str]:
+    """The strings of which a view takes n-grams, with ``<`` and ``>`` around each."""
+    source = source_values(view, strings, functions)
+    return ["" if value is None else f"<{value}>" for value in source]
+
+
+def ngram_limits(view: View, words: Sequence[str]) -> tuple[int, int]:
+    """The shortest and longest n-grams that a view takes of these words."""
+    size = sum(map(len, words)) + 1
+    shortest, longest = view.arguments or (1, LONGEST_NGRAM)
+    return min(int(shortest), size), min(int(longest), size)
 
 
 def expand_entries(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL, WORD, plural
-from skipchain.errors import TemplateError
+from skipchain.errors import ReadError, TemplateError
 from skipchain.features.annotator import Annotator, fit_annotators
 from skipchain.features.edge_template import LABELS, TYPES, EdgeTemplate
 from skipchain.features.label_history import LabelHistory
@@ -40,6 +40,7 @@ from skipchain.features.views import (
     UserViews,
     check_arguments,
 )
+from skipchain.io.files import read_text
 
 STRING_VIEWS = frozenset(BUILTIN_VIEWS) | {NGRAMS}
 VIEW_NAMES = STRING_VIEWS | NUMERIC
@@ -231,9 +232,9 @@ class Templates:
             raise TemplateError(f"there is no template file {text}")
         if isinstance(features, Path) or ("\n" not in text and os.path.isfile(text)):
             try:
-                text = Path(features).read_text(encoding="utf-8-sig")
-            except (OSError, UnicodeDecodeError) as error:
-                raise TemplateError(f"cannot read the templates in {features}: {error}") from None
+                text = read_text(features)
+            except ReadError as error:
+                raise TemplateError(f"cannot read the templates in {error}") from None
         from skipchain.features.crfpp import is_crfpp_text, parse_crfpp
 
         if is_crfpp_text(text):
@@ -262,6 +263,43 @@ class Templates:
         """The templates with fitted annotators, and the corpus with the annotators' columns."""
         annotators, corpus = fit_annotators(self.annotators, corpus, progress)
         return replace(self, annotators=annotators), corpus
+
+    def without(self, *columns: str) -> Templates:
+        """The templates that read none of these columns; what nothing reads changes nothing.
+
+        >>> print(Templates.parse("word\\nsuffix(3) & pos\\npos[-1]").without("pos").text)
+        word
+        """
+        gone = set(columns)
+
+        def stays(template: Template | None) -> bool:
+            return template is None or not template.columns & gone
+
+        kept = tuple(filter(stays, self.templates))
+        if not kept:
+            listed = ", ".join(repr(name) for name in columns)
+            raise TemplateError(
+                f"every template reads {listed}, so none is left without; leave fewer columns out"
+            )
+        history = self.label_history
+        return replace(
+            self,
+            templates=kept,
+            label_history=history if history is None or stays(history.template) else None,
+            edge_templates=tuple(own for own in self.edge_templates if stays(own.read)),
+        )
+
+    def reads(self, columns: Iterable[str]) -> set[str]:
+        """What is read of a corpus with these columns, beside what annotators provide.
+
+        >>> templates = Templates.parse("word\\npos?[-1]\\nchunk? & shape")
+        >>> sorted(templates.reads(["word", "pos", "label"]))
+        ['pos', 'word']
+        """
+        provided = {name for annotator in self.annotators for name in annotator.provides}
+        there = provided | set(columns)
+        kept = (own for own in self.all_templates if own.optional <= there)
+        return {name for template in kept for name in template.columns} - provided
 
     def for_corpus(self, corpus: Corpus) -> Templates:
         """The templates whose columns a corpus has, none of them optional any more."""

@@ -40,7 +40,7 @@ SMALLEST = float(np.finfo(np.float64).tiny)
 BOUNDARIES = ("<s>", "</s>")  # the names of the places BEFORE and AFTER a sentence
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Vocabulary:
     """Templates, the strings of their views, and the features kept of each template.
 
@@ -62,6 +62,13 @@ class Vocabulary:
     rows: tuple[NDArray[np.int32], ...]
     scales: Mapping[View, Scale] = field(default_factory=dict)
     _slots: dict[int, NDArray[np.int32]] = field(default_factory=dict)
+    _columns: set[str] = field(default_factory=set)  # that are read
+
+    def __repr__(self) -> str:
+        from skipchain.corpus.corpus import plural
+
+        sizes = (len(self.templates.templates), "template"), (self.n_features, "feature")
+        return f"<Vocabulary: {', '.join(plural(count, noun) for count, noun in sizes)}>"
 
     @classmethod
     def fit(
@@ -86,20 +93,28 @@ class Vocabulary:
 
         Views and templates are looked up by the workers, where there are any.
         """
-        corpus = annotate(self.templates.annotators, corpus, workers or Workers(1))
-        for template in self.templates.all_templates:
-            for name in sorted(template.columns - set(corpus.columns)):
-                line = self.templates.line_of(template)
-                raise TemplateError(
-                    f"the model reads column {name!r} ({line}), but the corpus has "
-                    f"{', '.join(corpus.columns)}; name that column when reading, or train a model "
-                    "without it (with --columns, '_' leaves a column out)"
-                )
+        corpus = self.annotated(corpus, workers or Workers(1))
         reader = ViewReader(corpus, self.templates.functions, self.scales)
         if workers is None or self.templates.functions:  # users' functions may not be thread-safe
             workers = Workers(1)
         workers.map(lambda view: reader.encode_view(view, self.views[view]), self.views)
         return self._encode(reader, workers, joined=False)
+
+    def annotated(self, corpus: Corpus, workers: Workers) -> Corpus:
+        """The corpus with the columns of all annotators; one without what is read is refused."""
+        corpus = annotate(self.templates.annotators, corpus, workers)
+        self._columns = self._columns or self.templates.columns
+        if self._columns <= corpus.columns.keys():
+            return corpus
+        for template in self.templates.all_templates:
+            for name in sorted(template.columns - set(corpus.columns)):
+                line = self.templates.line_of(template)
+                raise TemplateError(
+                    f"the model reads column {name!r} ({line}), but the corpus has "
+                    f"{', '.join(corpus.columns)}; name that column when reading (--columns), or "
+                    f"train a model without it (--without {name})"
+                )
+        return corpus
 
     # Sizes and names ---------------------------------------------------------------------------
 
@@ -152,7 +167,7 @@ class Vocabulary:
     def _pairs(self) -> Iterator[tuple[Template, NDArray[np.int32]]]:
         return zip(self.templates.templates, self.rows, strict=True)
 
-    def _blocks(self) -> Iterator[tuple[Template, NDArray[np.int32], int]]:
+    def blocks(self) -> Iterator[tuple[Template, NDArray[np.int32], int]]:
         """Each template, its features, and the number of the first of them."""
         first = dict.fromkeys((STATE, PAIR, TRIGRAM), 0)
         for template, rows in self._pairs():
@@ -162,7 +177,7 @@ class Vocabulary:
     def features_of(self, templates: Collection[Template]) -> Bools:
         """Which state features are those of some of the templates. [F]"""
         chosen = np.zeros(self.n_features, np.bool_)
-        for template, rows, first in self._blocks():
+        for template, rows, first in self.blocks():
             if template.family == STATE and template in templates:
                 chosen[first : first + len(rows)] = True
         return chosen
@@ -177,7 +192,7 @@ class Vocabulary:
             family: FeatureMatrixBuilder(reader, self._count(family))
             for family in (STATE, PAIR, TRIGRAM)
         }
-        for k, (template, rows, first) in enumerate(self._blocks()):
+        for k, (template, rows, first) in enumerate(self.blocks()):
             builder = builders[template.family]
             if len(template.atoms) == 1:
                 self._encode_unary(builder, template.atoms[0], rows, first)
@@ -222,7 +237,7 @@ class Vocabulary:
             trigram = np.ones(self.n_trigram_features, np.bool_)
         families = {STATE: state, PAIR: edge, TRIGRAM: trigram}
         kept = []
-        for template, rows, first in self._blocks():
+        for template, rows, first in self.blocks():
             kept.append(rows[families[template.family][first : first + len(rows)]])
         renumber, views = {}, {}
         for view, strings in self.views.items():

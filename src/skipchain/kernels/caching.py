@@ -63,8 +63,9 @@ class KernelCache:
         name = self._name(signature, target.codegen())
         for folder in kernel_folders():
             code = _read(folder / name)
-            if code is not None:
-                return CompileResult._rebuild(target, *pickle.loads(code))  # type: ignore[no-untyped-call]
+            made_of = None if code is None else _parts(code)
+            if made_of is not None:
+                return CompileResult._rebuild(target, *made_of)  # type: ignore[no-untyped-call]
         tell_of_compiling(self._kernel)
         return None
 
@@ -112,6 +113,18 @@ def _read(path: Path) -> bytes | None:
         return None
     digest, code = kept[:32], kept[32:]
     return code if hashlib.sha256(code).digest() == digest else None
+
+
+def _parts(code: bytes) -> tuple[Any, ...] | None:
+    """What compiled code is put together from; None where a class of an argument has moved since.
+
+    A digest tells what a kernel does, and not where the classes of its arguments stand.
+    """
+    try:
+        parts: tuple[Any, ...] = pickle.loads(code)
+    except (AttributeError, ImportError):
+        return None
+    return parts
 
 
 def _write(path: Path, code: bytes) -> None:

@@ -26,6 +26,8 @@ class CompileTimes(event.Listener):
 
     def on_end(self, event: event.Event) -> None:
         """It has been compiled."""
+        if not self._running:  # it began before anybody listened
+            return
         began, inner = self._running.pop()
         whole = time.perf_counter() - began
         if self._running:

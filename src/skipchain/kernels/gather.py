@@ -40,6 +40,13 @@ def gather(indptr, indices, values, table, more, out, first, last, add):
 
 
 @kernel
+def pick(values, places, first, out):
+    """out[k] = values[places[k] − first]: what NumPy does, but without the interpreter's lock."""
+    for k in range(places.shape[0]):
+        out[k] = values[places[k] - first]
+
+
+@kernel
 def transpose(indptr, indices, values, columns):
     """The transposed index: for each column its rows in rising order, by a counting sort."""
     rows = indptr.shape[0] - 1

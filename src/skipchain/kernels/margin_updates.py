@@ -6,46 +6,41 @@ import numpy as np
 
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, viterbi
+from skipchain.kernels.kept_features import KeptFeatures, score_pairs, score_tokens
 from skipchain.kernels.kernel import kernel
-from skipchain.kernels.sgd import _score_transitions
 
 PERCEPTRON, PASSIVE_AGGRESSIVE, AROW = 0, 1, 2
+WIDE = 8  # labels whose scores are added up together
 
 
 @kernel
-def _score_expanded(features, state, first, length, node):
-    """node [T, L] from all features of an index without bundles."""
+def _score_tokens(kept, state, length, node):
+    """`score_tokens`, without values in single precision: a perceptron's weights are whole numbers.
+
+    What takes the time is waiting for rows of weights, so each row is read once for eight labels;
+    the last eight are those from L − 8 on.
+    """
     labels = state.shape[1]
-    weighted = features.values.shape[0] > 0
-    done = 0 if weighted else labels // 8 * 8
+    if labels < WIDE or kept.values.shape[0] > 0:
+        score_tokens(kept, state, 1.0, length, node)
+        return
+    zero = np.float32(0.0)
     for t in range(length):
-        low, high = features.indptr[first + t], features.indptr[first + t + 1]
-        for j in range(0, done, 8):
-            _sum_eight(features.indices[low:high], state, j, node[t])
-        for j in range(done, labels):
-            node[t, j] = 0.0
-        for k in range(low, high if done < labels else low):
-            f = features.indices[k]
-            v = features.values[k] if weighted else 1.0
-            for j in range(done, labels):
-                node[t, j] += v * state[f, j]
-
-
-@kernel
-def _sum_eight(rows, table, j, out):
-    """out[j … j + 7]: the sums of those columns over rows of the table, kept in registers."""
-    a = b = c = d = e = f = g = h = 0.0
-    for r in rows:
-        a += table[r, j]
-        b += table[r, j + 1]
-        c += table[r, j + 2]
-        d += table[r, j + 3]
-        e += table[r, j + 4]
-        f += table[r, j + 5]
-        g += table[r, j + 6]
-        h += table[r, j + 7]
-    out[j], out[j + 1], out[j + 2], out[j + 3] = a, b, c, d
-    out[j + 4], out[j + 5], out[j + 6], out[j + 7] = e, f, g, h
+        for start in range(0, labels, WIDE):
+            j = min(start, labels - WIDE)
+            s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = zero
+            for k in range(kept.ends[t], kept.ends[t + 1]):
+                r = kept.indices[k]
+                s0 += state[r, j]
+                s1 += state[r, j + 1]
+                s2 += state[r, j + 2]
+                s3 += state[r, j + 3]
+                s4 += state[r, j + 4]
+                s5 += state[r, j + 5]
+                s6 += state[r, j + 6]
+                s7 += state[r, j + 7]
+            node[t, j], node[t, j + 1], node[t, j + 2], node[t, j + 3] = s0, s1, s2, s3
+            node[t, j + 4], node[t, j + 5], node[t, j + 6], node[t, j + 7] = s4, s5, s6, s7
 
 
 @kernel
@@ -151,7 +146,6 @@ def margin_epoch(
     edge = np.empty((longest if paired else 1, labels, labels))
     path, paths = np.empty(longest, np.int32), np.empty((1, longest), np.int32)
     bounds, best = np.zeros(2, np.int64), np.empty(1)
-    kept, random = np.empty(room, np.bool_), np.ones(1, np.uint64)
     positions = np.empty(2 * room + 4 * longest + 4, np.int64)
     amounts = np.empty(len(positions))
     mistakes = 0
@@ -161,11 +155,13 @@ def margin_epoch(
         if length == 0:
             continue
         many = length if paired else 1
-        _score_expanded(features, tables.state, first, length, node)
-        _score_transitions(
-            features, tables, masks, candidates, 1.0, first, length, (1.0, 1.0), random, kept,
-            node, edge[:many]
-        )  # fmt: skip
+        last = first + length + 1
+        kept = KeptFeatures(features.indptr[first:last], features.indices, features.values)
+        kept_pairs = KeptFeatures(
+            features.edge_indptr[first:last], features.edge_indices, features.edge_values
+        )
+        _score_tokens(kept, tables.state, length, node)
+        score_pairs(kept_pairs, tables, masks, candidates, 1.0, first, length, node, edge[:many])
         bounds[1] = length
         nodes, edges = node[:length], edge[:many]
         if second is not None:

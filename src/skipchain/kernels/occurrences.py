@@ -12,6 +12,8 @@ import numpy as np
 from skipchain.kernels.kernel import kernel
 from skipchain.kernels.token_sets import _resized
 
+ROUNDING = 1e-6  # added to a mean before it is put into a bin
+
 
 @kernel
 def _nearby_occurrences(order, first, group, t, window, most):
@@ -113,3 +115,33 @@ def gather_longer(order, first, group, words, size, most, begins, ends):
                     codes[count] = size + words[begins[q] + length + m]
                 count += 1
     return tokens[:count], codes[:count]
+
+
+@kernel
+def likeliest_elsewhere(group, scores, bins):
+    """The best column of ``scores`` [N, K] over the other members of a token's group, and its mean.
+
+    Column k with a mean in bin b is k · bins + b, and K · bins says that there are no others.
+    ``group`` [N] numbers groups; means are from 0 to 1. [N]
+    """
+    groups, kinds = 0, scores.shape[1]
+    for t in range(group.shape[0]):
+        groups = max(groups, group[t] + 1)
+    sums, sizes = np.zeros((groups, kinds)), np.zeros(groups, np.int64)
+    for t in range(group.shape[0]):
+        sizes[group[t]] += 1
+        for k in range(kinds):
+            sums[group[t], k] += scores[t, k]
+    codes = np.empty(group.shape[0], np.int32)
+    for t in range(group.shape[0]):
+        others = sizes[group[t]] - 1
+        if others == 0:
+            codes[t] = kinds * bins
+            continue
+        best, most = 0, sums[group[t], 0] - scores[t, 0]
+        for k in range(1, kinds):
+            value = sums[group[t], k] - scores[t, k]
+            if value > most:
+                best, most = k, value
+        codes[t] = best * bins + min(int(most / others * bins + ROUNDING), bins - 1)
+    return codes

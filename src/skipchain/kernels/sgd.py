@@ -1,4 +1,4 @@
-"""Stochastic steps of likelihood, and how any learner scores one chain after the other.
+"""Stochastic steps of likelihood.
 
 The chains are walked over in a given order; one is scored with the weights as they are, and the
 weights of its features change at once.
@@ -13,29 +13,17 @@ from numpy.typing import NDArray
 
 from skipchain.kernels import chain2 as order2
 from skipchain.kernels.chain import _longest, _row_peaks, _scaled_passes, local_path, subtract_path
+from skipchain.kernels.kept_features import (
+    draw_edge_features,
+    draw_features,
+    room_for_features,
+    score_pairs,
+    score_tokens,
+)
 from skipchain.kernels.kernel import kernel
 
 LONG_CHAIN = 128  # tokens; in longer chains steps of what occurs all the time would lead too far
 FULL_STEP_COUNT = 32  # occurrences of a feature in a long chain that count in full
-
-
-class FeatureIndex(NamedTuple):
-    """The two-level index of tokens' features and the index of label pairs' features.
-
-    Entry k of a token is feature ``indices[k]`` where that is below F, else feature bundle
-    ``indices[k] − F`` with all its features. ``values`` of length 0 means ones, and so do
-    ``bundle_values``.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    values: NDArray[np.float64]
-    bundle_indptr: NDArray[np.int64]
-    bundle_indices: NDArray[np.int32]
-    bundle_values: NDArray[np.float64]
-    edge_indptr: NDArray[np.int64]
-    edge_indices: NDArray[np.int32]
-    edge_values: NDArray[np.float64]
 
 
 class WeightTables(NamedTuple):
@@ -68,100 +56,6 @@ class OccurrenceCounts(NamedTuple):
     state: NDArray[np.float64]  # [F], Σ value²
     edges: NDArray[np.float64]  # [G], Σ value²
     labels: NDArray[np.float64]  # [L]
-
-
-@kernel
-def _bernoulli(random, keep):
-    """True with probability ``keep``, by Marsaglia's xorshift; random [1] is its state."""
-    if keep >= 1.0:
-        return True
-    x = random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    random[0] = x
-    return np.float64(x >> np.uint64(11)) * 2.0**-53 < keep
-
-
-@kernel
-def _score_chain(
-    features, tables, masks, candidates, scale, first, length, keep, random, kept, node, edge
-):
-    """Potentials of one chain, leaving out features at random.
-
-    Each entry of a token (a feature or a whole bundle) stays with probability keep[1], and each
-    feature of it with probability keep[0]; what stays is scaled up so that the expected score is
-    that of all. kept[n] tells of the n-th feature. The weights of features are ``scale`` times what
-    the tables hold. node [T, L]; edge [T, L, L], or [1, L, L] where no feature goes with pairs.
-    Labels that are no ``candidates`` [N, L] of their token score −∞; with [0, L] all are.
-    """
-    split, labels = tables.state.shape
-    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
-    factor = scale / (keep[0] * keep[1])
-    n = 0
-    for t in range(length):
-        for j in range(labels):
-            node[t, j] = 0.0
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = features.values[k] if weighted else 1.0
-            whole = _bernoulli(random, keep[1])
-            low, high = 0, 1
-            if source >= split:
-                low = features.bundle_indptr[source - split]
-                high = features.bundle_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.bundle_indices[u]
-                on = whole and _bernoulli(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on:
-                    w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
-                    for j in range(labels):
-                        node[t, j] += w * tables.state[f, j]
-        for j in range(labels):
-            node[t, j] *= factor
-    _score_transitions(
-        features, tables, masks, candidates, factor, first, length, keep, random, kept[n:], node,
-        edge
-    )  # fmt: skip
-
-
-@kernel
-def _score_transitions(
-    features, tables, masks, candidates, factor, first, length, keep, random, kept, node, edge
-):
-    """What goes with the ends of a chain, with pairs of labels and candidates, as above."""
-    labels = tables.state.shape[1]
-    n = 0
-    for j in range(labels):
-        node[0, j] += tables.start[j] + masks.start[j]
-        node[length - 1, j] += tables.end[j] + masks.end[j]
-    for t in range(edge.shape[0] if edge.shape[0] == 1 else length):
-        for i in range(labels):
-            for j in range(labels):
-                edge[t, i, j] = tables.transitions[i, j] + masks.pairs[i, j]
-    if tables.edges.shape[0] > 0:
-        weighted = features.edge_values.shape[0] > 0
-        for t in range(length):
-            for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
-                g = features.edge_indices[k]
-                v = features.edge_values[k] if weighted else 1.0
-                on = _bernoulli(random, keep[1]) and _bernoulli(random, keep[0])
-                kept[n] = on
-                n += 1
-                if on and t == 0:
-                    for j in range(labels):
-                        node[0, j] += factor * v * tables.edges[g, labels * labels + j]
-                elif on:
-                    for i in range(labels):
-                        for j in range(labels):
-                            edge[t, i, j] += factor * v * tables.edges[g, i * labels + j]
-    if candidates.shape[0] > 0:
-        for t in range(length):
-            for j in range(labels):
-                if not candidates[first + t, j]:
-                    node[t, j] = -np.inf
 
 
 # Loops, where an assignment to a slice would have numba compile what can go wrong with shapes.
@@ -211,33 +105,16 @@ def _one_chain(node, edge, scratch, bounds, marginals, pairs, log_z):
 
 
 @kernel
-def _count_occurrences(features, first, length, kept, gold, tally, clear):
+def _count_occurrences(kept, kept_pairs, gold, tally, clear):
     """Count the kept features and the labels of one chain, or with ``clear`` forget them again."""
-    split = tally.state.shape[0]
-    n = 0
-    for t in range(first, first + length):
-        for k in range(features.indptr[t], features.indptr[t + 1]):
-            source = features.indices[k]
-            v = features.values[k] if features.values.shape[0] else 1.0
-            low, high = 0, 1
-            if source >= split:
-                low = features.bundle_indptr[source - split]
-                high = features.bundle_indptr[source - split + 1]
-            for u in range(low, high):
-                f = source if source < split else features.bundle_indices[u]
-                w = v
-                if source >= split and features.bundle_values.shape[0]:
-                    w *= features.bundle_values[u]
-                tally.state[f] = 0.0 if clear else tally.state[f] + kept[n] * w * w
-                n += 1
+    for t in range(gold.shape[0]):
         for i in range(tally.labels.shape[0]):
             known = gold[t] < 0 or gold[t] == i
             tally.labels[i] = 0.0 if clear else tally.labels[i] + known
-    for k in range(features.edge_indptr[first], features.edge_indptr[first + length]):
-        e = features.edge_indices[k]
-        v = features.edge_values[k] if features.edge_values.shape[0] else 1.0
-        tally.edges[e] = 0.0 if clear else tally.edges[e] + kept[n] * v * v
-        n += 1
+    for listed, counts in ((kept, tally.state), (kept_pairs, tally.edges)):
+        for k in range(listed.ends[gold.shape[0]]):
+            f, v = listed.indices[k], listed.values[k] if listed.values.shape[0] else 1.0
+            counts[f] = 0.0 if clear else counts[f] + v * v
 
 
 @kernel
@@ -251,7 +128,7 @@ def _pair_rates(rate, tally, labels):
 
 @kernel
 def _sgd_step(
-    features, tables, support, squares, first, length, rates, pair_rates, kept, tally, node, pairs
+    kept, kept_pairs, tables, support, squares, length, rates, pair_rates, tally, node, pairs
 ):
     """One step down: weights minus rate · residual · value, for every feature that was kept.
 
@@ -260,45 +137,34 @@ def _sgd_step(
     is AdaGrad's; a ``support`` of the tables' shape says which weights may move. With a ``tally``
     what occurs often takes a step as if it occurred less often.
     """
-    split, labels = tables.state.shape
+    labels = tables.state.shape[1]
     small, large, factor, scale = rates
     adaptive = squares.state.shape[0] > 0
     masked = support.shape[0] > 0
-    weighted, bundle_weighted = features.values.shape[0] > 0, features.bundle_values.shape[0] > 0
+    weighted, pairs_weighted = kept.values.shape[0] > 0, kept_pairs.values.shape[0] > 0
     long = tally.labels.shape[0] > 0
     row = np.empty(labels)
-    n = 0
     for t in range(length):
         for j in range(labels):
             row[j] = node[t, j] * factor
-        for k in range(features.indptr[first + t], features.indptr[first + t + 1]):
-            source = features.indices[k]
-            v = features.values[k] if weighted else 1.0
-            low, high = 0, 1
-            if source >= split:
-                low = features.bundle_indptr[source - split]
-                high = features.bundle_indptr[source - split + 1]
-            for u in range(low, high):
-                n += 1
-                if not kept[n - 1]:
-                    continue
-                f = source if source < split else features.bundle_indices[u]
-                w = v * features.bundle_values[u] if source >= split and bundle_weighted else v
-                if long:
-                    w /= max(1.0, tally.state[f] / FULL_STEP_COUNT)
-                if adaptive:
-                    for j in range(labels):
-                        if not masked or support[f, j]:
-                            g = w * row[j]
-                            squares.state[f, j] += g * g
-                            size = np.sqrt(squares.state[f, j]) + 1e-8
-                            tables.state[f, j] -= small * g / size / scale
-                elif masked:
-                    for j in range(labels):
-                        tables.state[f, j] -= large * w * row[j] * support[f, j]
-                else:
-                    for j in range(labels):
-                        tables.state[f, j] -= large * w * row[j]
+        for k in range(kept.ends[t], kept.ends[t + 1]):
+            f = kept.indices[k]
+            w = kept.values[k] if weighted else 1.0
+            if long:
+                w /= max(1.0, tally.state[f] / FULL_STEP_COUNT)
+            if adaptive:
+                for j in range(labels):
+                    if not masked or support[f, j]:
+                        g = w * row[j]
+                        squares.state[f, j] += g * g
+                        size = np.sqrt(squares.state[f, j]) + 1e-8
+                        tables.state[f, j] -= small * g / size / scale
+            elif masked:
+                for j in range(labels):
+                    tables.state[f, j] -= large * w * row[j] * support[f, j]
+            else:
+                for j in range(labels):
+                    tables.state[f, j] -= large * w * row[j]
     listed = pairs.shape[0] > 1
     for t in range(1, length if listed else 2):
         pair_residuals = pairs[t] if listed else pairs[0]
@@ -310,14 +176,10 @@ def _sgd_step(
                     g /= np.sqrt(squares.transitions[i, j]) + 1e-8
                 tables.transitions[i, j] -= pair_rates[i] * g
     if tables.edges.shape[0] > 0:
-        weighted = features.edge_values.shape[0] > 0
         for t in range(length):
-            for k in range(features.edge_indptr[first + t], features.edge_indptr[first + t + 1]):
-                n += 1
-                if not kept[n - 1]:
-                    continue
-                e = features.edge_indices[k]
-                v = features.edge_values[k] if weighted else 1.0
+            for k in range(kept_pairs.ends[t], kept_pairs.ends[t + 1]):
+                e = kept_pairs.indices[k]
+                v = kept_pairs.values[k] if pairs_weighted else 1.0
                 if long:
                     v /= max(1.0, tally.edges[e] / FULL_STEP_COUNT)
                 for i in range(0 if t > 0 else labels, labels if t > 0 else labels + 1):
@@ -437,7 +299,11 @@ def likelihood_epoch(
     clamped_pairs = np.empty((pairs.shape[0] if limited else 0, labels, labels))
     triples, rows = np.zeros(tables.triples.shape), np.empty((longest + 1, labels), np.int64)
     counts, bounds = np.ones(longest + 1, np.int64), np.zeros(2, np.int64)
-    log_z, kept = np.empty(1), np.empty(room, np.bool_)
+    log_z = np.empty(1)
+    weighted = features.values.shape[0] > 0 or features.bundle_values.shape[0] > 0
+    kept = room_for_features(longest, room, weighted)
+    pairs_weighted = features.edge_values.shape[0] > 0
+    kept_pairs = room_for_features(longest, room if paired else 0, pairs_weighted)
     counted = longest > LONG_CHAIN and squares.state.shape[0] == 0  # AdaGrad sees to it by itself
     none = OccurrenceCounts(np.zeros(0), np.zeros(0), np.zeros(0))
     tally = none
@@ -451,8 +317,13 @@ def likelihood_epoch(
         if length == 0:
             continue
         many = length if paired else 1
-        _score_chain(
-            features, tables, masks, candidates, scale, first, length, keep, random, kept, node,
+        factor = 1.0 / (keep[0] * keep[1])
+        draw_features(features, tables.state.shape[0], first, length, keep, random, kept)
+        if paired:
+            draw_edge_features(features, first, length, keep, random, kept_pairs)
+        score_tokens(kept, tables.state, scale / (keep[0] * keep[1]), length, node)
+        score_pairs(
+            kept_pairs, tables, masks, candidates, scale / (keep[0] * keep[1]), first, length, node,
             edge[:many]
         )  # fmt: skip
         nodes, edges = node[:length], edge[:many]
@@ -495,7 +366,6 @@ def likelihood_epoch(
                         pair_residuals[t if many > 1 else 0, gold[first + t - 1], y] -= 1.0
         fall = 1.0 - rate * shrink
         scale *= fall
-        factor = 1.0 / (keep[0] * keep[1])
         rates = (rate, rate / scale, factor, scale)
         if shrink > 0.0:
             for i in range(labels):
@@ -507,17 +377,17 @@ def likelihood_epoch(
                     _scale_rows(second[i], fall)
         long = counted and length > LONG_CHAIN
         if long:
-            _count_occurrences(features, first, length, kept, gold, tally, False)
+            _count_occurrences(kept, kept_pairs, path, tally, False)
         seen = tally if long else none
         pair_rates = _pair_rates(rate, seen, labels)
         _sgd_step(
-            features, tables, support, squares, first, length, rates, pair_rates, kept, seen,
-            residuals, pair_residuals
+            kept, kept_pairs, tables, support, squares, length, rates, pair_rates, seen, residuals,
+            pair_residuals
         )  # fmt: skip
         if second is not None:
             _sgd_step_triples(tables, squares, rows, counts, length, pair_rates, triples)
         if long:
-            _count_occurrences(features, first, length, kept, gold, tally, True)
+            _count_occurrences(kept, kept_pairs, path, tally, True)
         if not bounded:
             for i in range(labels):
                 tables.start[i] = 0.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from skipchain.arrays import Floats
 from skipchain.learn.line_search import LINE_SEARCH_FAILED, Objective, Point
+from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 from skipchain.learn.vectors import norm
 
@@ -28,12 +29,14 @@ def descend(
     tolerance: float = 1e-5,
     period: int = 10,
     callback: Callable[[Step], bool | None] | None = None,
+    trail: Trail | None = None,
 ) -> OptimisationResult:
     """Go from ``start`` to the point that ``move`` gives, and on from there.
 
     It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
     iterations, when the ``slope`` vanishes, when a move is not accepted, after ``max_iterations``,
     when ``callback`` returns True, or on a keyboard interrupt, which keeps what has been reached.
+    A ``trail`` is told of every iteration, and may have one to go on after.
 
     >>> def bowl(x):
     ...     return float((x - 3) @ (x - 3)), 2 * (x - 3)
@@ -46,9 +49,21 @@ def descend(
     """
     began = time.perf_counter()
     x = start.astype(np.float64, copy=True)
-    at = Point(x, *function(x))
-    past: deque[float] = deque([at.loss], maxlen=period + 1)
     iteration, evaluations = 0, 1
+    losses: list[float] | None = None
+    saved = None if trail is None else trail.restored()
+    if saved is not None:
+        x = saved.array("vector", np.float64, len(start))
+        iteration, evaluations = saved.whole("iteration"), saved.whole("evaluations")
+        losses = saved.array("past", np.float64, None).tolist()
+    # also after a restart: what the function notes where it is called last is wanted later
+    at = Point(x, *function(x))
+    past: deque[float] = deque(losses or [at.loss], maxlen=period + 1)
+
+    def state() -> SavedState:
+        values = {"iteration": iteration, "evaluations": evaluations}
+        return SavedState(values, {"vector": at.vector, "past": np.array(past)})
+
     reason = f"{max_iterations} iterations"
     try:
         while iteration < max_iterations:
@@ -77,6 +92,8 @@ def descend(
             if improvement is not None and improvement < tolerance:
                 reason = f"the loss fell by less than {tolerance:g} in {period} iterations"
                 break
+            if trail is not None:
+                trail.note(state)
     except KeyboardInterrupt:
         reason = INTERRUPTED
     return OptimisationResult(at.vector, at.loss, iteration, evaluations, reason)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from skipchain.arrays import Floats
+from skipchain.learn.saved_state import SavedState
 from skipchain.learn.step import OptimisationResult, Step
 
 DEV_PERIOD = 10  # iterations between two scores on held-out data that are only reported
@@ -52,6 +55,22 @@ class EarlyStopping:
         if self.best is None:
             return result
         return replace(result, vector=self.best.vector, loss=self.best.loss)
+
+    def state(self) -> SavedState:
+        """The scores so far, and the best vector."""
+        values = {"latest": self._latest, "top": self._top}
+        if self.best is None:
+            return SavedState(values)
+        values |= {"iteration": self.best.iteration, "loss": self.best.loss}
+        return SavedState(values, {"best": self.best.vector})
+
+    def restore(self, saved: SavedState) -> None:
+        """Be again as when this state was taken."""
+        self._latest = None if saved.values.get("latest") is None else saved.number("latest")
+        self._top = saved.number("top")
+        if "best" in saved.arrays:
+            vector = saved.array("best", np.float64, None)
+            self.best = Step(saved.whole("iteration"), vector, saved.number("loss"), 0.0)
 
     def _due(self, step: Step) -> bool:
         every_time = self._patience is not None or step.planned is not None

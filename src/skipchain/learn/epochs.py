@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats
+from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 
 
@@ -19,12 +20,14 @@ def run_epochs(
     *,
     average_from: float = 1.0,
     callback: Callable[[Step], bool | None] | None = None,
+    trail: Trail | None = None,
 ) -> OptimisationResult:
     """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
 
     From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
     gives after each epoch, before that what it gives last. It ends early when ``callback`` returns
-    True, or on a keyboard interrupt, which keeps what has been reached.
+    True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
+    every epoch, and may have one to go on after.
 
     >>> x = np.zeros(1)
     >>> def epoch(done):
@@ -42,6 +45,15 @@ def run_epochs(
     def reached() -> Floats:
         return vector().astype(np.float64) if average is None else average
 
+    def state() -> SavedState:
+        values = {"number": number, "loss": loss, "held": held}
+        return SavedState(values, {} if average is None else {"average": average})
+
+    saved = None if trail is None else trail.restored()
+    if saved is not None:
+        number, loss = saved.whole("number", epochs), saved.number("loss")
+        held = saved.whole("held", number)
+        average = saved.array("average", np.float64, len(vector())) if held else None
     try:
         while number < epochs:
             loss = epoch(number / epochs)
@@ -58,6 +70,8 @@ def run_epochs(
             ):
                 reason = "stopped early"
                 break
+            if trail is not None:
+                trail.note(state)
     except KeyboardInterrupt:
         reason = INTERRUPTED
     return OptimisationResult(reached(), loss, number, number, reason)

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats
+from skipchain.arrays import Arrays, Floats
 from skipchain.learn.descent import descend
 from skipchain.learn.line_search import ARMIJO, MAX_TRIALS, Objective, Point, wolfe_search
+from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.learn.vectors import add_dot, dot, norm
 
@@ -29,6 +30,7 @@ def minimize(
     period: int = 10,
     curvature: Callable[[], Floats] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
+    trail: Trail | None = None,
 ) -> OptimisationResult:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
 
@@ -38,12 +40,13 @@ def minimize(
 
     It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
     iterations, when the gradient vanishes, after ``max_iterations``, when ``callback`` returns
-    True, or on a keyboard interrupt, which keeps what has been reached.
+    True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
+    every iteration, and may have one to go on after.
 
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
     array([3., 3.])
     """
-    history = _CurvaturePairs(memory)
+    history = _CurvaturePairs(memory, len(start))
 
     def penalised(x: Floats) -> tuple[float, Floats]:
         value, gradient = function(x)
@@ -83,6 +86,7 @@ def minimize(
         tolerance=tolerance,
         period=period,
         callback=callback,
+        trail=None if trail is None else trail.having(curvature=history),
     )
 
 
@@ -106,9 +110,28 @@ class _CurvaturePair:
 class _CurvaturePairs:
     """The last steps, from which the curvature is guessed; older ones are forgotten."""
 
-    def __init__(self, memory: int) -> None:
+    def __init__(self, memory: int, size: int) -> None:
         self.pairs: deque[_CurvaturePair] = deque(maxlen=memory)
         self._scale: NDArray[np.float32] | None = None
+        self._size = size
+
+    def state(self) -> SavedState:
+        """All pairs, and the diagonal."""
+        arrays: Arrays = {} if self._scale is None else {"scale": self._scale}
+        arrays["products"] = np.array([pair.product for pair in self.pairs])
+        for number, pair in enumerate(self.pairs):
+            arrays |= {f"step.{number}": pair.step, f"change.{number}": pair.change}
+        return SavedState({}, arrays)
+
+    def restore(self, saved: SavedState) -> None:
+        """Be again as when this state was taken."""
+        self.pairs.clear()
+        for number, product in enumerate(saved.array("products", np.float64, None).tolist()):
+            names = (f"step.{number}", f"change.{number}")
+            step, change = (saved.array(name, np.float32, self._size) for name in names)
+            self.pairs.append(_CurvaturePair(step, change, product))
+        if "scale" in saved.arrays:
+            self._scale = saved.array("scale", np.float32, self._size)
 
     def rescale(self, curvature: Floats) -> None:
         """Start from this diagonal from now on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from skipchain.arrays import Floats
 
@@ -30,7 +30,7 @@ class Step:
 class OptimisationResult:
     """Where a minimisation ended, and why."""
 
-    vector: Floats
+    vector: Floats = field(repr=False)
     loss: float
     iterations: int
     evaluations: int

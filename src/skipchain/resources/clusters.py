@@ -113,8 +113,9 @@ def look_up(words: StringTable, values: tuple[str, ...], *, lower: bool) -> Ints
     number, _ = words.number(TextSlices.of(values))
     number = np.where(number < len(words), number, -1)
     if lower:
-        again = look_up(words, tuple(value.lower() for value in values), lower=False)
-        number = np.where(number < 0, again, number)
+        left = np.flatnonzero(number < 0)
+        lowered = tuple(values[k].lower() for k in left.tolist())
+        number[left] = look_up(words, lowered, lower=False) if lowered else number[left]
     return number.astype(np.int64)
 
 

@@ -27,27 +27,24 @@ TAGS = ("pos", "xpos", "upos")  # the columns that hold parts of speech
 
 
 def read_blocks(
-    path: str | Path,
-    format: str | None = None,
-    columns: tuple[str, ...] | None = None,
-    max_bytes: int | None = None,
+    path: str | Path, format: str | None = None, *, charset: str | None = None, **how: Any
 ) -> Iterator[Corpus]:
     """A file as corpora: plain text block by block, other formats as a whole.
 
-    ``max_bytes`` is the limit of what is read as a whole; plain text has none.
+    The options are those of `skipchain.read`; plain text has no limit of ``max_bytes``.
     """
     format = format or format_of_path(path)
     if format not in (None, "text"):
-        yield read(path, format, columns=columns, max_bytes=max_bytes)
+        yield read(path, format, charset=charset, **how)
         return
-    for number, text in enumerate(text_blocks(path, BLOCK)):
+    for number, text in enumerate(text_blocks(path, BLOCK, charset=charset)):
         if number == 0:
             check_text(text, path)
             if (format or format_of_text(text, path)) != "text":
                 if str(path) == STDIO:
                     fault = "is no plain text, and cannot be read twice; name its format"
                     raise ReadError(fault, path=display_path(path))
-                yield read(path, format, columns=columns, max_bytes=max_bytes)
+                yield read(path, format, charset=charset, **how)
                 return
         if text.strip():
             yield parse_plain(text, path)

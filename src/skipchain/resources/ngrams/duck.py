@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skipchain.errors import ParameterError, SkipchainError
+from skipchain.extras import install_command
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -47,7 +48,7 @@ def import_duckdb() -> Any:
     try:
         import duckdb
     except ImportError:
-        advice = "install it with: pip install 'skipchain[ngrams]'"
+        advice = f"install it with: {install_command('ngrams')}"
         fault = "n-gram stores need DuckDB, which is not installed"
         raise SkipchainError(f"{fault}; {advice}") from None
     return duckdb

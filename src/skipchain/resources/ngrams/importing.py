@@ -17,11 +17,13 @@ CHUNK = 500_000  # n-grams
 LONGEST = 9
 
 
-def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
+def read_counts(
+    path: str | Path, charset: str | None = None
+) -> Iterator[tuple[tuple[str, ...], int]]:
     """The n-grams of a file and their counts.
 
     A line holds the words with spaces between, a tab, and the count, as in Web 1T; or the file is
-    CSV with a header that begins with ``ngram,freq``.
+    CSV with a header that begins with ``ngram,freq``. ``charset`` is as for `skipchain.read`.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -30,7 +32,7 @@ def read_counts(path: str | Path) -> Iterator[tuple[tuple[str, ...], int]]:
     [(('of', 'the'), 17), (('in', 'a'), 4)]
     """
     comma, empty = False, True
-    for number, line in numbered_lines(path):
+    for number, line in numbered_lines(path, charset=charset, named=True):
         if number == 1 and line.startswith(HEADER):
             comma = True
             continue
@@ -61,10 +63,10 @@ def cut_csv(line: str, path: object, number: int) -> list[str]:
         raise ReadError(f"not CSV: {error}", path=path, line=number) from None
 
 
-def add_counts(counter: NgramCounter, path: str | Path) -> None:
+def add_counts(counter: NgramCounter, path: str | Path, charset: str | None = None) -> None:
     """Add the counts of a file."""
     waiting: dict[int, list[tuple[tuple[str, ...], int]]] = {}
-    for words, count in read_counts(path):
+    for words, count in read_counts(path, charset):
         rows = waiting.setdefault(len(words), [])
         rows.append((words, count))
         if len(rows) >= CHUNK:

@@ -78,6 +78,7 @@ class NgramStore:
         tags: Iterable[str | Path | Corpus] = (),
         format: str | None = None,
         columns: tuple[str, ...] | None = None,
+        charset: str | None = None,
         max_bytes: int | None = None,
         overwrite: bool = False,
         memory: str = MEMORY,
@@ -88,8 +89,10 @@ class NgramStore:
         Plain text is read in blocks, and counts go to disk after each, so that the text may be
         larger than memory. Rarer n-grams than ``min_count`` are left out. Parts of speech are
         counted, too, where a corpus has a column of them; ``tags`` are corpora for this alone.
-        Files of other formats may have ``max_bytes`` bytes, by default 2 GiB.
+        Files of other formats may have ``max_bytes`` bytes, by default 2 GiB; ``charset`` is that
+        of all files, as for `skipchain.read`.
         """
+        how = {"columns": columns, "charset": charset, "max_bytes": max_bytes}
         check_integer("orders", orders)
         check_integer("min_count", min_count)
         if orders > LONGEST:
@@ -99,11 +102,11 @@ class NgramStore:
             origin = []
             for source in sources:
                 origin.append(named(source))
-                for corpus in source_corpora(source, format, columns, max_bytes):
+                for corpus in source_corpora(source, format, **how):
                     counter.add(corpus)
                     watch(origin[-1], corpus.n_tokens)
             for source in tags:
-                corpora = source_corpora(source, format, columns, max_bytes)
+                corpora = source_corpora(source, format, **how)
                 tagged = [counter.add_tags(corpus, labels=True) for corpus in corpora]
                 if not any(tagged):
                     fault = "no column of parts of speech (pos, xpos or upos) in it"
@@ -119,6 +122,7 @@ class NgramStore:
         path: str | Path,
         *,
         min_count: int = 1,
+        charset: str | None = None,
         overwrite: bool = False,
         memory: str = MEMORY,
         watch: CountCallback = ignore_progress,
@@ -127,7 +131,7 @@ class NgramStore:
         check_integer("min_count", min_count)
         with new_store(path, overwrite, memory) as (counter, finish):
             for file in files:
-                add_counts(counter, file)
+                add_counts(counter, file, charset)
                 watch(named(file), 1)
             finish(min_count, [named(file) for file in files])
         return cls.open(path, memory=memory)
@@ -278,17 +282,12 @@ def new_store(
         raise SkipchainError(f"cannot write {path}: {detail}; nothing was written") from None
 
 
-def source_corpora(
-    source: str | Path | Corpus,
-    format: str | None,
-    columns: tuple[str, ...] | None,
-    max_bytes: int | None,
-) -> Iterator[Corpus]:
-    """The corpora of a file, or the corpus itself."""
+def source_corpora(source: str | Path | Corpus, format: str | None, **how: Any) -> Iterator[Corpus]:
+    """The corpora of a file (see `read_blocks`), or the corpus itself."""
     if isinstance(source, Corpus):
         yield source
     else:
-        yield from read_blocks(source, format, columns, max_bytes)
+        yield from read_blocks(source, format, **how)
 
 
 def named(source: str | Path | Corpus) -> str:
