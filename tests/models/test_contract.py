@@ -209,7 +209,7 @@ def test_a_second_fit_begins_afresh(name):
 
 
 def test_single_tokens_and_one_label_are_enough(name):
-    given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1])
+    given = Corpus.of([["x"], [], ["y"]], [["A"], [], ["A"]], documents=[2, 1], scheme="none")
     with catch_warnings(category=SkipchainWarning, action="ignore"):  # that windows are too large
         single = make(name).for_warmup().fit(given)
     assert single.predict(Corpus.of([["y", "z"], []])) == [["A", "A"], []]
@@ -264,12 +264,11 @@ def test_marginals_are_probabilities(fitted):
 
 
 def test_nbest_begins_with_the_best_and_falls(exact):
-    model = exact.model_
     for ranked, best in zip(exact.predict_nbest(TEST, 4), exact.predict(TEST), strict=True):
-        paths = [[model.labels[k] for k in path] for path in ranked.paths]
-        one = Corpus.of([["x"] * len(best)], [paths[0]], scheme="bioes")
-        assert model.to_scheme(one.labels, one.sentences).tolist() == best
-        assert len({tuple(path) for path in paths}) == len(paths)
+        assert ranked.labels[0] == best
+        assert ranked.names == tuple(exact.classes_)
+        assert [[ranked.names[k] for k in path] for path in ranked.paths] == ranked.labels
+        assert len({tuple(path) for path in ranked.labels}) == len(ranked)
         assert (np.diff(ranked.probabilities) <= 1e-12).all()
         assert ranked.probabilities.sum() <= 1 + 1e-9
 
@@ -355,7 +354,7 @@ def test_a_beam_lies_between_greedy_and_viterbi(fitted):
     if "beam" not in fitted.model_.decoders:
         pytest.skip("there is no search")
     if fitted.model_.exact:
-        whole = (len(fitted.classes_) + 1) ** fitted.model_.order
+        whole = (len(fitted.model_.labels) + 1) ** fitted.model_.order
         assert fitted.predict(TEST, decoder="beam", beam=whole) == fitted.predict(TEST)
     narrow = fitted.predict(TEST, decoder="beam", beam=1)
     assert narrow == fitted.predict(TEST, decoder="greedy")
@@ -368,7 +367,8 @@ def test_a_model_file_keeps_everything(fitted, tmp_path):
     save(fitted, tmp_path / "m.skip")
     tagger = load(tmp_path / "m.skip")
     np.testing.assert_array_equal(weights(tagger.model), vector(fitted))
-    assert tagger.model.labels == tuple(fitted.classes_)
+    assert tagger.model.labels == fitted.model_.labels
+    assert tagger.model.output.names == tuple(fitted.classes_)
     assert tagger.label(TEST) == fitted.predict(TEST)
     if not has_marginals(fitted.model_):
         return

@@ -15,7 +15,9 @@ from skipchain.models.base.crossfit import cross_fit, cross_predict, deal
 def documents(*texts):
     """A corpus of documents of one sentence each."""
     words = [text.split() for text in texts]
-    return Corpus.of(words, [["O"] * len(own) for own in words], documents=[1] * len(words))
+    return Corpus.of(
+        words, [["O"] * len(own) for own in words], documents=[1] * len(words), scheme="none"
+    )
 
 
 def test_folds_of_documents_are_those_of_the_corpus():
@@ -95,3 +97,10 @@ def test_every_token_is_predicted_by_a_model_that_has_not_seen_it():
     assert sum(seen) == 2 * corpus.n_documents
     np.testing.assert_allclose(marginals.sum(axis=1), 1.0, atol=1e-9)
     assert labels.min() >= 0
+
+
+def test_sentences_of_one_text_stand_together_in_runs():
+    corpus = Corpus.of([[f"w{k}"] for k in range(10)], [["O"]] * 10, scheme="none")
+    folds = deal(corpus, 3, 0, most=True, runs=True)
+    held = [fold.held()[0].words.tolist() for fold in folds]
+    assert held == [["w0", "w1", "w2", "w3"], ["w4", "w5", "w6"], ["w7", "w8", "w9"]]

@@ -43,7 +43,7 @@ def draw(seed, lengths):
         words.append([WORDS[k] for k in own])
         vectors.append([" ".join(map(str, row)) for row in v.tolist()])
         labels.append([LABELS[k] for k in path])
-    return Corpus.of(words, labels, v=vectors)
+    return Corpus.of(words, labels, v=vectors, scheme="none")
 
 
 def marginals(model, given):
@@ -238,7 +238,10 @@ def test_margin_updates_decide_as_those_of_crfsuite(update, algorithm, tmp_path)
         ["A" if w in ("Ada", "Bo") else "B" if b == "to" else "C" for b, w in pairwise(["", *own])]
         for own in words
     ]
-    corpus, test = Corpus.of(words[:40], labels[:40]), Corpus.of(words[40:], labels[40:])
+    corpus, test = (
+        Corpus.of(words[:40], labels[:40], scheme="none"),
+        Corpus.of(words[40:], labels[40:], scheme="none"),
+    )
     tagger, given = crfsuite(
         corpus, test, tmp_path / "m", algorithm, **{"feature.possible_transitions": True}
     )

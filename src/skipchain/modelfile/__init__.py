@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from skipchain.errors import ModelFileError, SkipchainError
+from skipchain.modelfile.checkpoint import Checkpoint
 from skipchain.modelfile.container import (
     FORMAT,
     HEADER,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMAT",
     "HEADER",
+    "Checkpoint",
     "check_model_target",
     "checksum",
     "is_model_file",

@@ -10,6 +10,7 @@ import stat
 import zlib
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,8 +32,25 @@ DTYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "I32": "<i4", "U32": "<u4", 
 _BRACKETS = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class Contained:
+    """What a container holds: its key in the file, its name in errors, and what helps."""
+
+    key: str
+    noun: str
+    remedy: str
+
+
+MODEL = Contained(HEADER, "model", "train it again")
+
+
 def write_arrays(
-    header: Mapping[str, Any], arrays: Arrays, path: str | Path, *, overwrite: bool
+    header: Mapping[str, Any],
+    arrays: Arrays,
+    path: str | Path,
+    *,
+    overwrite: bool,
+    what: Contained = MODEL,
 ) -> None:
     """Write header and arrays, with versions and a checksum."""
     from safetensors.numpy import save as to_bytes
@@ -49,7 +67,7 @@ def write_arrays(
     plain = {name: np.ascontiguousarray(own) for name, own in arrays.items()}
     sealed["checksum"] = checksum(sealed, plain)
     with atomic_write(path, binary=True, overwrite=overwrite) as file:
-        file.write(to_bytes(plain, {HEADER: json.dumps(sealed, ensure_ascii=False)}))
+        file.write(to_bytes(plain, {what.key: json.dumps(sealed, ensure_ascii=False)}))
 
 
 def check_model_target(path: str | Path, *, overwrite: bool) -> None:
@@ -61,7 +79,7 @@ def check_model_target(path: str | Path, *, overwrite: bool) -> None:
     check_target(path, overwrite)
 
 
-def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
+def read_arrays(path: str | Path, what: Contained = MODEL) -> tuple[dict[str, Any], Arrays]:
     """The header and the arrays of a model file, after all checks of the container.
 
     The file is read, not mapped: one that is cut short meanwhile cannot end the process.
@@ -70,21 +88,22 @@ def read_arrays(path: str | Path) -> tuple[dict[str, Any], Arrays]:
 
     try:
         with open(path, "rb", opener=_open_at_once) as file:
-            data = _read_sized(file, path)
+            data = _read_sized(file, path, what)
             tensors = deserialize(data)  # type: ignore[no-untyped-call]
-        header = _parse_header(data, path)
+        header = _parse_header(data, path, what)
         arrays = {name: _array(name, tensor) for name, tensor in tensors}
     except FileNotFoundError:
         raise ModelFileError(f"{path}: there is no such file") from None
     except IsADirectoryError:
-        raise ModelFileError(f"{path}: is a folder, not a model file") from None
+        raise ModelFileError(f"{path}: is a folder, not a {what.noun} file") from None
     except OSError as error:
         raise ModelFileError(f"{path}: cannot be read: {error.strerror or error}") from None
     except MemoryError:
         raise ModelFileError(f"{path}: there is not enough memory to read the file") from None
     except (SafetensorError, ValueError) as error:
         raise ModelFileError(
-            f"{path}: not a skipchain model, or cut short ({error}); train it again or copy it anew"
+            f"{path}: not a skipchain {what.noun}, or cut short ({error}); {what.remedy} or copy "
+            "it anew"
         ) from None
     sealed = header.pop("checksum", None)
     if sealed != checksum(header, arrays):
@@ -99,14 +118,15 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
-def _read_sized(file: BinaryIO, path: str | Path) -> bytes:
+def _read_sized(file: BinaryIO, path: str | Path, what: Contained) -> bytes:
     """All bytes of a file whose header has a length that can be; a pipe or device has none."""
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
-        raise ModelFileError(f"{path}: is no regular file; copy the model to one")
+        raise ModelFileError(f"{path}: is no regular file; copy the {what.noun} to one")
     if status.st_size > MAX_FILE_BYTES:
         raise ModelFileError(
-            f"{path}: has {status.st_size:,} bytes, and model files have {MAX_FILE_BYTES:,} at most"
+            f"{path}: has {status.st_size:,} bytes, and {what.noun} files have "
+            f"{MAX_FILE_BYTES:,} at most"
         )
     start = file.read(8)
     length = int.from_bytes(start, "little")
@@ -118,22 +138,23 @@ def _read_sized(file: BinaryIO, path: str | Path) -> bytes:
     return file.read()
 
 
-def _parse_header(data: bytes, path: str | Path) -> dict[str, Any]:
+def _parse_header(data: bytes, path: str | Path, what: Contained) -> dict[str, Any]:
     """Our part of the header, in a format that this version reads."""
     length = int.from_bytes(data[:8], "little")
     entries = parse_json(data[8 : 8 + length].decode())
     metadata = entries.get("__metadata__", {}) if isinstance(entries, dict) else {}
-    text = metadata.get(HEADER) if isinstance(metadata, dict) else None
+    text = metadata.get(what.key) if isinstance(metadata, dict) else None
     if not isinstance(text, str):
-        raise ModelFileError(f"{path}: a safetensors file, but not a skipchain model")
+        raise ModelFileError(f"{path}: a safetensors file, but not a skipchain {what.noun}")
     header = parse_json(text)
     found = header.get("format") if isinstance(header, dict) else None
     if not isinstance(header, dict) or found != FORMAT or isinstance(found, bool):
-        advice = "load it with the version that wrote it, or train it again"
+        advice = f"load it with the version that wrote it, or {what.remedy}"
         if isinstance(found, int) and found > FORMAT:
             advice = "install a newer skipchain"
         raise ModelFileError(
-            f"{path}: model format {str(found)[:20]}, but this version reads {FORMAT}; {advice}"
+            f"{path}: {what.noun} format {str(found)[:20]}, but this version reads {FORMAT}; "
+            f"{advice}"
         )
     return header
 

@@ -102,6 +102,15 @@ def estimator_class(kind: str) -> type[BaseEstimator]:
     return model_kind(kind).load()
 
 
+def default_features(kind: str) -> Any:
+    """The features that an estimator of one kind has where nothing is said.
+
+    >>> default_features("crf"), default_features("hmm")
+    ('ner-words', 'word')
+    """
+    return estimator_class(kind).parameters()["features"]
+
+
 def make_estimator(kind: str, features: Any, **settings: Any) -> BaseEstimator:
     """The estimator of one kind; settings that it does not have are refused.
 

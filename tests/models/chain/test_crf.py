@@ -126,7 +126,7 @@ def test_edge_templates_learn_what_depends_on_the_previous_label():
             path.append(before if word == "y" else {"A": "B", "B": "A"}[before])
         words.append(sentence)
         gold.append(path)
-    data = Corpus.of(words, gold)
+    data = Corpus.of(words, gold, scheme="none")
     plain = CRF("word", l2=0.01).fit(data)
     paired = CRF("word\nlabel[-1] & word", l2=0.01).fit(data)
     assert paired.score(data) == 1.0
@@ -183,7 +183,7 @@ def test_warm_start_carries_over_to_more_labels_and_other_features():
     data = corpus(60)
     start = CRF("word", l2=0.1).fit(data[:1]).model_
     assert CRF("word\nshape", l2=0.1).fit(data, start=start).score(data) == 1.0
-    other = CRF("word").fit(Corpus.of([["x"]], [["X"]])).model_
+    other = CRF("word").fit(Corpus.of([["x"]], [["X"]], scheme="none")).model_
     with pytest.raises(SkipchainError, match="shares no label"):
         CRF("word").fit(data, start=other)
 
@@ -333,7 +333,7 @@ def test_unseen_words_are_dropped_and_counted():
         (lambda: CRF(encoding="xyz").fit(corpus(1)), SkipchainError, "xyz"),
         (lambda: CRF().set_params(nothing=1), SkipchainError, "no parameter 'nothing'"),
         (lambda: CRF("word").fit(Corpus.of([])), CorpusError, "label"),
-        (lambda: CRF("word").fit(Corpus.of([[]], [[]])), CorpusError, "no token"),
+        (lambda: CRF("word").fit(Corpus.of([[]], [[]], scheme="none")), CorpusError, "no token"),
         (lambda: CRF("word").fit(Corpus.of([["a"]])), CorpusError, "no column 'label'"),
         (lambda: CRF("lemma").fit(corpus(1)), TemplateError, "lemma"),
         (lambda: CRF().fit([], []), CorpusError, "no sequence"),

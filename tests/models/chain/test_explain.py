@@ -35,7 +35,7 @@ def corpus():
         ["PER", "PER", "O", "O", "O"],
         ["LOC"],
     ]
-    return Corpus.of(words * 4, labels * 4)
+    return Corpus.of(words * 4, labels * 4, scheme="none")
 
 
 ESTIMATORS = {
@@ -184,7 +184,7 @@ def test_more_mistakes():
         explain(model, corpus()[:3], "Grace")
     with pytest.raises(SkipchainError, match="the input has none"):
         explain(model, Corpus.of([]), 0)
-    single = CRF("word", solver="lbfgs").fit(Corpus.of([["a"]], [["x"]])).model_
+    single = CRF("word", solver="lbfgs").fit(Corpus.of([["a"]], [["x"]], scheme="none")).model_
     with pytest.raises(SkipchainError, match="only the label 'x'"):
         explain(single, Corpus.of([["a"]]), 0)
 
@@ -259,9 +259,10 @@ def test_the_command_reads_files(run, path, tmp_path):
     file.write_text("we\nmet\n\nGrace\nmet\n1984\n")
     code, out, _ = run(path, "--file", file, "--sentence", 1, "--token", 0, "--columns", "word")
     assert code == 0
-    assert "token 0, Grace" in out
+    assert "token 2 (token 0 of sentence 1), Grace: " in out
     arguments = ("--file", "-", "--from", "conll", "--columns", "word", "--token", "=1984")
-    assert "token 4, 1984" in run(path, *arguments, stdin=file.read_text())[1]
+    found = run(path, *arguments, stdin=file.read_text())[1]
+    assert "token 4 (token 2 of sentence 1), 1984" in found
 
 
 @pytest.mark.parametrize(

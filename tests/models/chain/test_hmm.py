@@ -96,7 +96,7 @@ def check(hmm, plain, given, sequence, named):
 @pytest.mark.parametrize("smoothing", [0.01, 1.0, 50.0])
 def test_tokens_equal_enumeration(seed, smoothing):
     words, gold = draw(seed)
-    hmm = HMM(smoothing=smoothing).fit(Corpus.of(words, gold))
+    hmm = HMM(smoothing=smoothing).fit(Corpus.of(words, gold, scheme="none"))
     seen = sorted({w for own in words for w in own})
     plain = Plain([[[w] for w in own] for own in words], gold, smoothing, [*seen, "new"])
     for sequence in (["a"], ["b", "c", "a", "a"], ["new", "a", "new"], ["new"]):
@@ -112,7 +112,7 @@ def test_rare_words_teach_the_unknown_one():
     words, gold = draw(1)
     words.append(["rare", "a"])
     gold.append(["X", "Y"])
-    hmm = HMM(min_count=2).fit(Corpus.of(words, gold))
+    hmm = HMM(min_count=2).fit(Corpus.of(words, gold, scheme="none"))
     emitted = [[["new" if w == "rare" else w] for w in own] for own in words]
     plain = Plain(emitted, gold, 0.1, [*WORDS, "new"])
     named = [["word=a"], [], ["word=b"]]
@@ -149,7 +149,7 @@ def test_weights_are_counts():
 @pytest.mark.parametrize("emissions", ["token", "features"])
 def test_probabilities_add_up_to_one(emissions):
     words, gold = draw(5)
-    hmm = HMM(emissions=emissions).fit(Corpus.of(words, gold))
+    hmm = HMM(emissions=emissions).fit(Corpus.of(words, gold, scheme="none"))
     weights = hmm.model_.weights
     known = np.exp(weights.state).sum(axis=0)
     # p(w) / p(unknown) over the words, and 1 for the unknown word itself
@@ -165,21 +165,21 @@ def test_probabilities_add_up_to_one(emissions):
 @pytest.mark.parametrize("emissions", ["token", "features"])
 def test_much_smoothing_is_uniform(emissions, smoothing):
     words, gold = draw(6)
-    hmm = HMM(emissions=emissions, smoothing=smoothing).fit(Corpus.of(words, gold))
+    hmm = HMM(emissions=emissions, smoothing=smoothing).fit(Corpus.of(words, gold, scheme="none"))
     found = hmm.predict_marginals(Corpus.of([["a", "b", "new"]]))[0]
     np.testing.assert_allclose(found, 1 / 3, atol=1e-7)
 
 
 def test_little_smoothing_stays_finite():
     words, gold = draw(6)
-    hmm = HMM(smoothing=1e-300).fit(Corpus.of(words, gold))
+    hmm = HMM(smoothing=1e-300).fit(Corpus.of(words, gold, scheme="none"))
     assert np.isfinite(hmm.model_.weights.vector).all()
     assert np.isfinite(hmm.predict_marginals(Corpus.of([["new", "a", "b"]]))[0]).all()
 
 
 def test_one_template_emits_the_same_either_way_where_all_is_known():
     words, gold = draw(7)
-    corpus = Corpus.of(words, gold)
+    corpus = Corpus.of(words, gold, scheme="none")
     tiny = 1e-9  # the unknown word takes as much as a word that was not seen
     a, b = (HMM(emissions=e, smoothing=tiny).fit(corpus) for e in ("token", "features"))
     for one, other in zip(a.predict_marginals(corpus), b.predict_marginals(corpus), strict=True):
@@ -209,7 +209,7 @@ def test_constraints_in_training_leave_nothing_to_what_is_forbidden():
 @pytest.mark.parametrize("emissions", ["token", "features"])
 def test_what_is_shown_are_log_probabilities(emissions, tmp_path):
     words, gold = draw(5)
-    hmm = HMM(emissions=emissions, min_count=2).fit(Corpus.of(words, gold))
+    hmm = HMM(emissions=emissions, min_count=2).fit(Corpus.of(words, gold, scheme="none"))
     save(hmm, tmp_path / "m.skip")
     shown = load(tmp_path / "m.skip").model.summarise(top=100)
     steps, ends = shown["transitions"], shown["transitions"]["<end>"]

@@ -58,8 +58,8 @@ def test_the_first_call_fixes_labels_and_features(kind):
         kind("word").partial_fit(small).partial_fit(corpus(3))
     classes = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]  # in the scheme of the data
     found = kind("word", seed=1).partial_fit(small, classes=classes)
-    assert "S-LOC" in found.classes_
-    assert "B-LOC" in found.classes_  # of bioes
+    assert "S-LOC" in found.model_.labels
+    assert "B-LOC" in found.model_.labels  # of bioes
     known = found.model_.features.names()
     for _ in range(10):
         found.partial_fit(corpus(10))
@@ -160,7 +160,7 @@ def test_mistakes_are_named():
         with pytest.raises(ParameterError, match="takes stochastic steps; use solver='sgd'"):
             MEMM("word", solver=solver).partial_fit(corpus(3))
     with pytest.raises(CorpusError, match="no token to learn from"):
-        CRF("word").partial_fit(Corpus.of([[]], [[]]))
+        CRF("word").partial_fit(Corpus.of([[]], [[]], scheme="none"))
     with pytest.raises(ParameterError, match="rate must be"):
         CRF("word", rate=-1.0).partial_fit(corpus(3))
     assert not hasattr(HMM(), "partial_fit")  # it counts all at once

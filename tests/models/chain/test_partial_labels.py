@@ -31,7 +31,7 @@ def test_the_loss_is_that_of_all_labellings_that_agree(kind, settings):
     found = kind("word", **EXACT, **settings).fit(data, SOME)
     loss = 0.3 * float((found.model_.weights.vector**2).sum())
     for ranked, known in zip(found.predict_nbest(data, 27), SOME, strict=True):
-        paths = [[found.classes_[k] for k in path] for path in ranked.paths]
+        paths = ranked.labels
         assert ranked.probabilities.sum() == pytest.approx(1.0)
         kept = [agrees(path, known) for path in paths]
         loss -= np.log(ranked.probabilities[kept].sum())
@@ -47,8 +47,8 @@ def test_what_is_not_known_is_written_in_several_ways(kind):
         kind("word", **EXACT).fit(Corpus.of(WORDS), given),
         kind("word", **EXACT).fit(Corpus.of(WORDS), marked),
         kind("word", **EXACT).fit(Corpus.of(WORDS), every),
-        kind("word", **EXACT).fit(Corpus.of(WORDS, marked)),
-        kind("word", **EXACT).fit(Corpus.of(WORDS, given)),
+        kind("word", **EXACT).fit(Corpus.of(WORDS, marked, scheme="none")),
+        kind("word", **EXACT).fit(Corpus.of(WORDS, given, scheme="none")),
     ]
     for model in models[1:]:
         np.testing.assert_array_equal(model.model_.weights.vector, models[0].model_.weights.vector)
@@ -62,7 +62,7 @@ def test_half_of_the_labels_are_enough(solver, order):
     full = [["odd" if int(w) % 2 else "even" for w in own] for own in words]
     some = [[y if rng.random() < 0.5 else None for y in own] for own in full]
     found = CRF("word", solver=solver, order=order).fit(Corpus.of(words), some)
-    assert found.score(Corpus.of(words, full)) == 1.0
+    assert found.score(Corpus.of(words, full, scheme="none")) == 1.0
 
 
 @pytest.mark.parametrize("constraints", ["training", "decoding"])
@@ -100,7 +100,11 @@ def test_constraints_hold_in_the_clamped_sum():
         (lambda: CRF().fit([[["a"]]], [[None]]), CorpusError, "no token has a label"),
         (lambda: CRF().fit([[["a"]] * 2], [["A", set()]]), CorpusError, r"token 1: set.. leav"),
         (lambda: CRF().fit([[["a"]] * 2], [["A", {1}]]), CorpusError, r"token 1: \{1\} leaves no"),
-        (lambda: Corpus.of([["a"]], [[{"A", "B"}]]), CorpusError, "sets of labels go to fit"),
+        (
+            lambda: Corpus.of([["a"]], [[{"A", "B"}]], scheme="none"),
+            CorpusError,
+            "sets of labels go to fit",
+        ),
         (lambda: Corpus.of([["a", 1]]), CorpusError, "word: sentence 0 has 1, which is no string"),
         (
             lambda: MEMM(order=2).fit([[["a"]] * 2], [["A", None]]),

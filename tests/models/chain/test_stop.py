@@ -16,7 +16,7 @@ from tests.oracles.label_contexts import Enumeration
 
 WORDS = [["a", "b", "c"], ["b"], ["c", "a"], ["a", "a", "b", "c"]] * 3
 LABELS = [["X", "Y", "Y"], ["Y"], ["X", "Y"], ["X", "X", "Y", "X"]] * 3
-TRAIN = Corpus.of(WORDS, LABELS)
+TRAIN = Corpus.of(WORDS, LABELS, scheme="none")
 SETTINGS = {"solver": "lbfgs", "l2": 0.1, "boundaries": False, "stop": True}
 
 
@@ -57,7 +57,9 @@ def test_labellings_of_all_lengths_and_what_goes_on_are_one(order, text):
 
 
 def test_it_changes_what_is_predicted():
-    corpus = Corpus.of([["?", "?", "?"]] * 20, [["X", "X", "Y"]] * 19 + [["X", "Y", "X"]])
+    corpus = Corpus.of(
+        [["?", "?", "?"]] * 20, [["X", "X", "Y"]] * 19 + [["X", "Y", "X"]], scheme="none"
+    )
     given = {"order": 1, "l2": 0.01, "solver": "lbfgs", "boundaries": False}
     without = MEMM("word", **given).fit(corpus).predict(corpus[:1])
     found = MEMM("word", stop=True, **given).fit(corpus).predict(corpus[:1])
@@ -70,7 +72,9 @@ def test_greedy_counts_going_on_and_stopping(order):
     """Each label is the best by its own probability and that of what follows it."""
     rng = np.random.default_rng(order)
     words = [list(rng.choice(["a", "b"], n)) for n in rng.integers(1, 6, 40)]
-    corpus = Corpus.of(words, [list(rng.choice(["X", "Y", "Z"], len(own))) for own in words])
+    corpus = Corpus.of(
+        words, [list(rng.choice(["X", "Y", "Z"], len(own))) for own in words], scheme="none"
+    )
     model = MEMM("word", order=order, **SETTINGS).fit(corpus).model_
     plain, changed = replace(model, stop=None), 0
     with Workers(1) as workers:
@@ -155,6 +159,6 @@ def test_what_does_not_go_with_it_is_refused():
         MEMM("word", stop=True, solver="lbfgs").fit(Corpus.of([["a", "b"]]), [["A", None]])
     with pytest.raises(ParameterError, match="stop=True counts where all chains end"):
         MEMM("word", stop=True).partial_fit(TRAIN)
-    documents = Corpus.of(WORDS, LABELS, documents=[2, 10])
+    documents = Corpus.of(WORDS, LABELS, documents=[2, 10], scheme="none")
     with pytest.raises(ParameterError, match=r"history\(word\) does not go with stop=True"):
         MEMM("word\nhistory(word)", stop=True).fit(documents)

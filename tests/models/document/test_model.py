@@ -307,8 +307,17 @@ def test_what_factors_cannot_learn_from_is_refused(fitted):
     ):
         with pytest.raises(kind, match=message):
             clone(fitted).fit(given)
+    sets = [[{label, "O"} for label in sentence.labels] for sentence in TRAIN]
     with pytest.raises(ParameterError, match="learns from a labelled Corpus"):
-        clone(fitted).fit(TRAIN, [sentence.labels for sentence in TRAIN])
+        clone(fitted).fit(TRAIN, sets)
+
+
+def test_labels_beside_a_corpus_are_its_own():
+    part = TRAIN[:120]
+    estimator = Factored(CRF("word", epochs=2), penalties="counted", samples=5)
+    apart = clone(estimator).fit(part.without_labels(), [own.labels for own in part])
+    together = estimator.fit(part)
+    assert apart.predict(part) == together.predict(part)
 
 
 def test_labels_that_are_not_known():
@@ -331,10 +340,14 @@ def test_mistakes_of_keys_are_told_with_the_words(base):
 
 
 def test_models_without_spans_have_no_factors():
-    speech = CRF("word").fit(Corpus.of([["a", "b"]], [["x", "y"]])).model_
+    speech = CRF("word").fit(Corpus.of([["a", "b"]], [["x", "y"]], scheme="none")).model_
     with pytest.raises(SkipchainError, match="labels mark none"):
         FactoredModel.from_chain(speech, ())
-    tight = CRF("word", scheme="iob2").fit(Corpus.of([["a", "b"]], [["B-A", "I-A"]])).model_
+    tight = (
+        CRF("word", scheme="iob2")
+        .fit(Corpus.of([["a", "b"]], [["B-A", "I-A"]], scheme="none"))
+        .model_
+    )
     with pytest.raises(SkipchainError, match="spans among other words"):
         FactoredModel.from_chain(tight, ())
     margins = Perceptron("word").fit(TRAIN[:30]).model_
@@ -481,7 +494,7 @@ def test_forced_labels_are_kept(decoder, fitted):
         forced[token] = "B-MISC"
     found = predicted(fitted.model_, forced=forced, decoder=decoder, probabilities=True)
     assert {found.corpus.labels.tolist()[token] for token in names} == {"B-MISC"}
-    own = [k for k, label in enumerate(fitted.classes_) if label in ("B-MISC", "S-MISC")]
+    own = [k for k, label in enumerate(fitted.classes_) if label == "B-MISC"]
     np.testing.assert_allclose(found.marginals[names][:, own].sum(axis=1), 1.0)
 
 
@@ -743,7 +756,7 @@ def test_tokens_and_segments_have_like_probabilities(fitted, by_tokens):
         fitted.model_, by_tokens)]  # fmt: skip
     one, other = (predicted(own, SHORT, probabilities=True, confidences=True) for own in many)
     np.testing.assert_allclose(other.marginals.sum(axis=1), 1.0)
-    assert abs(one.marginals - other.marginals).mean() < 0.01
+    assert abs(one.marginals - other.marginals).sum(axis=1).mean() < 0.12  # of 2 at most
     assert other.confidences.min() >= 0.0
     assert other.confidences.max() <= 1.0 + 1e-9
 
@@ -789,7 +802,7 @@ def test_forced_labels_are_kept_token_by_token(by_tokens):
         forced[token] = "B-MISC"
     found = predicted(by_tokens, forced=forced, probabilities=True)
     assert {found.corpus.labels.tolist()[token] for token in names} == {"B-MISC"}
-    own = [k for k, label in enumerate(by_tokens.labels) if label in ("B-MISC", "S-MISC")]
+    own = [k for k, label in enumerate(by_tokens.output.names) if label == "B-MISC"]
     np.testing.assert_allclose(found.marginals[names][:, own].sum(axis=1), 1.0)
 
 
@@ -970,3 +983,23 @@ def test_samples_are_for_models_with_factors(run, folder):
     code, _, err = run("tag", "plain.skip", "test.conll", "--moves", "token")
     assert code == 2
     assert "moves are for models with factors, and crf has none" in " ".join(err.split())
+
+
+def test_names_without_words_in_common_need_no_factors(monkeypatch):
+    tagger = load()
+    texts = [
+        "Ada Lima left Oslo for Bergen with Tomas Brandt.",
+        "Lima beat Oslo. Ada Lima of Oslo United left Lima for United Airlines.",
+        "Nobody slept.",
+    ]
+    asked = []
+
+    def stranger(self, corpus, labels):
+        asked.append(plain(self, corpus, labels))
+        return False
+
+    plain = FactoredModel._spans_are_strangers
+    found = [tagger.tag(text) for text in texts]
+    monkeypatch.setattr(FactoredModel, "_spans_are_strangers", stranger)
+    assert [tagger.tag(text) for text in texts] == found
+    assert asked == [True, False, True]

@@ -30,7 +30,7 @@ LABELS = [
     ["O", "B-PER", "O"], ["B-PER", "O"], ["O", "B-LOC", "I-LOC"], ["B-PER", "O", "O", "B-PER"],
     ["O", "B-LOC"], ["B-LOC", "O"], ["O", "I-PER", "O", "B-PER"],
 ]  # fmt: skip
-TRAIN = Corpus.of(WORDS, LABELS, documents=[4, 3])
+TRAIN = Corpus.of(WORDS, LABELS, documents=[4, 3], scheme="none")
 TEST = Corpus.of([["Ms", "Lee", "slept"], ["at", "Lee"], ["Ms", "Lee"]], documents=[3])
 
 BASE = "word\nword[-1]\n"
@@ -209,7 +209,7 @@ def test_joint_training_lowers_its_loss(name):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_threads_change_no_bits(loss):
-    many = Corpus.of(WORDS * 300, LABELS * 300, documents=[4, 3] * 300)
+    many = Corpus.of(WORDS * 300, LABELS * 300, documents=[4, 3] * 300, scheme="none")
     model = fitted(TEXTS["both"], max_iterations=2).model_
     found = []
     for threads in (1, 2):
@@ -231,7 +231,7 @@ def test_a_name_keeps_its_type_where_its_prefix_differs():
     labels = [
         ["O", "B-PER", "O"], ["B-PER", "I-PER", "I-PER", "O"], ["O", "B-LOC"], ["B-LOC", "I-LOC"],
     ]  # fmt: skip
-    train = Corpus.of(words * 6, labels * 6, documents=[2] * 12)
+    train = Corpus.of(words * 6, labels * 6, documents=[2] * 12, scheme="none")
     tied = MoPMEMM(
         "shape[-1]\nshape\nedge: shape\nedge: type & shape[-1]",
         solver="lbfgs", l2=0.05, encoding=None, orderings="forward",

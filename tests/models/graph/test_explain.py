@@ -13,7 +13,7 @@ from skipchain.parallel import Workers
 
 WORDS = [["Ms", "Grace", "Lee", "spoke"], ["at", "Lee", "Road"], ["Lee", "slept"], ["Rome"]]
 LABELS = [["O", "PER", "PER", "O"], ["O", "LOC", "LOC"], ["PER", "O"], ["LOC"]]
-CORPUS = Corpus.of(WORDS * 4, LABELS * 4, documents=[4] * 4)
+CORPUS = Corpus.of(WORDS * 4, LABELS * 4, documents=[4] * 4, scheme="none")
 TEMPLATES = "word[-1..1]\nsuffix(2)"
 
 SETTINGS = {

@@ -19,7 +19,7 @@ LABELS = [["O", "PER", "O", "LOC"], ["PER", "O", "LOC"], ["LOC", "O", "PER", "O"
 @pytest.fixture(scope="module")
 def corpus():
     words, labels = DOCUMENT * 4, LABELS * 4
-    return Corpus.of(words, labels, documents=[3] * 4)
+    return Corpus.of(words, labels, documents=[3] * 4, scheme="none")
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def misleading(size, seed):
         for cue, label in (cues[k] for k in rng.permutation(2)):
             words.append([cue, name, "."])
             labels.append(["O", label, "O"])
-    return Corpus.of(words, labels, documents=[2] * size)
+    return Corpus.of(words, labels, documents=[2] * size, scheme="none")
 
 
 def test_a_gate_learns_not_to_trust_edges_that_mislead():
@@ -117,10 +117,10 @@ def test_a_gate_needs_documents_to_hold_out(corpus):
 
 def test_parts_without_a_token_are_not_learnt_from():
     words, labels = [["A", "b"], ["A", "c"]], [["X", "Y"], ["X", "X"]]
-    corpus = Corpus.of(words, labels, documents=[1, 0, 1])
+    corpus = Corpus.of(words, labels, documents=[1, 0, 1], scheme="none")
     fitted = MoPMEMM("word", mixing="learned", folds=2, solver="lbfgs", threads=1)
     with pytest.warns(SkipchainWarning, match="every document is one sentence"):
         fitted.fit(corpus)
     assert fitted.model_.gate is not None
     with pytest.raises(ParameterError, match="and 1 documents"):
-        fitted.fit(Corpus.of(words, labels, documents=[2, 0]))
+        fitted.fit(Corpus.of(words, labels, documents=[2, 0], scheme="none"))

@@ -38,7 +38,7 @@ def corpus(documents=6, seed=0):
         words += [own[k][0] for k in chosen]
         labels += [own[k][1] for k in chosen]
         sizes.append(len(chosen))
-    return Corpus.of(words, labels, documents=sizes)
+    return Corpus.of(words, labels, documents=sizes, scheme="none")
 
 
 TRAIN, TEST = corpus(), corpus(3, seed=1)
@@ -67,7 +67,9 @@ def test_one_parent_is_a_memm(settings):
 
 
 def test_backwards_one_parent_is_a_memm_of_the_reversed_sentences():
-    turned = Corpus.of([s.words[::-1] for s in TRAIN], [s.labels[::-1] for s in TRAIN])
+    turned = Corpus.of(
+        [s.words[::-1] for s in TRAIN], [s.labels[::-1] for s in TRAIN], scheme="none"
+    )
     memm = MEMM("word\nsuffix(2)", solver="lbfgs").fit(turned)
     mop = MoPMEMM("word\nsuffix(2)", edges="previous", orderings="backward", solver="lbfgs")
     mop.fit(TRAIN)
@@ -230,7 +232,7 @@ def test_a_far_mention_tells_what_the_near_words_do_not():
         words += [*first, ["then", own, "rose"]]
         labels += [*told, ["O", name, "O"]]
         sizes.append(2)
-    train = Corpus.of(words, labels, documents=sizes)
+    train = Corpus.of(words, labels, documents=sizes, scheme="none")
     test = Corpus.of([["Mr", "York", "won"], ["then", "York", "rose"]])
     mop = MoPMEMM("word[-1]\nword[1]", solver="lbfgs", orderings="forward").fit(train)
     memm = MEMM("word[-1]\nword[1]", solver="lbfgs").fit(train)
@@ -321,11 +323,11 @@ def test_more_mistakes():
     with pytest.raises(ParameterError, match="learns from a Corpus"):
         MoPMEMM().fit([[["a"]]], [["x"]])
     with pytest.raises(CorpusError, match="no token to learn from"):
-        MoPMEMM("word").fit(Corpus.of([[]], [[]]))
+        MoPMEMM("word").fit(Corpus.of([[]], [[]], scheme="none"))
     with pytest.raises(ParameterError, match="at least 2 folds and 2 documents"):
         MoPMEMM("word", mixing="learned").fit(TRAIN.document(0))
     with pytest.raises(CorpusError, match="learns from full labels only"):
-        MoPMEMM("word").fit(Corpus.of([["a", "b"]], [["x", None]]))
+        MoPMEMM("word").fit(Corpus.of([["a", "b"]], [["x", None]], scheme="none"))
 
 
 def test_rows_of_edges_are_shared_with_the_chain():

@@ -250,7 +250,7 @@ def ambiguous():
         person = rng.random() < 0.5
         words += [["Ms" if person else "In", name, "slept"], ["Then", name, "slept"]]
         labels += [["O", "PER" if person else "LOC", "O"]] * 2
-    return Corpus.of(words, labels, documents=[2] * 60)
+    return Corpus.of(words, labels, documents=[2] * 60, scheme="none")
 
 
 @pytest.mark.parametrize("objective", ["piecewise", "joint"])
@@ -304,7 +304,7 @@ def test_pages_hear_from_those_they_are_linked_to(direction):
         words += [[label], ["?"]]
         labels += [[label], [label.upper()]]
         links.append((2 * number, 2 * number + 1))
-    pages = Corpus.of(words, labels, documents=[20] * 4, links=links)
+    pages = Corpus.of(words, labels, documents=[20] * 4, links=links, scheme="none")
     links_model = SkipChainCRF(
         "word", edges=f"links{direction}", encoding=None, objective="joint"
     ).fit(pages)
@@ -326,7 +326,7 @@ def test_what_does_not_come_to_rest_is_told(recwarn):
     train = ambiguous()
     words = [[*sentence.words, "Name", "x", "Name"] for sentence in train]
     labels = [[*sentence.labels, "O", "O", "O"] for sentence in train]
-    loops = Corpus.of(words, labels, documents=[2] * 60)
+    loops = Corpus.of(words, labels, documents=[2] * 60, scheme="none")
     settings = {"features": "word[-1]\nprefix(4)", "encoding": None, "precision": 1e-12}
     hasty = SkipChainCRF(**settings, max_sweeps=1).fit(loops)
     assert hasty.model_.summary["unsettled"] > 0
@@ -498,7 +498,9 @@ def test_viterbi_sends_no_messages_of_sums(monkeypatch):
 
 
 def test_maxima_that_do_not_come_to_rest_are_told():
-    loops = Corpus.of([["Name", "x", "Name", "Name"]] * 4, [["A", "B", "A", "B"]] * 4)
+    loops = Corpus.of(
+        [["Name", "x", "Name", "Name"]] * 4, [["A", "B", "A", "B"]] * 4, scheme="none"
+    )
     settings = {"features": "word", "encoding": None, "solver": "lbfgs", "precision": 1e-12}
     model = SkipChainCRF(**settings, max_sweeps=1).fit(loops).model_
     with Workers(1) as workers:

@@ -359,7 +359,7 @@ def test_an_hrf_may_begin_with_an_iohmm():
         ParameterError, match=r"another one of them only \(IOHMM, HRF\), got maxent"
     ):
         HRF(states=2).fit(*parity(), start=MaxEnt().fit(*parity()))
-    words = Corpus.of([["a", "b"]], [["x", "y"]])
+    words = Corpus.of([["a", "b"]], [["x", "y"]], scheme="none")
     with pytest.raises(ParameterError, match="shares no label or no feature"):
         HRF("word", states=2).fit(words, start=iohmm)
 
@@ -387,9 +387,9 @@ def test_senseless_data_are_refused():
     with pytest.raises(CorpusError, match="no token has a label"):
         IOHMM().fit([np.eye(2)], [[None, None]])
     with pytest.raises(CorpusError, match="no token to learn from"):
-        IOHMM("word").fit(Corpus.of([[]], [[]]))
+        IOHMM("word").fit(Corpus.of([[]], [[]], scheme="none"))
     with pytest.raises(ParameterError, match="no features of label pairs"):
-        IOHMM("word\nlabel[-1] & word").fit(Corpus.of([["a", "b"]], [["x", "y"]]))
+        IOHMM("word\nlabel[-1] & word").fit(Corpus.of([["a", "b"]], [["x", "y"]], scheme="none"))
 
 
 def test_patience_watches_held_out_data():
@@ -430,7 +430,7 @@ def test_an_interrupt_keeps_the_best(model, threads):
 
 
 def test_what_hidden_states_do_not_have_is_said():
-    words = Corpus.of([["a", "b", "a"]] * 5, [["x", "y", "x"]] * 5)
+    words = Corpus.of([["a", "b", "a"]] * 5, [["x", "y", "x"]] * 5, scheme="none")
     tagger = Tagger(IOHMM("word", **QUICK).fit(words).model_)
     with pytest.raises(SkipchainError, match="no n-best sequences: hidden states"):
         tagger.predict(words, nbest=2)

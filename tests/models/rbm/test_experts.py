@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from skipchain import CRF, HRF, IOHMM, RBMCRF, Corpus, load, save
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.table_scorer import TableScorer
+from skipchain.chains.sums import TableScorer
 from skipchain.datasets.synthetic import long_memory, toy3
 from skipchain.errors import FeatureError, ModelFileError, ParameterError, SkipchainError
 from skipchain.features.direct import NumberedFeatures
@@ -498,7 +498,7 @@ def test_weights_of_every_token_are_learnt_where_there_are_any(hrf):
 def test_an_expert_reads_templates_of_its_own():
     words = [["a", "b", "c"], ["b", "a"]] * 6
     labels = [["X" if word == "a" else "Y" for word in own] for own in words]
-    corpus = Corpus.of(words, labels)
+    corpus = Corpus.of(words, labels, scheme="none")
     expert = IOHMM("shape\nword", **{**STATES, "threads": None})
     model = RBMCRF("word", experts=[expert], groups="1:0..1", epochs=3, encoding=None)
     assert model.fit(corpus).predict(corpus) == labels
@@ -508,13 +508,13 @@ def test_an_expert_reads_templates_of_its_own():
 
 def test_forced_labels_are_kept():
     words = [["a", "b", "b", "b"]] * 8
-    corpus = Corpus.of(words, [["X", "X", "X", "X"], ["Y", "Y", "Y", "Y"]] * 4)
+    corpus = Corpus.of(words, [["X", "X", "X", "X"], ["Y", "Y", "Y", "Y"]] * 4, scheme="none")
     expert = HRF("word", **{**STATES, "threads": None})
     model = RBMCRF("word", experts=expert, groups="1:0..1", epochs=5, encoding=None).fit(corpus)
     for forced in "XY":
         with Workers(1) as workers:
             scores = model.model_.scores(corpus[:1], workers, [forced, None, None, None])
-        assert scores.marginals[0, model.classes_.index(forced)] == pytest.approx(1.0)
+        assert scores.marginals[0, model.model_.labels.index(forced)] == pytest.approx(1.0)
         assert np.isfinite(scores.marginals).all()
 
 
@@ -592,13 +592,13 @@ def test_an_expert_over_other_features_is_refused(hrf):
         RBMCRF(**LEARN, experts=[hrf]).fit(
             [np.hstack([own, own]) for own in narrow], [["0"] * len(own) for own in narrow]
         )
-    with pytest.raises(FeatureError, match="no templates to read a corpus"):
-        RBMCRF(experts=[hrf], groups="1:0").fit(Corpus.of([["a"]], [["0"]]))
+    with pytest.raises(FeatureError, match="has no templates to read words or a corpus"):
+        RBMCRF(experts=[hrf], groups="1:0").fit(Corpus.of([["a"]], [["0"]], scheme="none"))
     other = IOHMM("word", **{**STATES, "threads": None})
-    other.fit(Corpus.of([["a", "b"]] * 3, [["X", "Y"]] * 3))
+    other.fit(Corpus.of([["a", "b"]] * 3, [["X", "Y"]] * 3, scheme="none"))
     with pytest.raises(SkipchainError, match="the expert iohmm knows no feature of the data"):
         RBMCRF("word", experts=[other], groups="1:0", encoding=None).fit(
-            Corpus.of([["c"]] * 3, [["X"]] * 3)
+            Corpus.of([["c"]] * 3, [["X"]] * 3, scheme="none")
         )
 
 

@@ -618,7 +618,7 @@ def test_parts_of_a_corpus_are_documents_where_there_are_enough():
     words = [["a", "b"], ["b", "a"], ["a"]] * 8
     labels = [["X" if word == "a" else "Y" for word in own] for own in words]
     for documents in (None, [3] * 8):
-        corpus = Corpus.of(words, labels, documents=documents)
+        corpus = Corpus.of(words, labels, documents=documents, scheme="none")
         model = RBMCRF(
             "word", observation=CRF("word", encoding=None), folds=3, groups="1:0..1", epochs=2,
             encoding=None,
@@ -805,11 +805,11 @@ def test_a_model_over_other_labels_is_refused():
 
 
 def test_features_of_label_pairs_and_empty_data_are_refused():
-    corpus = Corpus.of([["a", "b"]] * 3, [["X", "Y"]] * 3)
+    corpus = Corpus.of([["a", "b"]] * 3, [["X", "Y"]] * 3, scheme="none")
     with pytest.raises(ParameterError, match="no features of label pairs"):
         RBMCRF("word\nlabel[-1] & word", encoding=None).fit(corpus)
     with pytest.raises(SkipchainError, match="no token to learn from"):
-        RBMCRF("word", encoding=None).fit(Corpus.of([[]], [[]]))
+        RBMCRF("word", encoding=None).fit(Corpus.of([[]], [[]], scheme="none"))
 
 
 def test_an_interrupt_keeps_what_has_been_learnt():

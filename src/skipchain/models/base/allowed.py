@@ -22,5 +22,6 @@ def require_allowed(data: Dataset, allowed: Constraints, names: Sequence[str]) -
     told = f"label {own[0]!r} breaks" if len(own) == 1 else f"all of {', '.join(own)} break"
     raise SchemeError(
         f"token {token}: {told} the scheme where it stands; "
-        "repair the labels first (skipchain convert --repair), or use constraints='none'"
+        "repair labels when reading (--repair, repair=True), or use --set constraints=none "
+        "(constraints='none')"
     )

@@ -80,12 +80,14 @@ def deal(
     labels: Any = None,
     by_documents: bool | None = None,
     most: bool = False,
+    runs: bool = False,
 ) -> list[Fold]:
     """The data in folds, dealt at random; copies of a document stay in one fold.
 
     Documents stay whole where there are enough of them (or where ``by_documents`` says so), else
-    sequences are dealt. With ``most`` there may be fewer folds, where the data do not suffice for
-    so many. Documents without tokens are in the first fold.
+    sequences are dealt; with ``runs`` not at random, but in as many runs of neighbours as there are
+    folds. With ``most`` there may be fewer folds, where the data do not suffice for so many.
+    Documents without tokens are in the first fold.
     """
     if by_documents is None:
         by_documents = isinstance(given, Corpus) and _n_distinct(given) >= 2 * folds
@@ -98,7 +100,8 @@ def deal(
             raise ParameterError(
                 f"{folds} folds need as many sequences, but there are {len(given)}; give fewer"
             )
-        fold = _shuffled(len(given), count, seed)
+        in_runs = np.arange(len(given)) * count // len(given)
+        fold = in_runs if runs else _shuffled(len(given), count, seed)
     count = int(fold.max()) + 1
     parts = [(np.flatnonzero(fold == k), np.flatnonzero(fold != k)) for k in range(count)]
     return [Fold(k, count, *part, given, labels, by_documents) for k, part in enumerate(parts)]

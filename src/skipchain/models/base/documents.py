@@ -14,14 +14,17 @@ MAX_LENGTH_RATIO = 10  # times the longest document of training
 REMEDY = "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
 
 
-def check_document_boundaries(corpus: Corpus, longest: int | None = None) -> None:
+def check_document_boundaries(
+    corpus: Corpus, longest: int | None = None, *, apart: bool = False
+) -> None:
     """Warn of a corpus that has been cut into sentences, or not cut into documents.
 
-    ``longest`` is the number of tokens of the longest document in training.
+    ``longest`` is the number of tokens of the longest document in training. Documents that stand
+    ``apart`` may be as short as they like, as a text that is labelled by itself may.
     """
     if not corpus.n_tokens:
         return
-    if corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
+    if not apart and corpus.n_documents > 1 and np.diff(corpus.documents).max() < 2:
         warnings.warn(
             f"every document is one sentence, so no label can depend on another sentence; {REMEDY}",
             SkipchainWarning,

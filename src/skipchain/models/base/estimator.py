@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,18 +13,21 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from skipchain.arrays import Floats
-from skipchain.chains.scores import NBestPaths
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
-from skipchain.corpus.schemes import check_scheme, convert, decode
-from skipchain.errors import CorpusError, NotFittedError, ParameterError
+from skipchain.corpus.schemes import check_scheme, convert, decode, is_no_scheme
+from skipchain.errors import AccuracyWarning, CorpusError, NotFittedError, ParameterError, shortened
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.learn.resuming import Keeping
+from skipchain.learn.saved_state import StateKeeper
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
+from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import BEAM, AnyModel
+from skipchain.models.base.output_labels import RankedLabels
 from skipchain.models.base.parameters import (
     apply_settings,
     constructor_parameters,
@@ -37,6 +41,7 @@ from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.parallel import Workers
 
 CONSTRAINTS = ("decoding", "training", "none")
+LONGEST_VALUE = 200  # characters of a parameter that are shown
 
 
 class BaseEstimator(ABC):
@@ -56,6 +61,8 @@ class BaseEstimator(ABC):
     """Whether edges between labels of a document can have templates of their own."""
     supports_label_trigrams: ClassVar[bool] = False
     """Whether templates may look two labels back."""
+    resumable: ClassVar[bool] = False
+    """Whether the state of learning can be kept in a checkpoint."""
     solvers: ClassVar[tuple[type[Solver], ...]] = ()
     """The solvers that can be chosen; a setting that several have asks for the first of them."""
     groups_of_settings: ClassVar[Mapping[str, tuple[type, Mapping[str, str]]]] = {}
@@ -193,7 +200,7 @@ class BaseEstimator(ABC):
 
     def __repr__(self) -> str:
         changed = [
-            f"{name}={getattr(self, name)!r}"
+            f"{name}={shortened(repr(getattr(self, name)), LONGEST_VALUE)}"
             for name, default in self.parameters().items()
             if getattr(self, name) is not default and getattr(self, name) != default
         ]
@@ -236,21 +243,26 @@ class BaseEstimator(ABC):
         dev_y: Any = None,
         start: Any = None,
         progress: Progress | None = None,
+        checkpoint: str | Path | StateKeeper | None = None,
     ) -> Self:
         """Learn from a labelled corpus, or from sequences X with labels y.
 
         ``dev`` (with ``dev_y``) is held-out data, scored as training goes on or at its end;
-        ``start`` is a fitted model to begin from. A keyboard interrupt ends training and keeps what
+        ``start`` is a fitted model to begin from. ``checkpoint`` names a file in which the state of
+        learning is kept, and from which it goes on where it is there, or is a
+        `skipchain.modelfile.Checkpoint`. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
         """
-        self.check(dev=dev, dev_y=dev_y, start=start)
-        given = self._input(as_input(X), y)
+        self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
+        keeping = None if checkpoint is None else self._keeping(checkpoint)
+        given, y = labelled(X, y, scheme=self._named_scheme())
+        given = self._input(given, y)
         templates = self._templates(given)
         if templates is not None and templates.annotators:
             assert isinstance(given, Corpus)
             templates, given = templates.fit_annotators(given, progress)
         with Workers(self.threads) as workers:
-            task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress)
+            task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress, keeping)
             fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
@@ -265,17 +277,39 @@ class BaseEstimator(ABC):
             self._raise_interrupt()
         return self
 
-    def check(self, *, dev: Any = None, dev_y: Any = None, start: Any = None) -> None:
+    def check(
+        self, *, dev: Any = None, dev_y: Any = None, start: Any = None, checkpoint: Any = None
+    ) -> None:
         """Refuse parameters, held-out data and a start that `fit` would refuse; nothing is learnt.
 
         `fit` does so itself; this is for what takes long before it.
         """
         self._check()
         self._check_fit(dev, start)
+        if checkpoint is not None:
+            self._check_resumable()
         if dev is not None:
             from skipchain.metrics.token import require_known
 
             require_known(label_column(as_input(dev), dev_y), "held-out")
+
+    def _check_resumable(self) -> None:
+        """Refuse a checkpoint where the state of learning cannot be kept."""
+        if not self.resumable:
+            raise ParameterError(
+                f"{type(self).__name__} keeps no checkpoint of its training; CRF, MEMM, MaxEnt and "
+                "Perceptron do"
+            )
+
+    def _keeping(self, checkpoint: str | Path | StateKeeper) -> Keeping:
+        """Who keeps the state of learning, and what is said to it of the parameters."""
+        keeper = checkpoint
+        if isinstance(keeper, (str, Path)):
+            from skipchain.modelfile.checkpoint import Checkpoint
+
+            keeper = Checkpoint(keeper)
+        settings = {**plain_settings(self.get_params(deep=False)), "threads": None}
+        return Keeping(keeper, {"model": self.kind} | {k: str(v) for k, v in settings.items()})
 
     @abstractmethod
     def _train(self, task: TrainingTask) -> Fitted:
@@ -293,6 +327,11 @@ class BaseEstimator(ABC):
             return self, given
         features, corpus = templates.fit_annotators(corpus, progress)
         return self.replaced(features=features), corpus
+
+    def reads(self, corpus: Corpus) -> set[str]:
+        """The columns that a model of a corpus will read, which what it tags must have."""
+        templates = self._templates(corpus)
+        return set() if templates is None else templates.reads(corpus.columns)
 
     def check_documents(self, corpus: Corpus, longest: int | None = None) -> None:  # noqa: B027
         """Warn of a corpus that has not the documents that the model needs; most need none.
@@ -343,6 +382,10 @@ class BaseEstimator(ABC):
         encoding = scheme if known.partial else wanted or scheme
         return convert_labels(known, scheme, encoding), scheme, encoding
 
+    def _named_scheme(self) -> str | None:
+        """The scheme of the labels, where one is named; else it is that of the corpus."""
+        return self.scheme
+
     def _known_labels(self, given: Input, y: Any) -> tuple[KnownLabels, str | None]:
         """The labels as they are given, and their scheme."""
         known = known_labels(given, y)
@@ -351,10 +394,10 @@ class BaseEstimator(ABC):
                 f"token {min(known.partial)} has no label of its own, and {type(self).__name__} "
                 "learns from full labels only; CRF and MEMM take partial ones"
             )
-        scheme = self.scheme
-        if scheme is None and isinstance(given, Corpus) and y is None:
+        scheme = self._named_scheme()
+        if scheme is None and isinstance(given, Corpus):
             scheme = given.scheme
-        return known, None if scheme is None else check_scheme(scheme)
+        return known, None if scheme is None or is_no_scheme(scheme) else check_scheme(scheme)
 
     def _no_pair_features(self, count: int) -> None:
         """Refuse features of label pairs, for families that have none."""
@@ -389,8 +432,8 @@ class BaseEstimator(ABC):
 
     @property
     def classes_(self) -> list[str]:
-        """The labels learnt, in the order of the marginals' columns."""
-        return list(self.fitted.labels)
+        """The labels that are predicted, in the order of the marginals' columns."""
+        return list(self.fitted.output.names)
 
     @property
     def fitted(self) -> AnyModel:
@@ -412,21 +455,47 @@ class BaseEstimator(ABC):
         """The labels of one sequence."""
         return self.predict([x])[0]
 
-    def predict_marginals(self, X: Any) -> list[Floats]:
-        """The probability of each label of `classes_` at each token: [T, L] per sequence."""
+    def predict_marginals(self, X: Any, *, scheme: str | None = None) -> list[Floats]:
+        """The probability of each label of `classes_` at each token: [T, L] per sequence.
+
+        A model may learn in another scheme than that of the data: the probability of a label is
+        then the sum over those that come out as this one. With a ``scheme`` the columns are the
+        labels of ``model_.output_in(scheme).names``.
+        """
+        model = self.fitted
+        output = model.output_in(scheme)
         with Workers(self.threads) as workers:
-            scores = self.fitted.scores(as_input(X), workers)
-            marginals = self.fitted.marginals(scores, workers)
+            scores = model.scores(as_input(X), workers)
+            marginals = model.output_marginals(scores, output, workers)
         return [marginals[a:b] for a, b in pairwise(scores.offsets.tolist())]
 
-    def predict_nbest(self, X: Any, k: int) -> list[NBestPaths]:
-        """The k best label sequences of each sequence, as numbers of `classes_`."""
+    def predict_nbest(self, X: Any, k: int, *, scheme: str | None = None) -> list[RankedLabels]:
+        """The k best label sequences of each sequence, with their probabilities.
+
+        Labels are in the scheme of the training data, or in the one that is named.
+        """
+        model = self.fitted
+        output = model.output_in(scheme)
         with Workers(self.threads) as workers:
-            model = self.fitted
-            return model.nbest(model.scores(as_input(X), workers), k, workers)
+            scores = model.scores(as_input(X), workers)
+            return output.ranked(model.nbest(scores, k, workers), scores.offsets)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Entity F1 where the labels have a scheme, else token accuracy; from 0 to 1."""
+        """Entity F1 (micro) from 0 to 1, where the labels learnt have a scheme, so mark spans.
+
+        Labels ``y`` of a corpus are in its scheme. Where the labels learnt mark no spans (parts of
+        speech, say), or came with lists of features and no ``scheme=``, the score is the accuracy
+        of tokens, and an `skipchain.errors.AccuracyWarning` says so.
+        """
+        from skipchain.models.base.held_out import accuracy_reason
+
+        reason = accuracy_reason(self.fitted)
+        if reason is not None:
+            warnings.warn(f"score is token accuracy: {reason}", AccuracyWarning, stacklevel=2)
+        return self.held_out_score(X, y)
+
+    def held_out_score(self, X: Any, y: Any = None) -> float:
+        """What `score` gives, without a word where it is the accuracy of tokens."""
         from skipchain.models.base.held_out import HeldOut
 
         with Workers(self.threads) as workers:

@@ -1,4 +1,4 @@
-"""What users hand to a model: a corpus, or sequences of feature dicts, strings or matrices."""
+"""What users hand to a model: a corpus, sequences of words, of feature dicts, or matrices."""
 
 from __future__ import annotations
 
@@ -19,12 +19,21 @@ from skipchain.features.vocabulary import Vocabulary
 from skipchain.parallel import Workers
 
 Input = Corpus | Sequence[Any]
-"""A corpus, or sequences of feature dicts, strings or matrices."""
+"""A corpus, or sequences of feature dicts, lists of features or matrices."""
 Features = Vocabulary | NamedFeatures | NumberedFeatures
 
 
 def as_input(given: Any) -> Input:
-    """A corpus as it is (or put together again from its sentences), or a list of sequences."""
+    """A corpus as it is (or put together again from its sentences), or a list of sequences.
+
+    Tokens that are strings are words, so lists of them become a corpus; features given directly are
+    a dict or a list for each token.
+
+    >>> as_input([["Ada", "slept"], ["Bo", "ran"]])
+    Corpus(1 document, 2 sentences, 4 tokens, columns word)
+    >>> as_input([[["word=Ada", "capital"], ["word=slept"]]])
+    [[['word=Ada', 'capital'], ['word=slept']]]
+    """
     if isinstance(given, Corpus):
         return given
     sequences = as_list(given, "a Corpus, or a list of sequences")
@@ -34,11 +43,26 @@ def as_input(given: Any) -> Input:
             raise CorpusError("sentences must come from one corpus")
         return corpus.take([sentence.index for sentence in sequences])
     for number, sequence in enumerate(sequences):
+        if isinstance(sequence, str):
+            advice = "Tagger(model).tag takes running text"
+            raise CorpusError(f"sequence {number} is a string, not a list of words; {advice}")
         if not (is_matrix(sequence) or isinstance(sequence, Sized)):
-            wanted = "a list of feature dicts, a list of lists of strings or a matrix"
+            wanted = "a list of words, of feature dicts or of lists of features, or a matrix"
             kind = type(sequence).__name__
             raise CorpusError(f"sequence {number} is of type {kind}; wanted {wanted}")
-    return sequences
+    return Corpus.of(sequences) if _are_words(sequences) else sequences
+
+
+def _are_words(sequences: list[Any]) -> bool:
+    """Whether the first token that there is, is a string."""
+    first = next(
+        (sequence for sequence in sequences if not is_matrix(sequence) and len(sequence)), ""
+    )
+    return (
+        isinstance(first, Sequence | np.ndarray)
+        and not isinstance(first, str | bytes)
+        and (isinstance(first[0], str))
+    )
 
 
 def as_list(given: Any, wanted: str) -> list[Any]:
@@ -86,14 +110,17 @@ def encode(
     """Encode input of the kind the model was fitted on."""
     if isinstance(features, Vocabulary):
         if not isinstance(given, Corpus):
-            raise FeatureError(
-                "the model was fitted on a corpus with templates; give it a Corpus "
-                "(Corpus.of(list_of_word_lists) makes one)"
-            )
+            if any(lengths_of(given)):
+                raise FeatureError(
+                    "the model was fitted on words; give it lists of words, or a Corpus, not "
+                    "features"
+                )
+            given = Corpus.of([[] for _ in given])
         return features.encode(given, workers), given.sentences
     if isinstance(given, Corpus):
         raise FeatureError(
-            "the model was fitted on features given directly, and has no templates to read a corpus"
+            "the model was fitted on features given directly, and has no templates to read words "
+            "or a corpus; give it a dict or a list of features for each token"
         )
     if not len(given):
         return features.encode([])

@@ -19,12 +19,14 @@ from skipchain.chains.scores import MAX_CONTEXTS, NBestPaths
 from skipchain.checks import check_integer
 from skipchain.corpus import Column
 from skipchain.corpus.schemes import Spans, decode, transitions
-from skipchain.corpus.schemes import encode as encode_spans
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.inputs import Input
+from skipchain.models.base.output_labels import OutputLabels, output_scheme
 from skipchain.parallel import Workers
+from skipchain.report.sheet import TOP, Sheet
 
 if TYPE_CHECKING:
+    from skipchain.lookup.frozen import FrozenChain
     from skipchain.report.pictures import Picture
 
 BEAM = 10  # the width of a beam by default
@@ -54,6 +56,9 @@ class Explained(Protocol):
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as JSON can hold it."""
+
+    def sheet(self, top: int = TOP) -> Sheet:
+        """The explanation for people, with at most ``top`` rows of what is ranked in a table."""
 
 
 Pair = Sequence[str] | None
@@ -111,6 +116,24 @@ class Model(ABC, Generic[Data, Scores]):
     def marginals(self, scores: Scores, workers: Workers) -> Floats:
         """The probability of each label at each token. [N, L]"""
 
+    def output_marginals(
+        self,
+        scores: Scores,
+        output: OutputLabels,
+        workers: Workers,
+        predicted: Column | None = None,
+    ) -> Floats:
+        """The probability of each label that comes out, at each token. [N, L']
+
+        Where it depends on the labels beside, these are as ``predicted``, by default as decoded.
+        """
+        marginals = self.marginals(scores, workers)
+        if output.plain:
+            return marginals
+        if predicted is None and output.looks_beside:
+            predicted = self.decode(scores, workers)
+        return output.marginals(marginals, predicted, scores.offsets)
+
     def confidences(self, scores: Scores, spans: Spans, workers: Workers) -> Floats:
         """The probability of each span as a whole, where the model knows it. [K]"""
         raise SkipchainError(
@@ -151,6 +174,38 @@ class Model(ABC, Generic[Data, Scores]):
             "--consistency"
         )
 
+    # What it is --------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_short})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the model, what it was made with and what its training told."""
+        from skipchain.models.base.summary import common_summary
+        from skipchain.report import notebook
+
+        told = common_summary(self)
+        sources = [own["description"] for own in told["sources"]]
+        rows = {
+            "labels": ", ".join(self.labels),
+            "scheme": f"{self.scheme}, learnt as {self.encoding}" if self.scheme else "",
+            "templates": ", ".join((told["templates"] or "").splitlines()),
+            "annotators": "; ".join(sources),
+            "training": ", ".join(f"{key} {value}" for key, value in told["training"].items()),
+        }
+        table = notebook.table(("", ""), [row for row in rows.items() if row[1]])
+        return f"{notebook.paragraph(repr(self))}\n{table}"
+
+    @property
+    def in_short(self) -> str:
+        """Kind and size in a few words."""
+        from skipchain.corpus.corpus import plural
+
+        features = self.features.n_features + self.features.n_edge_features
+        sizes = f"{plural(features, 'feature')}, {plural(self.n_nonzero, 'weight')}"
+        scheme = f" ({self.scheme})" if self.scheme else ""
+        return f"{self.kind}, {plural(len(self.labels), 'label')}{scheme}, {sizes}"
+
     # What it has learnt ------------------------------------------------------------------------
 
     def explain(
@@ -190,6 +245,31 @@ class Model(ABC, Generic[Data, Scores]):
         return False
 
     @property
+    def labels_documents_alone(self) -> bool:
+        """Whether a document is labelled the same, and in silence, whatever stands beside it."""
+        return False
+
+    @property
+    def apart(self) -> Self | None:
+        """The model as it labels documents of one corpus each by itself; None where it cannot."""
+        return self if self.labels_documents_alone else None
+
+    @property
+    def labels_documents_apart(self) -> bool:
+        """Whether the labels of a document depend on it alone, whatever is told of all of them."""
+        return self.labels_documents_alone
+
+    @property
+    def labels_sentences_apart(self) -> bool:
+        """Whether the labels of a sentence depend on it alone."""
+        return False
+
+    @property
+    def frozen(self) -> FrozenChain | None:
+        """The model as it is put to work on much text, where it is such that it can be."""
+        return None
+
+    @property
     def plain_cost(self) -> float:
         """How long a token takes with plain kernels, where a small chain takes 1; ∞: too long."""
         return float("inf")
@@ -213,7 +293,7 @@ class Model(ABC, Generic[Data, Scores]):
         """
         if self.encoding is None or not self.constrained:
             return None
-        found = Constraints(*transitions(self.labels, self.encoding))
+        found = Constraints(*legal_transitions(self.labels, self.scheme, self.encoding))
         return found if found.allow_every_length() else None
 
     @property
@@ -282,16 +362,43 @@ class Model(ABC, Generic[Data, Scores]):
 
     def to_scheme(self, labels: Column, sentences: Ints) -> Column:
         """Labels of the model's encoding, written in the scheme of the training data."""
-        if self.scheme is None or self.encoding is None or self.scheme == self.encoding:
-            return labels
-        spans = decode(labels, sentences, self.encoding)
-        return encode_spans(spans, sentences, self.scheme, lossy=True)
+        return self.read(labels, sentences)[0]
+
+    def read(self, labels: Column, sentences: Ints) -> tuple[Column, Spans | None]:
+        """Labels of the model's encoding in the scheme of the training data, and their spans.
+
+        There are none where labels mark no spans.
+        """
+        return self.output.read(labels, sentences)
+
+    @cached_property
+    def output(self) -> OutputLabels:
+        """How labels leave the model: in the scheme of the training data."""
+        return OutputLabels.of(self.labels, self.encoding, self.scheme, self.constrained)
+
+    def output_in(self, scheme: str | None) -> OutputLabels:
+        """How labels leave the model in a scheme, by default that of the training data."""
+        if scheme is None:
+            return self.output
+        wanted = output_scheme(scheme, self.encoding)
+        return OutputLabels.of(self.labels, self.encoding, wanted, self.constrained)
 
     def spans(self, labels: Column, sentences: Ints) -> Spans:
         """The spans of predicted labels in the model's encoding."""
         if self.encoding is None:
             raise SkipchainError("the model's labels mark no spans")
         return decode(labels, sentences, self.encoding)
+
+
+def legal_transitions(
+    labels: Sequence[str], scheme: str | None, encoding: str
+) -> tuple[Bools, Bools, Bools]:
+    """The label pairs, first and last labels that an encoding allows, for data in a scheme.
+
+    In ``bare`` data no span touches one of its type, so none is predicted, and each labelling of
+    the data is one of the model. (``io`` is alike, but models of it have always been free.)
+    """
+    return transitions(labels, encoding, touching=scheme != "bare")
 
 
 AnyModel = Model[Any, Any]

@@ -13,7 +13,10 @@ from skipchain.features.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from skipchain.models.base.model import AnyModel
 
-TRAINING = ("documents", "tokens", "sequences", "iterations", "loss", "stopped", "dev")
+TRAINING = (
+    *("documents", "tokens", "sequences", "iterations", "loss"),
+    *("dropout", "stopped", "dev"),
+)
 
 
 def common_summary(model: AnyModel) -> dict[str, Any]:

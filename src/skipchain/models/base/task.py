@@ -12,6 +12,7 @@ from skipchain.chains.learn import Monitor
 from skipchain.errors import CorpusError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.templates import Templates
+from skipchain.learn.resuming import Keeping
 from skipchain.learn.step import OptimisationResult
 from skipchain.models.base.inputs import Features, Input, fit_features
 from skipchain.models.base.model import AnyModel
@@ -27,7 +28,7 @@ class TrainingTask:
     """Data to learn from, their templates with fitted annotators, and who follows the learning.
 
     ``labels`` are those given apart from the data (None: the corpus has them), ``dev`` the held-out
-    data with theirs, ``start`` a model to begin from.
+    data with theirs, ``start`` a model to begin from, ``keeping`` who keeps states of the learning.
     """
 
     given: Input
@@ -38,6 +39,7 @@ class TrainingTask:
     dev_labels: Any = None
     start: Any = None
     progress: Progress | None = None
+    keeping: Keeping | None = None
 
     def features(self, min_count: int) -> tuple[Features, FeatureMatrix, Ints]:
         """The features of the data, the data encoded by them, and where sequences begin."""
@@ -63,7 +65,12 @@ class TrainingTask:
     ) -> Monitor:
         """Who follows the learning of a chain; ``model`` makes a model of its weights."""
         score = None if held_out is None else (lambda w: held_out.score(model(w), self.workers))
-        return replace(display_monitor(self.progress, data, n_labels), score=score)
+        keeping = self.keeping
+        if keeping is not None and held_out is not None:
+            identity = {**keeping.identity, "held-out data": held_out.digest()}
+            keeping = replace(keeping, identity=identity)
+        monitor = display_monitor(self.progress, data, n_labels)
+        return replace(monitor, score=score, keeping=keeping)
 
 
 def display_monitor(progress: Progress | None, data: Dataset, n_labels: int) -> Monitor:

@@ -14,6 +14,7 @@ from skipchain.arrays import Labels
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import (
     OBJECTIVES,
+    RESUMABLE,
     ChainProblem,
     FittedWeights,
     Monitor,
@@ -25,9 +26,10 @@ from skipchain.chains.scorer import Weights
 from skipchain.chains.scores import MAX_CONTEXTS, has_trigram_tables, is_exact
 from skipchain.checks import check_choice, check_flag, check_integer
 from skipchain.corpus import Corpus
-from skipchain.corpus.schemes import labels_in_scheme, transitions
+from skipchain.corpus.schemes import NO_SCHEME, labels_in_scheme
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.direct import NumberedFeatures
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.features.vocabulary import Vocabulary
@@ -35,6 +37,8 @@ from skipchain.learn.solvers import CHAIN_SOLVERS, SGD, Automatic, Solver
 from skipchain.models.base.allowed import require_allowed
 from skipchain.models.base.estimator import BaseEstimator, convert_labels
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, encode
+from skipchain.models.base.labelled import labelled
+from skipchain.models.base.model import legal_transitions
 from skipchain.models.base.task import Fitted, TrainingTask
 from skipchain.models.chain.model import ChainModel, decoders_of
 from skipchain.parallel import Workers
@@ -46,6 +50,7 @@ class ChainEstimator(BaseEstimator):
     """Fits a `ChainModel`: log-linear by default; other learners have another `_learn`."""
 
     partial = True
+    resumable = True
     solvers = CHAIN_SOLVERS
     local: ClassVar[bool] = False
     """Whether the model is normalised at each position, given the label before."""
@@ -64,7 +69,7 @@ class ChainEstimator(BaseEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         encoding: str | None = "bioes",
         order: int = 1,
@@ -128,7 +133,7 @@ class ChainEstimator(BaseEstimator):
         known, scheme, encoding = self._labels(task.given, y)
         features, rows, offsets = task.features(self.min_count)
         if scheme is not None and encoding is not None and scheme != encoding:
-            classes = labels_in_scheme(classes, encoding)
+            classes = labels_in_scheme(classes, scheme, encoding)
         names = tuple(sorted({*known.names, *classes}))
         if not names:
             raise CorpusError("no token has a label to learn from")
@@ -153,7 +158,8 @@ class ChainEstimator(BaseEstimator):
         """Learn weights for encoded data."""
         allowed = None
         if untrained.encoding is not None and self.constraints != "none":
-            allowed = Constraints(*transitions(untrained.labels, untrained.encoding))
+            own = untrained.labels, untrained.scheme, untrained.encoding
+            allowed = Constraints(*legal_transitions(*own))
             require_allowed(data, allowed, untrained.labels)
         held_out = task.held_out(untrained)
         trained = allowed if self.constraints == "training" else None
@@ -232,7 +238,8 @@ class ChainEstimator(BaseEstimator):
         """
         once._check()
         once.seed = self.seed + self.passes_
-        given = as_input(X)
+        fitted_scheme = self.model_.scheme or NO_SCHEME if hasattr(self, "model_") else None
+        given, y = labelled(X, y, scheme=self._named_scheme(), otherwise=fitted_scheme)
         with Workers(self.threads) as workers:
             task = TrainingTask(given, y, once._templates(given), workers)
             if not hasattr(self, "model_"):
@@ -423,6 +430,14 @@ class ChainEstimator(BaseEstimator):
                 objective=self.objective,
                 l2=self.l2,
                 name=type(self).__name__,
+            )
+
+    def _check_resumable(self) -> None:
+        super()._check_resumable()
+        if self.solvers and not isinstance(self._solver, RESUMABLE):
+            raise ParameterError(
+                f"solver={self._solver.name!r} keeps no checkpoint of its training; sgd, adagrad "
+                "and lbfgs do"
             )
 
     def _check_order(self) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from skipchain.models.base.inputs import Input, chain_offsets
 from skipchain.models.base.model import AnyModel
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
+from skipchain.report.decisions import weighed
+from skipchain.report.pictures import Picture
+from skipchain.report.sheet import TOP, OnSheet, Piece, Sheet, SheetTable
 
 FEATURE, PARENT, LABELS, BOUNDARY = "feature", "parent", "labels", "boundary"
 
@@ -43,9 +46,12 @@ class Contribution:
         return self.scores[0] - self.scores[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Explanation(OnSheet):
     """A decision between two labels at one token, all other labels as predicted.
+
+    ``token`` counts from 0 through the whole input, ``place`` from 0 within the ``sentence``.
+    ``print`` shows the decision as a table; ``meaning`` is what its totals are.
 
     ``contributions`` are sorted by the size of their difference; those that are zero for both
     labels are left out. ``totals`` are their sums. For a model of whole sequences the difference of
@@ -70,12 +76,38 @@ class Explanation:
     contributions: tuple[Contribution, ...]
     local: bool
     forbidden: tuple[str, ...] = ()
+    sentence: int = 0
+    place: int = 0
+    probabilistic: bool = True
+    """Whether the scores are log-probabilities, so that the probabilities mean anything."""
+    meaning: str = ""
 
     @property
     def totals(self) -> tuple[float, float]:
         """The score of each label."""
         first, second = (sum(part.scores[k] for part in self.contributions) for k in (0, 1))
         return first, second
+
+    def __repr__(self) -> str:
+        word = "" if self.word is None else f", {self.word!r}"
+        return f"<Explanation of token {self.token}{word}: {' or '.join(self.labels)}>"
+
+    def sheet(self, top: int = TOP) -> Sheet:
+        """The decision as a table, with the ``top`` contributions."""
+        around = f"between {self.previous or '<start>'} and {self.following or '<end>'}"
+        head = (*named_token(self), f": {self.predicted}, {around}")
+        table = contribution_table(self.contributions, self.labels, top)
+        if self.probabilistic:
+            row = ("probability", *(f"{p:.3f}" for p in self.probabilities), "")
+            table = replace(table, rows=(*table.rows, row))
+        meaning = [((self.meaning, "dim"),)] if self.meaning else []
+        return Sheet((head, table, *forbidden_lines(self.forbidden), *meaning))
+
+    def picture(self) -> Picture:
+        """What speaks for each of the two labels, as bars."""
+        parts = [(part.name, part.difference) for part in self.contributions]
+        word = "" if self.word is None else f", {self.word}"
+        return weighed(f"token {self.token}{word}: {self.predicted}", self.labels, parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -122,7 +154,7 @@ def explain(
     at = position - int(offsets[chain])
     own = given[chain : chain + 1]
     with Workers(threads) as workers:
-        scores = model.scores(own, workers)
+        scores = model.score_dataset(model.dataset(own, workers), workers)
         path = model.decode(scores, workers).codes.tolist()
         sure = (
             marginals(scores, workers)[at]
@@ -142,7 +174,65 @@ def explain(
         sort_contributions(_contributions(model, scores.data, at, path, pair)),
         model.local,
         tuple(name[k] for k in pair if forbidden(model, k, at, path)),
+        chain,
+        at,
+        model.probabilistic,
+        f"{model.kind}: {model.describe_totals()}",
     )
+
+
+class Located(Protocol):
+    """An explanation of one token."""
+
+    @property
+    def token(self) -> int:
+        """Its number through the whole input."""
+
+    @property
+    def word(self) -> str | None:
+        """The word, where there is one."""
+
+    @property
+    def sentence(self) -> int:
+        """The number of its sentence."""
+
+    @property
+    def place(self) -> int:
+        """Its number within the sentence."""
+
+
+def named_token(explanation: Located) -> tuple[Piece, ...]:
+    """Which token is explained, counted in both ways where these differ."""
+    token, place = explanation.token, explanation.place
+    both = f" (token {place} of sentence {explanation.sentence})" if place != token else ""
+    return f"token {token}{both}, ", (explanation.word or "", "bold")
+
+
+def contribution_table(
+    parts: Sequence[Contribution], labels: tuple[str, str], top: int
+) -> SheetTable:
+    """What speaks for each label, the strongest first, and the totals."""
+    rows: list[tuple[Piece, ...]] = []
+    for part in parts[:top]:
+        where = " (parent)" if part.kind == PARENT else ""
+        rows.append((part.name + where, *_signed(*part.scores, part.difference)))
+    rest = parts[top:]
+    if rest:
+        sums = [sum(part.scores[k] for part in rest) for k in (0, 1)]
+        rows.append((f"… {len(rest)} more", *_signed(*sums, sums[0] - sums[1])))
+    totals = [sum(part.scores[k] for part in parts) for k in (0, 1)]
+    rows.append((("total", "bold"), *_signed(*totals, totals[0] - totals[1])))
+    return SheetTable(("", *labels, "difference"), tuple(rows), (1, 2, 3))
+
+
+def forbidden_lines(labels: Sequence[str]) -> list[tuple[Piece, ...]]:
+    """What is said of labels that the scheme rules out."""
+    fault = "whatever its total: the scheme does not allow {} here"
+    return [(fault.format(label),) for label in labels]
+
+
+def _signed(*scores: float) -> tuple[str, ...]:
+    return tuple(f"{score:+.2f}" for score in scores)
 
 
 def token_index(given: Input, token: int | str, size: int) -> int:

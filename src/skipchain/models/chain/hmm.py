@@ -54,6 +54,7 @@ class HMM(ChainEstimator):
 
     kind = "hmm"
     partial = False
+    resumable = False
     solvers = ()
     emissions: str
     smoothing: float

@@ -7,6 +7,7 @@ from typing import Any
 
 from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
 from skipchain.errors import ParameterError
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.parallel import Workers
@@ -41,7 +42,7 @@ class MaxEnt(ChainEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         folds: int | None = None,
         **parameters: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.models.chain.estimator import MAX_ORDER, ChainEstimator
 
@@ -52,7 +53,7 @@ class MEMM(ChainEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         folds: int | None = None,
         stop: bool = False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from skipchain.corpus.schemes import Spans
 from skipchain.errors import SkipchainError
 from skipchain.features.annotator import annotate
 from skipchain.features.label_history import LabelHistory, PreviousOccurrences
+from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.vocabulary import Vocabulary
-from skipchain.models.base.inputs import Features, Input, encode
-from skipchain.models.base.model import BEAM, Explained, Model, Pair
+from skipchain.kernels.kernel import is_interpreted
+from skipchain.models.base.inputs import Features, Input, chain_offsets, encode
+from skipchain.models.base.model import BEAM, AnyModel, Explained, Model, Pair
 from skipchain.models.base.summary import (
     chain_pairs,
     label_features,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
     from skipchain.features.label_ngrams import LabelNgrams
     from skipchain.features.label_trigrams import LabelTrigrams
     from skipchain.features.tag_dictionary import TagDictionary
+    from skipchain.lookup.frozen import FrozenChain
+    from skipchain.lookup.scorer import LookupScorer
 
 DECODERS = ("viterbi", "posterior", "greedy", "beam")
 MARGIN_DECODERS = ("viterbi", "greedy", "beam")
@@ -53,7 +58,7 @@ def decoders_of(kind: str, *, exact: bool = True) -> tuple[str, ...]:
     return MARGIN_DECODERS if kind == "perceptron" else DECODERS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChainModel(Model[Dataset, ChainScores]):
     """What fitting leaves, and what a model file holds.
 
@@ -122,6 +127,89 @@ class ChainModel(Model[Dataset, ChainScores]):
 
         Where the dictionary leaves no labelling that is allowed, it gives way.
         """
+        return self._score(data, workers, allowed)
+
+    def scores(
+        self, given: Input, workers: Workers, forced: Sequence[str | None] | None = None
+    ) -> ChainScores:
+        """The input encoded and ready to be decoded; ``forced`` as for every model."""
+        allowed = None if forced is None else self.allowed_by(forced, chain_offsets(given))
+        return self.look_up(given, workers, allowed)
+
+    def look_up(self, given: Input, workers: Workers, allowed: Bools | None = None) -> ChainScores:
+        """The input scored, where its features can be looked up without being encoded.
+
+        Elsewhere, and where kernels are not compiled, it is encoded and scored; the scores are the
+        same but for the order in which weights are added up.
+        """
+        scorer = None if is_interpreted() else self.lookup_scorer
+        if scorer is None or not isinstance(given, Corpus):
+            return self.score_dataset(self.dataset(given, workers), workers, allowed)
+        sums, unknown = scorer.score(given, workers)
+        rows = FeatureMatrix.without_features(given.n_tokens, unknown)
+        data = Dataset(rows, given.sentences, candidates=self.candidates(given))
+        data = replace(data, previous_occurrences=self.previous_occurrences(given))
+        return self._score(data, workers, allowed, sums)
+
+    @cached_property
+    def lookup_scorer(self) -> LookupScorer | None:
+        """Tables that give the scores of tokens, where the templates are such that they can."""
+        if not isinstance(self.features, Vocabulary):
+            return None
+        from skipchain.lookup.scorer import LookupScorer, can_look_up
+
+        return (
+            LookupScorer(self.features, self.weights.state) if can_look_up(self.features) else None
+        )
+
+    @property
+    def labels_documents_alone(self) -> bool:
+        """True, but where labels earlier in a document are looked at: short ones are told of."""
+        return self.label_history is None and all(
+            base.labels_documents_alone for base in self._bases
+        )
+
+    @property
+    def labels_documents_apart(self) -> bool:
+        """True, unless models whose predictions are features look further."""
+        return all(base.labels_documents_apart for base in self._bases)
+
+    @property
+    def labels_sentences_apart(self) -> bool:
+        """True, but where annotators or a history of labels look at documents."""
+        return self.label_history is None and not self._annotators
+
+    @property
+    def _annotators(self) -> tuple[Any, ...]:
+        """What adds columns to the corpus."""
+        features = self.features
+        return features.templates.annotators if isinstance(features, Vocabulary) else ()
+
+    @property
+    def _bases(self) -> list[AnyModel]:
+        """The models whose predictions are features."""
+        bases = (getattr(own, "base", None) for own in self._annotators)
+        return [base for base in bases if base is not None]
+
+    @cached_property
+    def frozen(self) -> FrozenChain | None:
+        """The chain in single precision; None where labels depend on more than the one before."""
+        from skipchain.lookup.frozen import FrozenChain
+
+        if not isinstance(self.features, Vocabulary) or self.order != 1 or not self.plain:
+            return None
+        if self.local or self.dictionary is not None or self.stop is not None:
+            return None
+        return FrozenChain.of(self.features, self.weights, self.constraints)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields, without what follows from them."""
+        return {name: value for name, value in vars(self).items() if name in self.__match_args__}
+
+    def _score(
+        self, data: Dataset, workers: Workers, allowed: Bools | None, sums: Floats | None = None
+    ) -> ChainScores:
+        """Data ready to be decoded; ``sums`` are the weights of their features, if known."""
         if data.candidates is not None:
             candidates = relax_candidates(data.candidates, allowed, data.offsets, self.constraints)
             data = replace(data, candidates=candidates)
@@ -139,6 +227,7 @@ class ChainModel(Model[Dataset, ChainScores]):
             label_history,
             self.label_trigrams,
             self.stop,
+            sums,
         )
 
     @property

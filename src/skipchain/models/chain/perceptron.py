@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
+from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor, identity
 from skipchain.chains.margins import UPDATES, MarginUpdates
 from skipchain.checks import check_choice, check_integer, check_number
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.epochs import run_epochs
+from skipchain.learn.resuming import STEPS, Stages
 from skipchain.models.chain.estimator import ChainEstimator
 from skipchain.parallel import Workers
 
@@ -57,7 +59,7 @@ class Perceptron(ChainEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         encoding: str | None = "bioes",
         order: int = 1,
@@ -102,12 +104,15 @@ class Perceptron(ChainEstimator):
             check_integer("patience", self.patience)
 
     def _learn(self, problem: ChainProblem, workers: Workers, monitor: Monitor) -> FittedWeights:
-        how = {"update": self.update, "limit": self.limit, **problem.for_learners}
-        learner = MarginUpdates(problem.data, problem.n_labels, **how)
+        moves = {"update": self.update, "limit": self.limit, **problem.for_learners}
+        learner = MarginUpdates(problem.data, problem.n_labels, **moves)
         if monitor.begin is not None:
             monitor.begin(learner.size, learner.nbytes)
         stopping = monitor.early_stopping(learner.weights, self.patience)
-        result = stopping.best_of(
-            run_epochs(lambda _: learner.epoch(), learner.vector, self.epochs, callback=stopping)
+        stages = Stages.begin(monitor.keeping, lambda: identity(problem))
+        trail = stages.trail(STEPS, learner.size, learner=learner, stopping=stopping)
+        result = run_epochs(
+            lambda _: learner.epoch(), learner.vector, self.epochs, callback=stopping, trail=trail
         )
+        result = stopping.best_of(result)
         return FittedWeights(learner.weights(result.vector), result, learner.size)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Ints
 from skipchain.checks import check_choice, check_integer
@@ -31,7 +32,8 @@ class Annealing:
     temperatures is ``linear``, from 1 to 0, or one number a sweep. ``chains`` begin from the
     labelling that is best without factors, or with ``random_start`` from random ones; of all
     labellings the best is kept. ``moves`` says what is drawn anew at a time, given all else: a
-    whole uncertain ``segment``, among its candidates, or a single ``token``.
+    whole uncertain ``segment``, among its candidates, or a single ``token``. With ``alike`` every
+    document of a corpus is drawn with the random numbers of the first.
 
     >>> Annealing(samples=3).temperatures
     array([1. , 0.5, 0. ])
@@ -47,6 +49,7 @@ class Annealing:
     seed: int = 0
     random_start: bool = False
     moves: str = SEGMENT
+    alike: bool = False
 
     def __post_init__(self) -> None:
         check_integer("samples", self.samples, most=MAX_SAMPLES)
@@ -79,12 +82,21 @@ class Annealing:
             return np.linspace(1.0, 0.0, self.samples)
         return np.array(self.schedule, np.float64)
 
+    def states(self, chain: int, documents: int) -> NDArray[np.uint64]:
+        """Where the random numbers of each document begin, in one of the chains. [documents]"""
+        if self.alike:
+            return np.repeat(seeded(self.seed, chain, 1), documents)
+        states: NDArray[np.uint64] = seeded(self.seed, chain, documents)
+        return states
+
 
 def anneal(graph: CandidateGraph, annealing: Annealing, workers: Workers) -> Ints:
     """The best assignment that sampling meets, or that ICM reaches from there. [V]
 
     ICM starts from the mean field, too: that weighs all spans of a name at once.
     """
+    if not graph.document_segments:
+        return graph.argmax(graph.isolated_log_probs)
     best = icm(graph, workers, graph.argmax(mean_field(graph, workers)))
     best_scores = np.array(graph.document_scores(best))
     for number in range(annealing.chains):
@@ -113,6 +125,8 @@ def sample_probabilities(
     Segments that do not interact with others have their exact probabilities.
     """
     probabilities = np.exp(graph.isolated_log_probs)
+    if not graph.document_segments:
+        return probabilities
     visits = np.zeros(len(probabilities), np.int64)
     sweeps = [(np.ones(burn_in), visits[:0]), (np.ones(annealing.samples), visits)]
     for number in range(annealing.chains):
@@ -138,7 +152,7 @@ def _sample(
     assignment = _initial_assignment(graph, annealing, number)
     best = assignment.copy()
     parts = graph.kernel_arguments(np.zeros(len(graph.arrays.unary)))
-    states = seeded(annealing.seed, number, len(graph.document_segments))
+    states = annealing.states(number, len(graph.document_segments))
 
     def run(document: int) -> None:
         segments, state = graph.document_segments[document], states[document : document + 1]

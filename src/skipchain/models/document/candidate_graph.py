@@ -12,8 +12,8 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints, Labels, concat_ranges, members, offsets_of
 from skipchain.corpus import Column, Corpus
 from skipchain.corpus.schemes import decode
-from skipchain.corpus.schemes.labels import PREFIXES, parse
-from skipchain.corpus.schemes.scheme import OUTSIDE
+from skipchain.corpus.schemes.labels import parse
+from skipchain.corpus.schemes.scheme import OUTSIDE, TABLE
 from skipchain.kernels import factors as kernel
 from skipchain.kernels.factors import CandidateArrays, StringEdges, StringVariables
 from skipchain.metrics.consistency import number_pairs
@@ -42,7 +42,7 @@ class LabelTypes:
         >>> LabelTypes.of(["O", "B-PER", "I-PER", "B-LOC"], "iob2").type_ids.tolist()
         [-1, 1, 1, 0]
         """
-        _, type_ids, names = parse(labels, PREFIXES, "any scheme")
+        _, type_ids, names = parse(labels, TABLE[encoding])
         types = tuple(sorted({*names, *extra_types}))
         rank = np.array([types.index(name) for name in names] + [OUTSIDE], np.int32)
         return cls(tuple(labels), encoding, types, rank[type_ids])

@@ -11,7 +11,7 @@ import numpy as np
 from skipchain.arrays import Ints, Labels
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.corpus import Corpus
-from skipchain.corpus.schemes import check_scheme, convert
+from skipchain.corpus.schemes import check_scheme, convert, is_no_scheme
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.features.templates import Templates
 from skipchain.learn.lbfgs import minimize
@@ -137,9 +137,17 @@ class Factored(BaseEstimator):
         base, corpus = self._base().fit_annotators(given, progress)
         return self.replaced(base=base), corpus
 
+    def reads(self, corpus: Corpus) -> set[str]:
+        """The columns that the chain model will read."""
+        return self._base().reads(corpus)
+
     def _templates(self, given: Input) -> Templates | None:
         """None: features belong to the chain model."""
         return None
+
+    def _named_scheme(self) -> str | None:
+        """That of the chain model."""
+        return self._base().scheme
 
     def _train(self, task: TrainingTask) -> Fitted:
         start = task.start.fitted if isinstance(task.start, Factored) else task.start
@@ -237,8 +245,8 @@ class Factored(BaseEstimator):
                 "factors need documents of several sentences, and every document here is one; "
                 "mark where documents begin: -DOCSTART- lines (CoNLL), or document ids (JSON lines)"
             )
-        labels, scheme = given.labels, self._base().scheme or given.scheme
-        if scheme is None:
+        labels, scheme = given.labels, self._named_scheme() or given.scheme
+        if scheme is None or is_no_scheme(scheme):
             raise CorpusError("factors are about spans, and the corpus' labels mark none")
         known = known_labels(given, None)
         if known.partial and self.penalties != GIVEN:

@@ -11,11 +11,12 @@ from skipchain.arrays import Ints
 from skipchain.corpus import Corpus
 from skipchain.errors import SkipchainError
 from skipchain.models.base.inputs import Input
-from skipchain.models.chain.explain import token_index
+from skipchain.models.chain.explain import named_token, token_index
 from skipchain.models.document import annealing
 from skipchain.models.document.candidate_graph import CandidateGraph, MentionSpans
 from skipchain.models.document.model import FactoredModel
 from skipchain.parallel import Workers
+from skipchain.report.sheet import TOP, OnSheet, Piece, Sheet, SheetTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +50,31 @@ class CandidateExplanation:
         """The score with all that factors add."""
         return self.score + sum(remark.amount for remark in self.remarks)
 
+    def table(self, top: int) -> SheetTable:
+        """What speaks for and against the labelling."""
+        rows: list[tuple[Piece, ...]] = [
+            (f"{self.score:+.2f}", "log-probability by the chain model")
+        ]
+        for remark in self.remarks[:top]:
+            (_, _, kind, words), (start, _, other, there) = remark.span, remark.other
+            named = f"{other or 'another label'} at {start} ({there})"
+            text = f"{remark.relation}: {kind or 'another label'} here ({words}), {named}"
+            rows.append((f"{remark.amount:+.2f}", text))
+        rest = self.remarks[top:]
+        if rest:
+            amount = sum(remark.amount for remark in rest)
+            rows.append((f"{amount:+.2f}", f"… {len(rest)} more"))
+        rows.append((f"{self.total:+.2f}", ("total", "bold")))
+        return SheetTable(("", ""), tuple(rows), (0,))
 
-@dataclass(frozen=True, slots=True)
-class FactorExplanation:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FactorExplanation(OnSheet):
     """The label that a chain model would give a token, and the one it has with factors.
 
-    The uncertain segment that it stands in begins at ``start``. Both candidates are the same where
-    factors changed nothing; there is no segment where the label is certain.
+    ``token`` counts from 0 through the whole input, ``place`` within the ``sentence``. The
+    uncertain segment that it stands in begins at ``start``. Both candidates are the same where
+    factors changed nothing; there is no segment where the label is certain. ``print`` shows tables.
     """
 
     token: int
@@ -63,11 +82,41 @@ class FactorExplanation:
     start: int
     chain: CandidateExplanation
     factored: CandidateExplanation
+    sentence: int = 0
+    place: int = 0
 
     @property
     def changed(self) -> bool:
         """Whether factors changed the label."""
         return self.chain.label != self.factored.label
+
+    def __repr__(self) -> str:
+        return f"<FactorExplanation of token {self.token}, {self.word!r}: {self._answer}>"
+
+    @property
+    def _answer(self) -> str:
+        before, after = self.chain.label, self.factored.label
+        return (
+            f"{after} with factors, {before} without"
+            if self.changed
+            else (f"{after}, which factors have not changed")
+        )
+
+    def sheet(self, top: int = TOP) -> Sheet:
+        """What is added for and against the labelling without factors, and the one with them."""
+        readings = [("without factors", self.chain)]
+        if self.factored.labels != self.chain.labels:
+            readings.append(("with factors", self.factored))
+        parts: list[tuple[Piece, ...] | SheetTable] = [(*named_token(self), f": {self._answer}")]
+        for title, reading in readings:
+            labels = " ".join(reading.labels)
+            parts += [
+                ("",),
+                ((title, "bold"), f": tokens from {self.start} are {labels}"),
+                reading.table(top),
+            ]
+        meaning = "what is added to log-probabilities; the larger total wins"
+        return Sheet((*parts, ((meaning, "dim"),)))
 
     def as_dict(self) -> dict[str, Any]:
         """The explanation as a dictionary, for programs."""
@@ -90,17 +139,19 @@ def explain_factors(
     candidates = graph.candidates
     segment = int(np.searchsorted(candidates.starts, at, side="right")) - 1
     word = given.words[at : at + 1].tolist()[0]
+    sentence = int(np.searchsorted(given.sentences, at, side="right")) - 1
+    where = sentence, at - int(given.sentences[sentence])
     if segment < 0 or at >= candidates.stops[segment]:
         label = model.labels[candidates.fixed[at]]
         certain = CandidateExplanation((label,), label, 0.0, ())
-        return FactorExplanation(at, word, at, certain, certain)
+        return FactorExplanation(at, word, at, certain, certain, *where)
     start = int(candidates.starts[segment])
     around = np.append(assignment[:segment], assignment[segment + 1 :])
     explained = [
         _explain_candidate(model, given, graph, around, number, at)
         for number in (int(candidates.first[segment]), int(assignment[segment]))
     ]
-    return FactorExplanation(at, word, start, *explained)
+    return FactorExplanation(at, word, start, explained[0], explained[1], *where)
 
 
 def _explain_candidate(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ from skipchain.models.document.candidates import (
     find_candidates,
 )
 from skipchain.models.document.factors.base import SpanFactor
+from skipchain.models.document.factors.consistency import Consistency
 from skipchain.models.document.factors.python import PythonFactor
 from skipchain.models.document.python_factors import anneal_with_python_factors
 from skipchain.models.document.token_gibbs import (
@@ -82,7 +84,7 @@ class DocumentScores:
         return self.chain.unknown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FactoredModel(Model[DocumentDataset, DocumentScores]):
     """A chain model times factors: p(y | x) ∝ p_chain(y | x) Π exp(what factors add to y).
 
@@ -150,7 +152,7 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
             factor.check(found.label_types.types)
         return found
 
-    @property
+    @cached_property
     def label_types(self) -> LabelTypes:
         """The labels and their types."""
         assert self.encoding is not None
@@ -158,13 +160,27 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
 
     def dataset(self, given: Any, workers: Workers | None = None) -> DocumentDataset:
         """The corpus, and how the chain model encodes it."""
+        corpus = self._checked(given)
+        return DocumentDataset(corpus, self.base.dataset(corpus, workers))
+
+    def scores(
+        self, given: Any, workers: Workers, forced: Sequence[str | None] | None = None
+    ) -> DocumentScores:
+        """The input encoded and ready to be decoded; ``forced`` as for every model."""
+        corpus = self._checked(given)
+        allowed = None if forced is None else self.allowed_by(forced, corpus.sentences)
+        return DocumentScores(corpus, self.base.look_up(corpus, workers, allowed))
+
+    def _checked(self, given: Any) -> Corpus:
+        """The input, which must be a corpus of documents."""
         if not isinstance(given, Corpus):
             raise SkipchainError(
                 "factors look at the words of whole documents, so the model takes a Corpus; "
                 "Corpus.of(list_of_word_lists) makes one"
             )
-        check_document_boundaries(given, self.summary.get("longest_document"))
-        return DocumentDataset(given, self.base.dataset(given, workers))
+        longest = self.summary.get("longest_document")
+        check_document_boundaries(given, longest, apart=self.annealing.alike)
+        return given
 
     def score_dataset(
         self, data: DocumentDataset, workers: Workers, allowed: Bools | None = None
@@ -205,12 +221,25 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def _best_and_opened(self, scores: DocumentScores, workers: Workers) -> tuple[Labels, Bools]:
         """The best labels of the chain [N], and the tokens whose labels factors object to. [N]"""
         best = chains.viterbi(scores.chain, workers)
+        opened = np.zeros(len(best), np.bool_)
+        if self._spans_are_strangers(scores.corpus, best):
+            return best, opened
         alone = all_fixed(best, len(scores.corpus))
         graph = CandidateGraph.of(scores.corpus, alone, self.label_types, self.factors)
         objected = graph.contested()
-        opened = np.zeros(len(best), np.bool_)
         opened[concat_ranges(objected.starts, objected.stops - objected.starts)] = True
         return best, opened
+
+    def _spans_are_strangers(self, corpus: Corpus, labels: Labels) -> bool:
+        """Whether no factor has anything to say of these labels, as in most short texts.
+
+        Names keep their type where they have words in common, and here no word comes again.
+        """
+        if not all(isinstance(factor, Consistency) for factor in self.factors):
+            return False
+        tokens = (self.label_types.type_ids[labels] >= 0).nonzero()[0]
+        words = corpus.document_of(tokens) * len(corpus.words.values) + corpus.words.codes[tokens]
+        return len(set(words.tolist())) == len(tokens)
 
     def decode(
         self, scores: DocumentScores, workers: Workers, decoder: str | None = None, beam: int = BEAM
@@ -353,6 +382,14 @@ class FactoredModel(Model[DocumentDataset, DocumentScores]):
     def with_moves(self, moves: str) -> FactoredModel:
         """The same model, in which sampling draws a ``segment`` or a ``token`` at a time."""
         return replace(self, annealing=replace(self.annealing, moves=moves))
+
+    @property
+    def apart(self) -> FactoredModel | None:
+        """The model that draws each document with the same random numbers, as it does one alone."""
+        annealing = self.annealing
+        if self.python_factors or annealing.moves == TOKEN or annealing.random_start:
+            return None  # these go through a corpus as a whole
+        return replace(self, annealing=replace(annealing, alike=True)) if self.base.apart else None
 
     @property
     def decoders(self) -> tuple[str, ...]:

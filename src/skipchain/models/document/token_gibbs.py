@@ -14,7 +14,6 @@ from skipchain.corpus import Corpus
 from skipchain.kernels import factors as factor_kernel
 from skipchain.kernels import token_gibbs as kernel
 from skipchain.kernels.factors import StringEdges
-from skipchain.kernels.random import seeded
 from skipchain.kernels.token_gibbs import AllowedLabels, DocumentChain, TokenSpans
 from skipchain.models.document.annealing import Annealing
 from skipchain.models.document.candidate_graph import (
@@ -186,7 +185,7 @@ def _sample(
     """One chain: ``sweeps`` are temperatures, and the visits of labels and spans (or [0])."""
     labels, best, field = graph.best.copy(), graph.best.copy(), graph.field.copy()
     scores = np.full(len(graph.bounds) - 1, -np.inf if annealing.random_start else 0.0)
-    states = seeded(annealing.seed, number, len(scores))
+    states = annealing.states(number, len(scores))
 
     def run(document: int) -> None:
         chain, state = graph.document_chain(document, deterrent), states[document : document + 1]

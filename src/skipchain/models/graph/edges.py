@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
-from skipchain.chains.scorer import Weights, sum_block, sum_bundles
+from skipchain.chains.scorer import Weights
+from skipchain.chains.sums import sum_block, sum_bundles
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edge_features import EdgeFeatures
 from skipchain.models.graph.pairs import NO_PAIRS, LabelPairs

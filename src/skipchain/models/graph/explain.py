@@ -18,8 +18,11 @@ from skipchain.models.chain.explain import (
     PARENT,
     Contribution,
     contribution,
+    contribution_table,
     forbidden,
+    forbidden_lines,
     labels_to_compare,
+    named_token,
     row_entries,
     sort_contributions,
     token_index,
@@ -30,9 +33,14 @@ from skipchain.models.graph.mixture import sweeps
 from skipchain.models.graph.model import GraphModel
 from skipchain.models.graph.shares import ParentShare, parent_shares
 from skipchain.parallel import Workers
+from skipchain.report.decisions import shared
+from skipchain.report.pictures import Picture
+from skipchain.report.sheet import TOP, OnSheet, Piece, Sheet, SheetTable
+
+SHOWN_PARENTS = 3  # parents whose features are shown
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ExplainedParent:
     """One token that the label depends on by edges of one kind, and what it says.
 
@@ -59,14 +67,23 @@ class ExplainedParent:
         first, second = (sum(part.scores[k] for part in self.contributions) for k in (0, 1))
         return first, second
 
+    @property
+    def name(self) -> str:
+        """The parent's number and word; a token without a parent speaks for itself."""
+        return "itself" if self.token is None else f"{self.token} {self.word}"
 
-@dataclass(frozen=True, slots=True)
-class ParentExplanation:
+    def __repr__(self) -> str:
+        return f"<Parent {self.name} by {self.kind}, weight {self.weight:.3f}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ParentExplanation(OnSheet):
     """The probabilities of two labels at one token, as sums over its parents.
 
     ``probabilities`` are the marginals, and the sums of the parents' ``shares``. Parents are sorted
-    by their share of the first label. ``forbidden`` names those of the two labels that the scheme
-    does not allow next to the labels predicted around, however probable they are.
+    by their share of the first label. ``token`` counts from 0 through the whole input, ``place``
+    within the ``sentence``. ``print`` shows tables. ``forbidden`` names those of the two labels
+    that the scheme does not allow next to the labels predicted around, however probable they are.
     """
 
     token: int
@@ -76,6 +93,54 @@ class ParentExplanation:
     probabilities: tuple[float, float]
     parents: tuple[ExplainedParent, ...]
     forbidden: tuple[str, ...] = ()
+    sentence: int = 0
+    place: int = 0
+    meaning: str = ""
+
+    def __repr__(self) -> str:
+        labels = " or ".join(self.labels)
+        return f"<ParentExplanation of token {self.token}, {self.word!r}: {labels}>"
+
+    def sheet(self, top: int = TOP) -> Sheet:
+        """The parents with their shares, and what the first of them say."""
+        parts: list[tuple[Piece, ...] | SheetTable] = [
+            (*named_token(self), f": {self.predicted}"),
+            self._parent_table(top),
+        ]
+        for parent in self.parents[:SHOWN_PARENTS]:
+            condition = "" if parent.label is None else f" (given {parent.label} there)"
+            parts += [
+                ("",),
+                (f"What {parent.name} says by {parent.kind}{condition}",),
+                contribution_table(parent.contributions, self.labels, top),
+            ]
+        meaning = [((self.meaning, "dim"),)] if self.meaning else []
+        return Sheet((*parts, *forbidden_lines(self.forbidden), *meaning))
+
+    def picture(self) -> Picture:
+        """How much of the probability of each of the two labels comes from each parent."""
+        parents = [(f"{parent.name} ({parent.kind})", parent.shares) for parent in self.parents]
+        title = f"token {self.token}, {self.word}: {self.predicted}"
+        return shared(title, self.labels, parents)
+
+    def _parent_table(self, top: int) -> SheetTable:
+        """From which tokens the probabilities of the two labels come."""
+        rows: list[tuple[Piece, ...]] = []
+        for parent in self.parents[:top]:
+            label = "" if parent.label is None else f"{parent.label} {parent.probability:.3f}"
+            shares = (f"{share:.3f}" for share in parent.shares)
+            rows.append((parent.name, parent.kind, label, f"{parent.weight:.3f}", *shares))
+        rest = self.parents[top:]
+        if rest:
+            weight = sum(parent.weight for parent in rest)
+            sums = (f"{sum(parent.shares[k] for parent in rest):.3f}" for k in (0, 1))
+            rows.append((f"… {len(rest)} more", "", "", f"{weight:.3f}", *sums))
+        rows.append(
+            (("probability", "bold"), "", "", "", *(f"{p:.3f}" for p in self.probabilities))
+        )
+        return SheetTable(
+            ("from", "edge", "its label", "weight", *self.labels), tuple(rows), (3, 4, 5)
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain data, for JSON."""
@@ -145,6 +210,10 @@ def explain_parents(
         (float(sure[pair[0]]), float(sure[pair[1]])),
         tuple(parents),
         tuple(model.labels[k] for k in pair if forbidden(model, k, position - first, around)),
+        sentence,
+        position - first,
+        f"{model.kind}: shares are exact and sum to the probabilities; totals differ by an edge's "
+        "log odds",
     )
 
 

@@ -71,7 +71,7 @@ class GraphScores:
         return self.dataset.tokens.unknown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GraphModel(MarginalModel[GraphDataset, GraphScores]):
     """What fitting a model of linked labels leaves, and what a model file holds.
 
@@ -83,6 +83,7 @@ class GraphModel(MarginalModel[GraphDataset, GraphScores]):
     """
 
     form = "graph"
+    labels_documents_apart = True
 
     kind: str
     labels: tuple[str, ...]

@@ -15,6 +15,7 @@ from skipchain.checks import check_choice, check_integer
 from skipchain.edges.dag import Dag
 from skipchain.edges.ordering import RANDOM, Ordering, parse_orderings
 from skipchain.features.edge_template import EdgeTemplate
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.lbfgs import minimize
@@ -105,7 +106,7 @@ class MoPMEMM(GraphEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         edges: str | Sequence[Any] = DEFAULT_EDGES,
         orderings: str | Sequence[str | Ordering] = "forward, backward",

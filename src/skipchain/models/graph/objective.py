@@ -11,7 +11,8 @@ import numpy as np
 
 from skipchain.arrays import Floats, Labels
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.scorer import LinearScorer, Residuals, Weights
+from skipchain.chains.scorer import LinearScorer, Weights
+from skipchain.chains.sums import Residuals
 from skipchain.learn.vectors import dot
 from skipchain.models.graph.dataset import GraphDataset
 from skipchain.models.graph.edges import EdgeScores

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skipchain.arrays import Floats, Ints, Labels
-from skipchain.chains.scorer import Residuals, feature_sums, transposed
+from skipchain.chains.sums import FeatureSums, Residuals
 from skipchain.corpus.schemes.labels import split
 from skipchain.features.edge_template import TYPES
 from skipchain.features.matrix import FeatureMatrix
@@ -89,14 +89,12 @@ class PairScorer:
         observed: bool = True,
     ) -> None:
         self._workers = workers
-        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_bundle = transposed(rows.bundles, rows.n_features)
+        self._sums = FeatureSums.of(rows)
         self._table = np.zeros((rows.n_features, size))
-        self._sums = np.empty((rows.n_features + rows.bundles.n_rows, size))
         self._support: Ints = np.arange(self._table.size)
         if observed:
-            counts = self._feature_sums((gold[:, None] == np.arange(size)).astype(np.float64), 0)
-            self._support = np.flatnonzero(counts.ravel())
+            known = (gold[:, None] == np.arange(size)).astype(np.float64)
+            self._support = self._sums.unweighted().support(known, workers)
 
     @property
     def size(self) -> int:
@@ -106,8 +104,7 @@ class PairScorer:
     @property
     def nbytes(self) -> int:
         """Bytes held for indexes and tables."""
-        held = (self._by_row, self._by_bundle, self._table, self._sums)
-        return sum(own.nbytes for own in held)
+        return self._sums.nbytes + self._table.nbytes + self._support.nbytes
 
     def unpack(self, vector: Floats) -> Floats:
         """The table of a parameter vector, in this scorer's memory. [G, K]"""
@@ -120,18 +117,10 @@ class PairScorer:
 
     def gradient(self, residuals: Residuals) -> Floats:
         """The gradient in the vector, from that in the scores of rows. [R, K]"""
-        return self.pack(self._feature_sums(residuals, 1))
+        return self._sums.at(self._support, residuals, self._workers)
 
     def curvature(self, residuals: Residuals) -> Floats:
         """A rough diagonal of the Hessian, from residuals as in `gradient`."""
         size = np.abs(residuals)
-        return self.pack(self._feature_sums(size * np.maximum(1.0 - size, 0.0), 2))
-
-    def _feature_sums(self, residuals: Residuals, power: int) -> Floats:
-        """Sums over the rows of each feature, by a power of the features' values. [G, K]"""
-        by_row, by_bundle = self._by_row, self._by_bundle
-        if power == 0:
-            by_row, by_bundle = by_row.unweighted(), by_bundle.unweighted()
-        elif power == 2:
-            by_row, by_bundle = by_row.squared(), by_bundle.squared()
-        return feature_sums(by_row, by_bundle, residuals, self._sums, self._workers)
+        variances = size * np.maximum(1.0 - size, 0.0)
+        return self._sums.squared().at(self._support, variances, self._workers)

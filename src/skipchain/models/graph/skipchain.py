@@ -15,6 +15,7 @@ from skipchain.chains.learn import FittedWeights
 from skipchain.checks import check_choice, check_integer, check_number
 from skipchain.edges.relations import RuleEdges
 from skipchain.errors import ParameterError
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.solvers import Solver
@@ -95,7 +96,7 @@ class SkipChainCRF(GraphEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         edges: str | Sequence[Any] = DEFAULT_EDGES,
         encoding: str | None = "bioes",

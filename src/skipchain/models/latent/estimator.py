@@ -16,6 +16,7 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS
 from skipchain.checks import check_choice, check_integer
 from skipchain.errors import CorpusError, FeatureError, ParameterError
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
 from skipchain.learn.early_stopping import EarlyStopping
@@ -61,7 +62,7 @@ class LatentEstimator(BaseEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         states: int = 4,
         bias: bool = False,

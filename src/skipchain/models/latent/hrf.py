@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from skipchain.checks import check_choice
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.learn.restarts import Restarts
 from skipchain.learn.step import INTERRUPTED
@@ -50,7 +51,11 @@ class HRF(LatentEstimator):
     local = False
 
     def __init__(
-        self, features: str | Path | Templates = "ner", *, init: str = FROM_IOHMM, **parameters: Any
+        self,
+        features: str | Path | Templates = DEFAULT_SET,
+        *,
+        init: str = FROM_IOHMM,
+        **parameters: Any,
     ) -> None:
         super().__init__(features, **parameters)
         self.init = init

@@ -18,7 +18,7 @@ import numpy as np
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scorer import sum_rows, transposed
+from skipchain.chains.sums import sum_rows, transposed
 from skipchain.features.matrix import CSRMatrix
 from skipchain.kernels.chain import forward_backward, marginal_residuals
 from skipchain.kernels.latent import expected_labels, log_softmax_backward

@@ -27,7 +27,7 @@ from skipchain.parallel import Workers
 VITERBI = "viterbi"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StateModel(Model[Dataset, StateScores]):
     """What fitting a model of hidden states leaves, and what a model file holds.
 
@@ -38,6 +38,7 @@ class StateModel(Model[Dataset, StateScores]):
     form = "latent"
     decoders = (*DECODERS, VITERBI)
     has_span_probabilities = True
+    labels_documents_alone = True
 
     kind: str
     labels: tuple[str, ...]

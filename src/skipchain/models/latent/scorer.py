@@ -8,7 +8,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints, Labels
 from skipchain.chains.potentials import Potentials
-from skipchain.chains.scorer import feature_sums, sum_block, sum_bundles, transposed
+from skipchain.chains.sums import FeatureSums, sum_block, sum_bundles
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels.latent import evidence, log_softmax
 from skipchain.parallel import BLOCK_TOKENS, Workers
@@ -197,8 +197,7 @@ class StateScorer:
         self.n_states, self.n_labels = n_states, n_labels
         self.bias = bias
         self._shapes = state_shapes(rows.n_features, n_states, n_labels)
-        self._by_row = transposed(rows.tokens, rows.n_features + rows.bundles.n_rows)
-        self._by_bundle = transposed(rows.bundles, rows.n_features)
+        self._sums = FeatureSums.of(rows)
 
     @property
     def size(self) -> int:
@@ -209,7 +208,7 @@ class StateScorer:
     @property
     def nbytes(self) -> int:
         """Bytes held for indexes."""
-        return self._by_row.nbytes + self._by_bundle.nbytes
+        return self._sums.nbytes
 
     def weights(self, vector: Floats) -> StateWeights:
         """The weight tables of a parameter vector."""
@@ -234,8 +233,7 @@ class StateScorer:
         parts = []
         for residuals in (transitions, emissions):
             flat = _flat(residuals)
-            out = np.empty((self._by_row.n_rows, flat.shape[1]))
-            parts.append(feature_sums(self._by_row, self._by_bundle, flat, out, workers).ravel())
+            parts.append(self._sums.at(None, flat, workers))
             if self.bias:
                 parts.append(flat.sum(axis=0))
         return np.concatenate(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from skipchain.corpus import Corpus
 from skipchain.errors import CorpusError, ParameterError
 from skipchain.learn.step import OptimisationResult, Step
 from skipchain.models.base.crossfit import Fold, deal
-from skipchain.models.base.inputs import Input, as_input, label_column
+from skipchain.models.base.inputs import Input, label_column
+from skipchain.models.base.labelled import labelled
 from skipchain.models.base.progress import TrainingSize
 from skipchain.models.latent.estimator import LatentEstimator
 from skipchain.parallel import Workers
@@ -52,12 +53,14 @@ def choose_states(
     states: Sequence[int],
     folds: int = 5,
     threads: int | None = None,
+    watch: Callable[[int, int], None] | None = None,
 ) -> list[StateCountScore]:
     """Measure an estimator with several numbers of states by cross-validation, the best first.
 
     Sequences are dealt to ``folds`` at random (by the estimator's seed); each fold is labelled by
     models that have learnt from the others. All of them are trained side by side, one
-    thread each. Of equally good numbers the smaller comes first.
+    thread each. Of equally good numbers the smaller comes first. ``watch`` is called after each
+    model with how much is done, and of how much, counted in states, which is what training costs.
 
     >>> from skipchain import IOHMM
     >>> bits = np.random.default_rng(0).integers(2, size=(30, 8))
@@ -66,7 +69,7 @@ def choose_states(
     >>> [(choice.states, round(choice.score)) for choice in found]
     [(2, 100), (1, 60)]
     """
-    given = as_input(X)
+    given, y = labelled(X, y, scheme=estimator.scheme)
     size = len(given)
     if not states:
         raise ParameterError("name at least one number of states")
@@ -75,6 +78,8 @@ def choose_states(
     label_column(given, y)  # held-out labels have to be known
     dealt = deal(given, folds, estimator.seed, labels=y, by_documents=False)
     stop = _StopSignal()
+    numbers = sorted(set(states))
+    done, whole, lock = 0, folds * sum(numbers), threading.Lock()
 
     def run(task: tuple[int, Fold]) -> tuple[float, float, float, float]:
         number, fold = task
@@ -83,17 +88,22 @@ def choose_states(
         training, held = fold.training(), fold.held()
         model.fit(*training, progress=stop)
         stop.check()
-        whole = np.mean(
+        right = np.mean(
             [a == b for a, b in zip(model.predict(held[0]), _sequences(*held), strict=True)]
         )
-        return (
-            100.0 * model.score(*held),
-            100.0 * float(whole),
-            100.0 * model.score(*training),
+        result = (
+            100.0 * model.held_out_score(*held),
+            100.0 * float(right),
+            100.0 * model.held_out_score(*training),
             time.perf_counter() - began,
         )
+        if watch is not None:
+            nonlocal done
+            with lock:
+                done += number
+                watch(done, whole)
+        return result
 
-    numbers = sorted(set(states))
     with Workers(threads) as workers:
         try:
             results = workers.map(run, [(number, fold) for number in numbers for fold in dealt])

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Ints, Labels
-from skipchain.chains.table_scorer import TableScorer
+from skipchain.chains.sums import TableScorer
 from skipchain.kernels import rbm
 from skipchain.models.latent.scorer import StateWeights
 from skipchain.models.rbm.expert_gradient import ExpertBatch, ExpertStatistics

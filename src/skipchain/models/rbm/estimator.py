@@ -15,9 +15,12 @@ from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS
 from skipchain.chains.learn import ChainProblem, learn_chain
 from skipchain.checks import check_choice, check_integer, check_number
+from skipchain.corpus import Corpus
 from skipchain.errors import ParameterError, SkipchainWarning
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.features.templates import Templates
 from skipchain.features.views import UserView
+from skipchain.features.vocabulary import Vocabulary
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.solvers import ALL, LBFGS, ContrastiveDivergence, Solver, parse_steps
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
@@ -120,7 +123,7 @@ class RBMCRF(BaseEstimator):
 
     def __init__(
         self,
-        features: str | Path | Templates = "ner",
+        features: str | Path | Templates = DEFAULT_SET,
         *,
         groups: str | Sequence[Any] = "6:0..1; 6:0..4",
         borders: str = PARTIAL,
@@ -151,6 +154,11 @@ class RBMCRF(BaseEstimator):
         return short
 
     # Fitting -----------------------------------------------------------------------------------
+
+    def reads(self, corpus: Corpus) -> set[str]:
+        """The columns that features read, and those of the models that this one builds on."""
+        others = (self.observation, *self._experts())
+        return super().reads(corpus).union(*(_reads(own, corpus) for own in others))
 
     def _check_fit(self, dev: Any, start: Any) -> None:
         super()._check_fit(dev, start)
@@ -361,3 +369,12 @@ class RBMCRF(BaseEstimator):
             if self.borders == INSIDE and group.below is None:
                 raise ParameterError(f"{told}; use smaller offsets, or borders='partial'")
             warnings.warn(f"{told}; no window is ever whole", SkipchainWarning, stacklevel=3)
+
+
+def _reads(part: str | AnyModel | BaseEstimator, corpus: Corpus) -> set[str]:
+    """The columns of a corpus that a base model or an expert reads."""
+    if isinstance(part, BaseEstimator):
+        return part.reads(corpus)
+    if isinstance(part, str) or not isinstance(part.features, Vocabulary):
+        return set()
+    return part.features.templates.reads(corpus.columns)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.table_scorer import table_scores
+from skipchain.chains.sums import table_scores
 from skipchain.errors import ParameterError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.models.base.inputs import Features, Input, as_input, encode
@@ -49,7 +49,7 @@ class SampledMarginals:
     unknown: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RBMModel(MarginalModel[RBMDataset, SampledMarginals]):
     """What fitting a model with hidden units leaves, and what a model file holds.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from skipchain.arrays import Floats, Ints, Labels, members, offsets_of
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.table_scorer import TableScorer
+from skipchain.chains.sums import TableScorer
 from skipchain.errors import SkipchainError
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.kernels.random import seeded

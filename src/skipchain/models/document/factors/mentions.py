@@ -8,7 +8,7 @@ import numpy as np
 
 from skipchain.arrays import Bools, Ints, offsets_of
 from skipchain.corpus.corpus import Corpus
-from skipchain.metrics.consistency import number_pairs, string_numbers
+from skipchain.metrics.consistency import string_numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,7 +43,8 @@ class MentionStrings:
         first, string_ids = _distinct_strings(corpus, starts, stops)
         possible = np.zeros((len(first), n_types), np.bool_)
         possible[string_ids, type_ids] = True
-        places = np.unique(np.stack([string_ids, starts]), axis=1)[0]
+        width = corpus.n_tokens + 1
+        places = np.unique(string_ids * width + starts) // width
         counts = np.bincount(places, minlength=len(first))
         documents = corpus.document_of(starts[first])
         return cls(corpus, documents, starts[first], stops[first], counts, possible), string_ids
@@ -74,6 +75,8 @@ class MentionStrings:
         [[1], [0]]
         """
         lengths = self.lengths
+        if not len(lengths) or lengths.min() == lengths.max():
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         by_size = []
         for size in np.unique(lengths).tolist():
             longer = np.flatnonzero(lengths > size)
@@ -82,7 +85,7 @@ class MentionStrings:
             shift = np.arange(counts.sum()) - np.repeat(offsets_of(counts)[:-1], counts)
             begins = self.starts[owner] + shift
             by_size.append(np.stack([owner, begins, begins + size]))
-        owner, begins, ends = np.concatenate(by_size or [np.zeros((3, 0), np.int64)], axis=1)
+        owner, begins, ends = np.concatenate(by_size, axis=1)
         _, string_ids = _distinct_strings(
             self.corpus, np.append(self.starts, begins), np.append(self.stops, ends)
         )
@@ -90,8 +93,8 @@ class MentionStrings:
         # higher
         parts = string_ids[len(self) :]
         known = parts < len(self)
-        pairs = np.unique(np.stack([owner[known], parts[known]]), axis=1)
-        return pairs[0], pairs[1]
+        outer, inner = np.divmod(np.unique(owner[known] * len(self) + parts[known]), len(self))
+        return outer, inner
 
 
 def _distinct_strings(corpus: Corpus, starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
@@ -102,7 +105,7 @@ def _distinct_strings(corpus: Corpus, starts: Ints, stops: Ints) -> tuple[Ints, 
     if not len(starts):
         return starts, starts
     strings = string_numbers(corpus.words.codes, starts, stops)
-    keys = number_pairs(corpus.document_of(starts), strings)
+    keys = corpus.document_of(starts) * (int(strings.max()) + 1) + strings
     _, first, string_ids = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
