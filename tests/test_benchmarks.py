@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pytest
 
-from benchmarks import hidden_units, longrange, ours, peer, perceptron
+from benchmarks import hidden_units, longrange, peer, perceptron
 from benchmarks.__main__ import GROUPS, LATEST, main
 from benchmarks.features import TEMPLATES, sentence_features
 from benchmarks.pipelines import agreement
 from benchmarks.report import Report
+from benchmarks.setting import Setting
 from skipchain import Corpus, Templates, load
 from skipchain.datasets.harbour import harbour
 from skipchain.datasets.synthetic import toy2
@@ -110,5 +114,24 @@ def test_both_perceptrons_learn_the_same_words(tmp_path):
     peer.train(source, tmp_path / "peer.model", algorithm="ap", max_iterations=3)
     perceptron.train(source, tmp_path / "ours.skip")
     tokens = peer.tag(peer.load(tmp_path / "peer.model"), source, tmp_path / "peer.out")
-    assert ours.tag(load(tmp_path / "ours.skip"), source, tmp_path / "ours.out") == tokens == 60
+    load(tmp_path / "ours.skip").tag_file(source, tmp_path / "ours.out")
+    assert tokens == 60
     assert agreement(tmp_path / "peer.out", tmp_path / "ours.out") == 100.0
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "hardening"])
+def test_no_benchmark_writes_into_the_project(folder):
+    """What they measure goes to temporary folders, named files, or one that git ignores."""
+    root = Path(__file__).parent.parent
+    ignored = (root / ".gitignore").read_text().split()
+    for file in sorted((root / folder).rglob("*.py")):
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"""["'](\.\./)?(docs|src|images)\b""", text), file
+        for name in re.findall(r"""Path\(__file__\)\.with_name\("([^"]+)"\)""", text):
+            kept = (file.parent / name).relative_to(root).as_posix()
+            assert name.endswith(".py") or kept in ignored, f"{file}: {kept}"
+
+
+def test_pictures_are_drawn_only_into_a_folder_that_is_named(tmp_path):
+    assert Setting(tmp_path).pictures is None
+    assert LATEST.name == "latest.json"

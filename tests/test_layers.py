@@ -15,11 +15,12 @@ ROOT = Path(skipchain.__file__).parent
 # From the bottom up; a package may import from its own layer and those below. The families of
 # models are packages of their own.
 LAYERS = [
-    {"arrays", "errors", "kernels", "pretrained", "unfinished"},
-    {"checks", "learn", "parallel", "report", "schema"},
+    {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished"},
+    {"checks", "memory", "learn", "parallel", "report", "schema"},
     {"corpus"},
     {"io", "features", "edges", "metrics"},
     {"annotators", "resources", "datasets", "chains"},
+    {"lookup"},
     {
         "nametagger",
         "models.base",
@@ -30,8 +31,8 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"modelfile", "recipes", "assembly", "tagger", "warming"},
-    {"comparison", "induction"},
+    {"modelfile", "recipes", "assembly", "batches", "tagged", "tagged_file", "tagger", "warming"},
+    {"comparison", "induction", "selection"},
     {"reproduce"},
     {"cli"},
 ]
@@ -40,7 +41,8 @@ ALONE = {"kernels": set(), "learn": {"arrays", "checks", "errors", "kernels"}}
 """What imports nothing of ours but this: `learn` knows vectors and callbacks only."""
 # Lazy registries and methods that name what is above them; it is imported when it is asked for.
 LAZY = {
-    ("corpus.corpus", "io")  # Corpus.write
+    ("corpus.corpus", "io"),  # Corpus.write
+    ("models.base.estimator", "modelfile"),  # fit(…, checkpoint=PATH)
 }
 ABOVE_ALL = {"", "__main__"}  # the package itself, which imports names as they are used
 

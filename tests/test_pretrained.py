@@ -81,7 +81,7 @@ def test_tag_without_a_model(run, tmp_path):
         (("no.skip",), "no.skip: there is no such file"),
         (("no.skip", "--text", "Ada slept."), "no.skip: there is no such file"),
         (("no.txt",), "no.txt: there is no such file"),
-        (("no.txt", "--text", "Ada slept."), "no.txt is no model, so it is the file to tag"),
+        (("no.txt", "--text", "Ada slept."), "no.txt: there is no such file"),
         (("no.txt", "no.txt"), "no.txt: there is no such file"),
     ],
 )

@@ -84,9 +84,25 @@ def test_many_labellings_of_short_sentences(crf):
     assert 1 < len(best[0].paths) <= 1000
 
 
-@pytest.mark.parametrize("wrong", [None, 3, b"Ada", ["Ada"], CORPUS])
+@pytest.mark.parametrize("wrong", [None, 3, b"Ada", {"Ada"}, CORPUS])
 def test_tag_takes_a_string(tagger, wrong):
     with pytest.raises(ParameterError, match="tag takes a string, got"):
+        tagger.tag(wrong)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (
+            [["Ada", "slept"]],
+            r"text 0: tag takes a string, got list; .*Corpus.of\(lists of words\)",
+        ),
+        (["Ada slept.", None], "text 1: tag takes a string, got NoneType"),
+        (("Ada slept." for _ in range(2)), "got generator; pipe takes"),
+    ],
+)
+def test_tag_takes_a_list_of_texts(tagger, wrong, told):
+    with pytest.raises(ParameterError, match=told):
         tagger.tag(wrong)
 
 
@@ -108,8 +124,8 @@ def test_labels_are_a_list_of_strings_for_each_sequence(wrong):
 
 
 def test_a_tagger_needs_a_model(crf):
-    with pytest.raises(ParameterError, match=r"needs a fitted model, got CRF; .* model_"):
-        Tagger(crf)
+    with pytest.raises(NotFittedError, match="this CRF is not fitted yet; call fit first"):
+        Tagger(CRF())
     with pytest.raises(ParameterError, match=r"got str; load\(path\) reads one"):
         Tagger("model.skip")
     for wrong in (0, "2", 1.5):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from skipchain.errors import SkipchainError
     from skipchain.features.templates import Templates
     from skipchain.io import read
+    from skipchain.io.scanning.scan import scan
     from skipchain.metrics import evaluate
     from skipchain.modelfile import save
     from skipchain.models.chain.crf import CRF
@@ -60,6 +61,7 @@ _WHERE = {
     "read": "skipchain.io",
     "recipe": "skipchain.recipes",
     "save": "skipchain.modelfile",
+    "scan": "skipchain.io.scanning.scan",
 }
 
 __all__ = [
@@ -84,6 +86,7 @@ __all__ = [
     "read",
     "recipe",
     "save",
+    "scan",
 ]
 
 

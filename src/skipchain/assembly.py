@@ -9,7 +9,7 @@ from skipchain.errors import ParameterError
 from skipchain.features.templates import Templates
 from skipchain.modelfile import is_model_file, load_model
 from skipchain.models.base.estimator import BaseEstimator
-from skipchain.models.registry import make_estimator
+from skipchain.models.registry import default_features, make_estimator
 from skipchain.models.specification import (
     Specification,
     check_settings,
@@ -38,6 +38,7 @@ def build_estimator(
     solver: str | None = None,
     factors: str | None = None,
     assignments: Sequence[str] = (),
+    without: Sequence[str] = (),
     **options: Any,
 ) -> BaseEstimator:
     """The estimator that specifications describe, as ``skipchain train`` takes them.
@@ -45,7 +46,7 @@ def build_estimator(
     ``model``, ``solver`` and ``recipe`` are specifications (see `Specification`); ``factors`` go
     around the model. ``assignments`` are texts ``name=value``, each for the one part that has the
     name; where several have it, ``model.name``, ``solver.name``, ``factors.name`` or
-    ``recipe.name`` says which.
+    ``recipe.name`` says which. Features do not see the columns ``without``.
     ``options`` are settings of the model; ``seed`` and ``threads`` are those of all parts, and
     ``epochs`` of a stacked model, too.
 
@@ -67,6 +68,8 @@ def build_estimator(
     for name, value in options.items():
         check_settings({name: value}, settings_of(parsed.kind), parsed.kind, _option(name))
     templates = settings.pop("features", None)
+    if without:
+        templates = without_columns(templates, without, parsed.kind, recipe)
     if recipe is not None:
         stacked = {k: options[k] for k in ("epochs",) if k in options} | shared
         templates = _recipe_templates(recipe, templates, assigned["recipe"], stacked)
@@ -131,6 +134,23 @@ def shared_settings(assignments: Iterable[str], options: Mapping[str, Any]) -> d
     """
     parts = [("--set", dict([parse_setting(text)])) for text in assignments]
     return merge_settings([*parts, *((_option(name), {name: options[name]}) for name in options)])
+
+
+def without_columns(
+    features: Any, columns: Sequence[str], kind: str, recipe: str | None = None
+) -> Templates:
+    """Features without those that read some columns; None: what the kind or the recipe has.
+
+    >>> without_columns("word\\npos", ["pos"], "crf").text
+    'word'
+    """
+    if features is not None:
+        return Templates.of(features).without(*columns)
+    if recipe is None:
+        return Templates.of(default_features(kind)).without(*columns)
+    from skipchain.recipes import words_only
+
+    return words_only().without(*columns)
 
 
 def with_model_files(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,14 @@ class SkipchainWarning(UserWarning):
     """Something that is allowed but hardly meant; the command line shows it as one line."""
 
 
+class AccuracyWarning(SkipchainWarning):
+    """A score counts tokens, not spans; `warnings.simplefilter` silences it where that is meant."""
+
+
+class UnreadLabelsWarning(SkipchainWarning):
+    """A file without labels holds something that may be meant for them, and that is not read."""
+
+
 class ParameterError(SkipchainError, ValueError):
     """A setting has a value that it cannot have."""
 
@@ -29,6 +37,12 @@ class ReadError(CorpusError):
     def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
         where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
         super().__init__(where + shortened(message))
+        self.fault, self.path, self.line = message, path, line
+
+    def shifted(self, lines: int) -> ReadError:
+        """The error of a text that begins so many lines further down in its file."""
+        line = None if self.line is None else self.line + lines
+        return type(self)(self.fault, path=self.path, line=line)
 
 
 def shortened(message: str, most: int = 600) -> str:
@@ -44,7 +58,25 @@ def shortened(message: str, most: int = 600) -> str:
 
 
 class SchemeError(CorpusError):
-    """Labels do not follow the scheme they are said to follow."""
+    """Labels do not follow the scheme they are said to follow; ``label`` is one of them."""
+
+    def __init__(self, message: str, label: str | None = None) -> None:
+        super().__init__(message)
+        self.label = label
+
+
+class BrokenSchemeError(SchemeError):
+    """Many labels break their scheme, and could be repaired; the first is that of ``token``."""
+
+    def __init__(self, message: str, token: int) -> None:
+        super().__init__(message)
+        self.token = token
+
+
+class BrokenSchemeReadError(ReadError, SchemeError):
+    """Many labels of a file break their scheme, and could be repaired."""
+
+    label = None
 
 
 class TemplateError(SkipchainError, ValueError):

@@ -26,6 +26,8 @@ from skipchain.resources.clusters import Clusters
 from skipchain.resources.vectors import Vectors
 
 KNOWLEDGE, FULL = "ner-knowledge", "ner-full"
+SYNTAX = ("pos", "chunk")
+"""What the set ``ner-full`` reads of the data besides words, and plain text does not have."""
 RECIPES = {
     KNOWLEDGE: "names: local features, lexicons, clusters, and what the document says",
     FULL: "all of ner-knowledge, and what a stacked model says of a word through its document",
@@ -38,7 +40,7 @@ def recipe(
     lexicons: Lexicon | str | Path | Sequence[str | Path] | None = None,
     clusters: Clusters | str | Path | None = None,
     vectors: Vectors | str | Path | None = None,
-    features: str | Path | None = None,
+    features: str | Path | Templates | None = None,
     first: BaseEstimator | AnyModel | None = None,
     folds: int = 5,
     **settings: Any,
@@ -55,8 +57,9 @@ def recipe(
     clusters, vectors
         A file of word clusters (see `Clusters`) and one of word vectors.
     features
-        Other templates than those of the set ``ner-full``; they may read all columns of the
-        annotators.
+        Templates, which may read all columns of the annotators; by default those of the set
+        ``ner-full`` without parts of speech and chunks, so that the model can tag plain text.
+        ``ner-full`` itself reads these too, where the data have them.
     first, folds
         The estimator of the stacked model (by default a CRF with the same features), and the number
         of folds by which it is cross-fitted; or a model that is fitted already, to other data.
@@ -89,7 +92,7 @@ def recipe(
         known = clusters if isinstance(clusters, Clusters) else Clusters.read(clusters)
         annotators.append(ClusterColumn(known))
         counts = dict(zip(known.words.tolist(), known.counts.tolist(), strict=True))
-    text = Templates.of(features or "ner-full")
+    text = words_only() if features is None else Templates.of(features)
     if vectors is not None:
         found = vectors if isinstance(vectors, Vectors) else Vectors.read(vectors)
         annotators.append(VectorColumn(found))
@@ -99,6 +102,15 @@ def recipe(
         first = first or make_estimator("crf", text, **settings)
         annotators.append(StackedPredictions(first, folds))
     return replace(text, annotators=tuple(annotators))
+
+
+def words_only() -> Templates:
+    """The set ``ner-full`` as recipes have it where nothing is said: of the data it reads words.
+
+    >>> sorted(words_only().reads(["word", "pos", "chunk", "label"]))
+    ['word']
+    """
+    return Templates.of("ner-full").without(*SYNTAX)
 
 
 def builtin_lexicon() -> Lexicon:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, overload
 
 from skipchain import pretrained
-from skipchain.arrays import Floats
-from skipchain.chains.scores import NBestPaths
+from skipchain.arrays import Ints, Labels
+from skipchain.batches import BATCH, Batch, batches, check_stream, named_error
 from skipchain.checks import check_integer
 from skipchain.corpus import Column, Corpus
-from skipchain.corpus.schemes import Spans
+from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.features.views import UserView
-from skipchain.io.text import parse_plain
+from skipchain.io.charsets import UTF8, check_charset
+from skipchain.io.columns.reading import Reading
+from skipchain.io.files import display_path
+from skipchain.io.formats import check_readable, format_of_path, is_folder, read
+from skipchain.io.text import parse_plain, parse_texts
 from skipchain.kernels.kernel import sparingly
 from skipchain.modelfile import load_model, save
+from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.inputs import Input, as_input, count_tokens
 from skipchain.models.base.model import BEAM, MAX_NBEST, AnyModel, Explained, Model
+from skipchain.models.base.output_labels import RankedLabels
 from skipchain.parallel import Workers
+from skipchain.tagged import Fields, Prediction, TaggedText, alternative_labels, tagged_texts
+
+if TYPE_CHECKING:
+    from skipchain.lookup.column_file import LineTagger
+    from skipchain.tagged_file import Watcher
 
 
 def load(
@@ -45,57 +54,15 @@ def load(
     return Tagger(load_model(source, functions), threads)
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
-    """A labelled span of a text: characters ``start … end − 1``, and how sure the model is.
-
-    A model that can only be searched, or of linked labels, cannot tell, and gives None.
-    """
-
-    start: int
-    end: int
-    label: str
-    text: str
-    confidence: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class TaggedText:
-    """A text with its tokens (start and end character), their labels, and the labelled spans."""
-
-    text: str
-    tokens: tuple[tuple[int, int], ...]
-    labels: tuple[str, ...]
-    entities: tuple[Entity, ...]
-
-    @property
-    def words(self) -> list[str]:
-        """The tokens' strings."""
-        return [self.text[start:end] for start, end in self.tokens]
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What a model says of a corpus; parts that were not asked for are None."""
-
-    corpus: Corpus
-    codes: NDArray[np.int32]  # [N], numbers of the model's labels
-    spans: Spans | None = None
-    confidences: Floats | None = None  # [K], one per span
-    marginals: Floats | None = None  # [N, L], columns as the model's labels
-    ranked: list[NBestPaths] | None = None  # one per sentence
-    unknown: int = 0
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, init=False)
 class Tagger:
-    """Tags text and corpora with one model.
+    """Tags text and corpora with one model, which may be given as the estimator that learnt it.
 
     >>> from skipchain import CRF, Corpus
     >>> words = [["Then", "Ada", "slept", "."], ["Bo", "slept", "."], ["Then", "all", "ran", "."]]
     >>> labels = [["O", "B-PER", "O", "O"], ["B-PER", "O", "O"], ["O", "O", "O", "O"]]
     >>> corpus = Corpus.of(words * 9, labels * 9, scheme="iob2")
-    >>> tagger = Tagger(CRF("word").fit(corpus).model_)
+    >>> tagger = Tagger(CRF("word").fit(corpus))
     >>> [(entity.text, entity.label) for entity in tagger.tag("Ada slept.").entities]
     [('Ada', 'PER')]
     """
@@ -103,42 +70,222 @@ class Tagger:
     model: AnyModel
     threads: int | None = None
 
-    def __post_init__(self) -> None:
-        if not isinstance(self.model, Model):
-            advice = "load(path) reads one from a file"
-            if hasattr(self.model, "fit"):
-                advice = "of an estimator it is model_, which fit leaves"
-            kind = type(self.model).__name__
+    def __init__(self, model: AnyModel | BaseEstimator, threads: int | None = None) -> None:
+        found = model.fitted if isinstance(model, BaseEstimator) else model
+        if not isinstance(found, Model):
+            kind, advice = type(model).__name__, "load(path) reads one from a file"
+            if hasattr(model, "best_estimator_"):
+                advice = "of a search it is best_estimator_"
             raise ParameterError(f"a tagger needs a fitted model, got {kind}; {advice}")
-        if self.threads is not None:
-            check_integer("threads", self.threads)
+        if threads is not None:
+            check_integer("threads", threads)
+        object.__setattr__(self, "model", found)
+        object.__setattr__(self, "threads", threads)
 
-    def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText:
-        """Tokenise and tag running text; an empty text has no tokens."""
-        if not isinstance(text, str):
-            advice = "predict takes a corpus, label takes features given directly"
-            raise ParameterError(f"tag takes a string, got {type(text).__name__}; {advice}")
-        if not text.strip():
-            return TaggedText(text, (), (), ())
-        corpus = parse_plain(text)
-        assert corpus.starts is not None
-        assert corpus.ends is not None
+    def __repr__(self) -> str:
+        threads = "" if self.threads is None else f", threads={self.threads}"
+        return f"Tagger({self.model.in_short}{threads})"
+
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
+    @overload
+    def tag(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> TaggedText: ...
+
+    @overload
+    def tag(
+        self, text: list[str] | tuple[str, ...], *, decoder: str | None = None, beam: int = BEAM
+    ) -> list[TaggedText]: ...
+
+    def tag(self, text: Any, *, decoder: str | None = None, beam: int = BEAM) -> Any:
+        """Tokenise and tag running text, or a list of texts; an empty text has no tokens.
+
+        Each string of a list is a text of its own; words that belong together are for `predict`.
+        """
+        if isinstance(text, (list, tuple)):
+            for number, one in enumerate(text):
+                _check_text(one, f"text {number}: ")
+            return list(self.pipe(text, decoder=decoder, beam=beam))
+        _check_text(text)
+        return self._tag_texts([text], decoder, beam)[0]
+
+    @overload
+    def parse(self, text: str, *, decoder: str | None = None, beam: int = BEAM) -> Fields: ...
+
+    @overload
+    def parse(
+        self, text: list[str] | tuple[str, ...], *, decoder: str | None = None, beam: int = BEAM
+    ) -> list[Fields]: ...
+
+    def parse(self, text: Any, *, decoder: str | None = None, beam: int = BEAM) -> Any:
+        """The fields of a text by their labels, as of an address; or of each of a list of texts.
+
+        As in `tag`, each string of a list is a text of its own, not a word. A field that comes
+        again is a list, in the order of the text; what is in no field is left out. Fields are the
+        spans that `tag` finds, so the model's labels must mark spans.
+
+        >>> load().parse("Angela Merkel met Tomas Brandt in Oslo.")
+        {'PER': ['Angela Merkel', 'Tomas Brandt'], 'LOC': 'Oslo'}
+        """
+        if self.model.encoding is None:
+            raise SkipchainError(
+                "the model's labels mark no spans, so there are no fields; tag tells the label of "
+                "each token (for labels without prefixes, train it with scheme='bare')"
+            )
+        found = self.tag(text, decoder=decoder, beam=beam)
+        return [own.fields for own in found] if isinstance(found, list) else found.fields
+
+    def pipe(
+        self,
+        items: Iterable[str | Corpus],
+        *,
+        batch: int = BATCH,
+        decoder: str | None = None,
+        beam: int = BEAM,
+    ) -> Iterator[TaggedText | Prediction]:
+        """Tag texts or corpora, as many as there may be, in order and as they are asked for.
+
+        A text comes back as `tag` gives it, a corpus as `predict` does. Texts are labelled by
+        batches of at most ``batch``, fewer where they are long, on all threads. Of ``items`` no
+        more is read ahead than a batch for each thread and one more. Closing the generator ends
+        the work. Where one of them fails, those before it come first, and the error names it.
+
+        >>> texts = (f"Angela Merkel met {name} in Oslo." for name in ("Ada", "Tomas Brandt"))
+        >>> for found in load().pipe(texts):
+        ...     print([entity.text for entity in found.entities])
+        ['Angela Merkel', 'Ada', 'Oslo']
+        ['Angela Merkel', 'Tomas Brandt', 'Oslo']
+        """
+        check_stream(items)
+        check_integer("batch", batch)
+        self.model.check_decoder(decoder, beam)
+        return self._pipe(batches(items, batch), decoder, beam)
+
+    def _pipe(
+        self, parts: Iterator[Batch], decoder: str | None, beam: int
+    ) -> Iterator[TaggedText | Prediction]:
+        """What is found in all batches, one item after the other."""
+        alone = Tagger(self.model, 1)  # in each of the threads
+        together = Tagger(self.model.apart, 1) if self.model.apart is not None else None
+
+        def run(part: Batch) -> tuple[list[TaggedText | Prediction], Exception | None]:
+            return alone._tag_batch(part, together, decoder, beam)
+
+        with Workers(self.threads) as workers:
+            for found, error in workers.stream(run, parts):
+                yield from found
+                if error is not None:
+                    raise error
+
+    def _tag_batch(
+        self, part: Batch, together: Tagger | None, decoder: str | None, beam: int
+    ) -> tuple[list[TaggedText | Prediction], Exception | None]:
+        """What is found in a batch, up to an item that fails, and its error.
+
+        Texts are labelled ``together`` by a tagger that keeps documents apart, if there is one.
+        """
+        if part.texts and together is not None:
+            with suppress(Exception):  # of which text it is shows when each is tagged by itself
+                return [*together._tag_texts(part.texts, decoder, beam)], None
+        found: list[TaggedText | Prediction] = []
+        for number, item in enumerate(part.items, part.first):
+            try:
+                if isinstance(item, str):
+                    found += self._tag_texts([item], decoder, beam)
+                else:
+                    found.append(self.predict(item, decoder=decoder, beam=beam))
+            except Exception as error:
+                return found, named_error(error, item, number)
+        return found, None
+
+    def _tag_texts(self, texts: list[str], decoder: str | None, beam: int) -> list[TaggedText]:
+        """Texts labelled together, each as a document."""
+        if not any(text.strip() for text in texts):
+            return [TaggedText(text, (), (), ()) for text in texts]
         told = self.model.encoding is not None and self.model.has_span_probabilities
-        found = self.predict(corpus, decoder=decoder, beam=beam, confidences=told)
-        starts, ends = corpus.starts.tolist(), corpus.ends.tolist()
-        entities = []
-        if found.spans is not None:
-            sures = found.confidences
-            known = [None] * len(found.spans) if sures is None else sures.tolist()
-            for (a, b, label), sure in zip(found.spans, known, strict=True):
-                start, end = starts[a], ends[b - 1]
-                entities.append(Entity(start, end, label, text[start:end], sure))
-        return TaggedText(
-            text,
-            tuple(zip(starts, ends, strict=True)),
-            tuple(found.corpus.labels.tolist()),
-            tuple(entities),
-        )
+        corpus = parse_texts(texts)
+        return tagged_texts(self.predict(corpus, decoder=decoder, beam=beam, confidences=told))
+
+    def tag_file(
+        self,
+        source: str | Path,
+        target: str | Path,
+        *,
+        format: str | None = None,
+        columns: Sequence[str] | None = None,
+        charset: str | None = None,
+        max_bytes: int | None = None,
+        overwrite: bool = False,
+        told: Callable[[Reading], None] | None = None,
+        watch: Watcher | None = None,
+    ) -> Reading:
+        """Label a file and write it as columns, as `read`, `predict` and `Corpus.write` do.
+
+        ``format``, ``columns`` and ``charset`` are those of `read`; what is written is in UTF-8.
+        It is done in blocks of whole documents (sentences, where the model looks no further or the
+        file marks none), each written when it is labelled: the memory that it takes does not grow
+        with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
+        that cannot be cut. ``watch`` is told of what is done, ``told`` of how the file was read: at
+        the end where it was read in blocks.
+
+        Much text in columns is labelled as the bytes that it is, without a corpus being made, where
+        the model is a chain whose labels depend on words, their neighbours and the label before.
+        Scores are then added up in single precision, so of labels that are as good as equal the
+        other may be chosen.
+
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     source, target = Path(folder, "plain.conll"), Path(folder, "tagged.conll")
+        ...     _ = source.write_text("Ada O\\nsaw O\\nBerlin O\\n")
+        ...     print(load().tag_file(source, target))
+        ...     print(target.read_text().strip())
+        1 document, 1 sentence, 3 tokens; conll in utf-8; columns word, label
+        Ada B-PER
+        saw O
+        Berlin B-LOC
+        """
+        from skipchain.tagged_file import TextFileTagger, labelled
+
+        found = UTF8 if charset is None else check_charset(charset)
+        format = format or format_of_path(source)
+        check_readable(format, display_path(source))
+        if format is not None and is_folder(format):
+            options: dict[str, Any] = {} if columns is None else {"columns": columns}
+            how: dict[str, Any] = {"charset": charset, "max_bytes": max_bytes, "scheme": NO_SCHEME}
+            corpus = read(source, format, **how, **options)
+            reading = Reading.of(corpus, format, found)
+            if told is not None:
+                told(reading)
+            labelled(self, corpus).write(target, "conll", overwrite=overwrite)
+            return reading
+        alone, how_read = Tagger(self.model, 1), (format, columns, charset, max_bytes)
+        files = source, target, *how_read, overwrite
+        return TextFileTagger(self, alone, *files, watch, told).run()
+
+    def tag_lines(
+        self, data: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None
+    ) -> tuple[list[bytes], Reading] | None:
+        """The lines of a column file with labels, where model and file are simple enough."""
+        if self.model.frozen is None:
+            return None
+        from skipchain.lookup.column_file import tag_lines
+
+        chain = self.model.frozen
+        return tag_lines(chain, self._named, data, path, format, columns, self.threads)
+
+    def line_tagger(
+        self, head: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None
+    ) -> LineTagger | None:
+        """What labels a column file that begins so as bytes, where that can be done."""
+        if self.model.frozen is None:
+            return None
+        from skipchain.lookup.column_file import LineTagger
+
+        return LineTagger.of(self.model.frozen, self._named, head, path, format, columns)
+
+    def _named(self, path: Labels, sentences: Ints) -> Column:
+        """The labels of a path of numbers, in the scheme in which they are given."""
+        return self.model.to_scheme(Column(path, self.model.labels), sentences)
 
     def predict(
         self,
@@ -150,6 +297,7 @@ class Tagger:
         confidences: bool = False,
         probabilities: bool = False,
         nbest: int = 0,
+        scheme: str | None = None,
     ) -> Prediction:
         """Label a corpus, and say whatever else is asked for.
 
@@ -157,21 +305,26 @@ class Tagger:
         ``beam``; None is the model's own, most often ``viterbi``. ``forced`` gives some tokens'
         labels (None: free); ``confidences`` asks for the probability of each span,
         ``probabilities`` for that of each label at each token, ``nbest`` for so many labellings of
-        each sentence (0: none).
+        each sentence (0: none). All labels are in the scheme of the data that the model has learnt
+        from, or in ``scheme``.
         """
         model = self.model
         if not isinstance(corpus, Corpus):
-            raise SkipchainError("predict takes a Corpus; label takes features given directly")
+            raise SkipchainError(
+                "predict takes a Corpus, which Corpus.of makes of lists of words; label takes what "
+                "the model was fitted on, words or features"
+            )
         model.check_decoder(decoder, beam)
         check_integer("nbest", nbest, least=0, most=MAX_NBEST)
+        output = model.output_in(scheme)
         with (
             sparingly(self._effort(corpus, decoder, beam, nbest)),
             Workers(self.threads) as workers,
         ):
             scores = model.scores(corpus, workers, forced)
             labels = model.decode(scores, workers, decoder, beam)
-            tagged = corpus.with_labels(model.to_scheme(labels, corpus.sentences), model.scheme)
-            spans = None if model.encoding is None else model.spans(labels, corpus.sentences)
+            written, spans = output.read(labels, corpus.sentences)
+            tagged = corpus.with_labels(written, output.scheme)
             sure = None
             if confidences:
                 if spans is None:
@@ -181,11 +334,13 @@ class Tagger:
                 sure = model.confidences(scores, spans, workers)
             return Prediction(
                 tagged,
-                labels.codes,
+                output.names,
                 spans,
                 sure,
-                model.marginals(scores, workers) if probabilities else None,
-                model.nbest(scores, nbest, workers) if nbest else None,
+                model.output_marginals(scores, output, workers, labels) if probabilities else None,
+                output.ranked(model.nbest(scores, nbest, workers), scores.offsets)
+                if nbest
+                else None,
                 scores.unknown,
             )
 
@@ -208,23 +363,28 @@ class Tagger:
         """What decides between two labels at one token of a text, a corpus or given features.
 
         ``token`` is a number, counted from 0 through the whole input, or a word that occurs once;
-        with a ``sentence`` of a corpus it is one of that sentence. Without ``labels`` the predicted
-        one and the runner-up are compared. A model of linked labels tells which other tokens the
-        label comes from, and one with factors what these add or take away, so both look at the
-        whole input.
+        with a ``sentence`` of a corpus (itself counted from 0) it counts within that sentence. What
+        comes back tells the token in both ways, and ``print`` shows it as a table. Without
+        ``labels`` the predicted one and the runner-up are compared. A model of linked labels tells
+        which other tokens the label comes from, and one with factors what these add or take away,
+        so both look at the whole input.
+
+        >>> found = load().explain("Ada left. Angela Merkel flew.", "Merkel")
+        >>> found
+        <FactorExplanation of token 4, 'Merkel': E-PER, which factors have not changed>
+        >>> print(found.sheet().parts[0][0])
+        token 4 (token 1 of sentence 1),
         """
         from skipchain.models.chain.explain import token_index
 
         _check_question(token, labels, sentence)
         data = as_input(parse_plain(given) if isinstance(given, str) else given)
+        looked_at = data
         if sentence is not None:
-            chosen = _sentence(data, sentence)
-            if self.model.explains_sentences:
-                data = chosen
-            else:
-                place = token_index(chosen, token, chosen.n_tokens)
-                token = place + sum(len(own) for own in data[:sentence])
-        with sparingly(self._effort(data)):
+            chosen, before = _sentence(data, sentence)
+            token = token_index(chosen, token, chosen.n_tokens) + before
+            looked_at = chosen if self.model.explains_sentences else data
+        with sparingly(self._effort(looked_at)):
             return self.model.explain(data, token, labels=labels, threads=self.threads)
 
     def _effort(
@@ -249,16 +409,25 @@ class Tagger:
             return None
         return Tagger(chain, self.threads)
 
-    def alternatives(self, corpus: Corpus, ranked: Sequence[NBestPaths], rank: int) -> Column:
+    def alternatives(self, corpus: Corpus, ranked: Sequence[RankedLabels], rank: int) -> Column:
         """The labels of the rank-th best labelling of each sentence (of the last, where fewer)."""
-        model = self.model
-        parts = [best.paths[min(rank, len(best.paths) - 1)] for best in ranked]
-        codes = np.concatenate(parts) if parts else np.zeros(0, np.int32)
-        return model.to_scheme(Column(codes.astype(np.int32), model.labels), corpus.sentences)
+        return alternative_labels(ranked, rank)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model file."""
         save(self.model, path, overwrite=overwrite)
+
+
+def _check_text(text: Any, where: str = "") -> None:
+    """Refuse what is no string, and say what takes it."""
+    if isinstance(text, str):
+        return
+    advice = "predict takes a corpus, label takes features given directly"
+    if isinstance(text, (list, tuple)):
+        advice = "predict takes words, as Corpus.of(lists of words)"
+    elif isinstance(text, Iterable) and not isinstance(text, (bytes, Corpus)):
+        advice = "pipe takes what can be gone through"
+    raise ParameterError(f"{where}tag takes a string, got {type(text).__name__}; {advice}")
 
 
 def _check_question(token: Any, labels: Any, sentence: Any) -> None:
@@ -273,8 +442,8 @@ def _check_question(token: Any, labels: Any, sentence: Any) -> None:
         raise ParameterError(f"labels must be a list of two labels, got {labels!r}")
 
 
-def _sentence(data: Any, number: int) -> Corpus:
-    """One sentence of a corpus, as a corpus."""
+def _sentence(data: Any, number: int) -> tuple[Corpus, int]:
+    """One sentence of a corpus, as a corpus, and the tokens before it."""
     if not isinstance(data, Corpus) or not 0 <= number < len(data):
         raise SkipchainError(f"there is no sentence {number}; there are {len(data)}, from 0 on")
-    return data[number : number + 1]
+    return data[number : number + 1], int(data.sentences[number])

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 
-import numpy as np
 import pytest
 
 from skipchain import CRF, Corpus, Perceptron, SkipchainError, cli, evaluate, load
@@ -16,6 +15,7 @@ from skipchain.comparison.process import run_in_subprocess
 from skipchain.corpus import Column
 from skipchain.datasets.harbour import harbour
 from skipchain.errors import CorpusError, ParameterError
+from skipchain.extras import install_command
 from skipchain.metrics import paired_significance, resampling_units, significance
 
 WORDS = "word[-1..1]"
@@ -33,7 +33,7 @@ def here(monkeypatch):
     """Trials run in this process, which is quicker; the names of those that ran."""
     ran = []
 
-    def run(entry_run, display=None):
+    def run(entry_run, display=None, notice=None):
         ran.append(entry_run.estimator.kind)
         return entry_run.run(display)
 
@@ -204,8 +204,12 @@ def test_decoders_offered_are_those_that_the_model_will_have(
 
 
 def test_labels_without_a_scheme_are_compared_by_token_accuracy(here):
-    train = Corpus.of([["the", "cat"], ["a", "dog", "ran"]] * 4, [["D", "N"], ["D", "N", "V"]] * 4)
-    test = Corpus.of([["the", "dog", "ran"], ["cat"]] * 3, [["D", "N", "V"], ["N"]] * 3)
+    train = Corpus.of(
+        [["the", "cat"], ["a", "dog", "ran"]] * 4, [["D", "N"], ["D", "N", "V"]] * 4, scheme="none"
+    )
+    test = Corpus.of(
+        [["the", "dog", "ran"], ["cat"]] * 3, [["D", "N", "V"], ["N"]] * 3, scheme="none"
+    )
     found = compare("hmm,maxent:epochs=1", train, test, features="word")
     assert found.metric == "token accuracy"
     headings, _ = found.table()
@@ -475,7 +479,7 @@ def test_without_matplotlib_the_command_says_how_to_get_it(run, here, tmp_path, 
     monkeypatch.setattr("skipchain.report.pictures.matplotlib_available", lambda: False)
     code, _, err = run("--models", "hmm", "-o", tmp_path)
     assert code == 0
-    assert "pip install 'skipchain[plot]'" in err
+    assert f"pictures need matplotlib: {install_command('plot')}" in err
     assert "![" not in (tmp_path / "comparison.md").read_text()
 
 
@@ -486,7 +490,7 @@ def test_the_command_scores_a_development_file(run, here, files):
 
 
 def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
-    def interrupted(entry_run, display=None):
+    def interrupted(entry_run, display=None, notice=None):
         if entry_run.estimator.kind == "maxent":
             raise KeyboardInterrupt
         return entry_run.run()
@@ -503,7 +507,7 @@ def test_an_interrupted_command_goes_on(run, monkeypatch, tmp_path):
     assert code == 130
     assert "nothing is kept without --output" in err
     monkeypatch.setattr(
-        "skipchain.comparison.run.run_in_subprocess", lambda entry_run, _: entry_run.run()
+        "skipchain.comparison.run.run_in_subprocess", lambda entry_run, *_: entry_run.run()
     )
     code, out, err = run("--models", QUICK, "-o", tmp_path)
     assert code == 0
@@ -557,11 +561,3 @@ def test_a_narrow_terminal_gets_several_tables():
     ]  # fmt: skip
     assert list(split_to_width(grid, 100)) == [grid]
     assert len(list(split_to_width(grid, 1))) == 3
-
-
-def test_peak_memory_falls_back_to_what_the_system_counts(monkeypatch, tmp_path):
-    from skipchain.comparison import memory
-
-    monkeypatch.setattr(memory, "STATUS", tmp_path / "none")
-    pytest.importorskip("resource")
-    assert memory.peak_memory() > np.iinfo(np.int16).max

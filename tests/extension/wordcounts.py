@@ -15,7 +15,7 @@ import numpy as np
 from skipchain.arrays import Arrays, Bools, Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.from_marginals import DECODERS, decode_marginals
-from skipchain.chains.table_scorer import table_scores
+from skipchain.chains.sums import table_scores
 from skipchain.checks import check_number
 from skipchain.corpus import Column, Corpus
 from skipchain.learn.step import OptimisationResult

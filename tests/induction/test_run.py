@@ -143,7 +143,7 @@ def test_rounds_that_bring_nothing_end_the_search():
     rng = np.random.default_rng(0)
     noise = rng.choice(list("abcd"), size=(40, 5)).tolist()
     labels = rng.choice(["A", "B"], size=(40, 5)).tolist()
-    data = Corpus.of(noise, labels)
+    data = Corpus.of(noise, labels, scheme="none")
     settings = {"shrinkage": 1.0, "prune": False, "per_round": 1, "longest": 6, "rounds": 50}
     found = induce(data, "word[-3..3]", model=maxent(), **settings)
     assert found.stopped in ("2 rounds brought nothing", "no candidate has a gain")
@@ -196,9 +196,13 @@ def test_optional_columns_that_are_missing_are_left_out():
         ({"templates": "word\nhistory(word)", "model": maxent()}, ParameterError, "leave it out"),
         ({"corpus": Corpus.of([["a"]])}, CorpusError, "has no labels"),
         ({"dev": Corpus.of([["a"]])}, CorpusError, "dev has no labels"),
-        ({"corpus": Corpus.of([["a", "b"]], [["A", "_"]])}, CorpusError, "_"),
-        ({"corpus": Corpus.of([], [])}, CorpusError, "the corpus has no token"),
-        ({"dev": Corpus.of([], [], other=[], third=[])}, CorpusError, "dev has no token"),
+        ({"corpus": Corpus.of([["a", "b"]], [["A", "_"]], scheme="none")}, CorpusError, "_"),
+        ({"corpus": Corpus.of([], [], scheme="none")}, CorpusError, "the corpus has no token"),
+        (
+            {"dev": Corpus.of([], [], other=[], third=[], scheme="none")},
+            CorpusError,
+            "dev has no token",
+        ),
         ({"corpus": [["a"]]}, CorpusError, "must be a Corpus, got list"),
         ({"corpus": exclusive_or(1), "folds": 3}, ParameterError, "folds"),
         ({"folds": 100_000}, ParameterError, "100000 folds .* there are 10; give fewer"),

@@ -25,6 +25,7 @@ from skipchain.metrics.consistency import ConsistencyScore
 from skipchain.metrics.score import Score
 
 KEYS = {
+    "measure",
     "precision",
     "recall",
     "f1",
@@ -226,11 +227,11 @@ def test_one_stray_type_among_many_is_seen():
         assert metrics.label_consistency(corpus, Spans.of(spans)) == ConsistencyScore(1, 1)
 
 
-def test_consistency_without_groups_is_whole():
+def test_consistency_without_groups_is_none():
     corpus = Corpus.of([["Lee", "met", "lee", "lee"]])
     for spans in ([], [(0, 1, "A")], [(2, 3, "A"), (3, 4, "B")]):
         assert metrics.label_consistency(corpus, Spans.of(spans)) == ConsistencyScore(0, 0)
-    assert ConsistencyScore(0, 0).percent == 100.0
+    assert ConsistencyScore(0, 0).percent is None
 
 
 @given(st.data())
@@ -385,7 +386,7 @@ LABELS = [["B-PER", "I-PER", "O", "B-PER"], ["B-PER", "O"], ["B-LOC"]]
 
 
 def corpus_of(labels, scheme="iob2", words=WORDS, **options):
-    return Corpus.of(words, labels, scheme=scheme, **options)
+    return Corpus.of(words, labels, scheme=scheme or "none", **options)
 
 
 def test_evaluation_by_hand():
@@ -393,6 +394,7 @@ def test_evaluation_by_hand():
     result = metrics.evaluate(corpus_of(LABELS), found)
     listed = result.as_dict()
     assert listed == {
+        "measure": "f1",
         "precision": 66.6667,
         "recall": 50.0,
         "f1": 57.1429,
@@ -467,8 +469,9 @@ def test_labels_without_scheme():
     assert result.entities is None
     listed = result.as_dict(macro=True)
     assert set(listed) == KEYS | {"macro_f1", "interval"}
-    assert listed["f1"] == listed["precision"] == listed["recall"] == listed["token_accuracy"]
-    assert listed["f1"] == pytest.approx(100 * 6 / 7, abs=1e-4)
+    assert listed["measure"] == "accuracy"
+    assert listed["f1"] is listed["precision"] is listed["recall"] is None
+    assert listed["token_accuracy"] == pytest.approx(100 * 6 / 7, abs=1e-4)
     assert listed["by_type"]["V"] == Score(2, 3, 2).as_dict()
     assert listed["consistency"] is None
     assert listed["partial"] is None
@@ -538,7 +541,7 @@ def test_empty_corpus():
     empty = Corpus.of([], [], scheme="iob2")
     listed = metrics.evaluate(empty, empty, intervals=True).as_dict()
     assert (listed["f1"], listed["tokens"], listed["by_type"]) == (0.0, 0, {})
-    assert listed["consistency"] == 100.0
+    assert listed["consistency"] is None
 
 
 # Reports ------------------------------------------------------------------------------------------
@@ -579,7 +582,7 @@ def test_what_is_not_known_has_no_score():
         metrics.evaluate(gold, full)
     with pytest.raises(CorpusError, match="token 1 has no predicted label"):
         metrics.evaluate(full, gold)
-    plain = Corpus.of([["a", "b"]], [["_", "N"]])
+    plain = Corpus.of([["a", "b"]], [["_", "N"]], scheme="none")
     with pytest.raises(CorpusError, match="token 0 has no gold label"):
         metrics.significance(plain, plain, plain)
     assert metrics.evaluate(gold[:0], gold[:0]).tokens.tokens == 0

@@ -52,7 +52,10 @@ def test_the_commonest_types_come_first():
 
 def test_labels_without_a_scheme_are_wrong_by_token():
     words = [["a", "b"], ["c"]]
-    gold, found = Corpus.of(words, [["N", "V"], ["N"]]), Corpus.of(words, [["N", "N"], ["X"]])
+    gold, found = (
+        Corpus.of(words, labels, scheme="none")
+        for labels in ([["N", "V"], ["N"]], [["N", "N"], ["X"]])
+    )
     mistakes = metrics.find_mistakes(gold, found)
     assert {(own.kind, own.sentence, own.start, own.types) for own in mistakes} == {
         ("type", 0, 1, ("V", "N")),

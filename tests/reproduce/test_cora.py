@@ -95,7 +95,9 @@ def test_cora_holds_what_its_readme_says():
 
 
 def test_the_set_looks_past_trailing_punctuation():
-    corpus = Corpus.of([["(1990).", "Learning,", "Oct."]], [["date", "title", "date"]])
+    corpus = Corpus.of(
+        [["(1990).", "Learning,", "Oct."]], [["date", "title", "date"]], scheme="none"
+    )
     crf = CRF("reference", encoding=None, solver="lbfgs", max_iterations=2, pairs="all")
     names = crf.fit(corpus).model_.features.names()
     assert 'match("")=yes' in names
@@ -219,7 +221,9 @@ def test_gains_are_counted_split_by_split():
 
 
 def test_a_crf_is_learnt_once_from_the_same_references(monkeypatch):
-    corpus = Corpus.of([["Lee", "Trees"], ["Ray", "Birds"]], [["author", "title"]] * 2)
+    corpus = Corpus.of(
+        [["Lee", "Trees"], ["Ray", "Birds"]], [["author", "title"]] * 2, scheme="none"
+    )
     learnt = []
     fit = CRF.fit
     monkeypatch.setattr(CRF, "fit", lambda *a, **k: learnt.append(a) or fit(*a, **k))

@@ -13,6 +13,7 @@ import pytest
 from skipchain import Corpus, MoPMEMM, SkipchainError, cli
 from skipchain.datasets.readers.labelled_lines import read_labelled_lines
 from skipchain.errors import CorpusError, ReadError
+from skipchain.extras import install_command
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
 from skipchain.parallel import Workers
 from skipchain.report.pictures import png
@@ -626,7 +627,7 @@ def test_without_matplotlib_the_command_says_how_to_get_it(run, tmp_path, monkey
     monkeypatch.setattr("skipchain.report.pictures.matplotlib_available", lambda: False)
     code, _, err = run("labelbias", "--quick", "-o", tmp_path)
     assert code == 0
-    assert "pip install 'skipchain[plot]'" in err
+    assert f"pictures need matplotlib: {install_command('plot')}" in err
     assert [file.name for file in tmp_path.iterdir()] == ["labelbias.md"]
 
 

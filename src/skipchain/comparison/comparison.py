@@ -129,7 +129,7 @@ def _interval(result: ComparisonRow) -> str:
 
 def _consistency(result: ComparisonRow) -> str:
     consistency = result.evaluation.consistency
-    return _percent(None if consistency is None or not consistency.groups else consistency.percent)
+    return _percent(None if consistency is None else consistency.percent)
 
 
 def _difference(result: ComparisonRow) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skipchain.assembly import with_model_files
+from skipchain.assembly import with_model_files, without_columns
 from skipchain.corpus.schemes import check_scheme
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.models.base.estimator import BaseEstimator
@@ -43,10 +43,11 @@ class Entry:
         """
         return [cls.of(part) for part in split_specifications(text)]
 
-    def estimator(self, common: Mapping[str, Any]) -> BaseEstimator:
+    def estimator(self, common: Mapping[str, Any], without: Sequence[str] = ()) -> BaseEstimator:
         """The estimator: own settings first, then those of ``common`` that its kind has.
 
-        An HMM that shares the features of all emits all of them by default.
+        An HMM that shares the features of all emits all of them by default. Features do not see
+        the columns ``without``.
         """
         known = settings_of(self.kind)
         shared = {name: value for name, value in common.items() if name in known}
@@ -54,7 +55,10 @@ class Entry:
             shared.setdefault("emissions", "features")
         settings = with_model_files({**shared, **self.settings})
         try:
-            made = make_estimator(self.kind, settings.pop("features", None), **settings)
+            features = settings.pop("features", None)
+            if without:
+                features = without_columns(features, without, self.kind)
+            made = make_estimator(self.kind, features, **settings)
             made._check()
             if made.encoding is not None:
                 check_scheme(made.encoding)

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from skipchain.comparison.memory import peak_memory
 from skipchain.comparison.run_result import RunResult
 from skipchain.corpus import Column, Corpus
 from skipchain.errors import SkipchainError
 from skipchain.kernels.kernel import Kernel, told_of_compiling
 from skipchain.learn.step import INTERRUPTED
+from skipchain.memory import peak_memory
 from skipchain.modelfile import save
 from skipchain.models.base.estimator import BaseEstimator
 from skipchain.models.base.model import BEAM, AnyModel

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from typing import NoReturn
 from warnings import simplefilter
@@ -36,26 +36,32 @@ if hasattr(signal, "SIGHUP"):
 from skipchain.comparison.process import serve
 serve()
 """
+Notice = Callable[[], AbstractContextManager[object]]
+Question = tuple[EntryRun, Display | None, Notice | None, bool]  # and whether it is the last time
 Answer = RunResult | str | None  # a result, an error message, or that it had to compile
 COMPILED = None
 PATIENCE = 2.0  # seconds that a terminated process has to clear up
 
 
-def run_in_subprocess(entry_run: EntryRun, display: Display | None = None) -> RunResult:
+def run_in_subprocess(
+    entry_run: EntryRun, display: Display | None = None, notice: Notice | None = None
+) -> RunResult:
     """The result of a run in a new process; ``display`` shows its training there.
+
+    ``notice`` makes a context in which that process works, to tell of kernels that it compiles.
 
     A process that had to compile kernels holds more memory than one that finds them compiled; so
     the run is then repeated in another.
     """
-    answer = _ask((entry_run, display, False))
+    answer = _ask((entry_run, display, notice, False))
     if answer is COMPILED:
-        answer = _ask((entry_run, display, True))
+        answer = _ask((entry_run, display, notice, True))
     if isinstance(answer, RunResult):
         return answer
     raise SkipchainError(answer)
 
 
-def _ask(question: tuple[EntryRun, Display | None, bool]) -> Answer:
+def _ask(question: Question) -> Answer:
     with _start() as child, Clearing(partial(_end, child)):
         answer = _exchange(child, pickle.dumps(question))
         child.wait()
@@ -116,10 +122,11 @@ def serve() -> None:
     simplefilter("ignore", SkipchainWarning)  # the data were looked at before
     simplefilter("ignore", CacheWarning)
     try:
-        entry_run, display, last = _question()
+        entry_run, display, notice, last = _question()
         threading.Thread(target=_end_with_parent, daemon=True).start()
-        compiled = entry_run.warm_up()
-        answer: Answer = COMPILED if compiled and not last else entry_run.run(display)
+        with nullcontext() if notice is None else notice():
+            compiled = entry_run.warm_up()
+            answer: Answer = COMPILED if compiled and not last else entry_run.run(display)
     except SkipchainError as error:
         answer = str(error)
     except MemoryError:
@@ -132,10 +139,10 @@ def serve() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _question() -> tuple[EntryRun, Display | None, bool]:
+def _question() -> Question:
     """What the parent asks; where it ended before it had asked, so does this process."""
     try:
-        question: tuple[EntryRun, Display | None, bool] = pickle.load(sys.stdin.buffer)
+        question: Question = pickle.load(sys.stdin.buffer)
     except (EOFError, pickle.UnpicklingError):
         sys.exit(1)
     return question

@@ -13,7 +13,7 @@ from skipchain.comparison.comparison import Comparison
 from skipchain.comparison.entry import Entry, check_distinct
 from skipchain.comparison.entry_run import Display, EntryRun
 from skipchain.comparison.fingerprint import Fingerprint, data_fingerprint, fingerprint
-from skipchain.comparison.process import run_in_subprocess
+from skipchain.comparison.process import Notice, run_in_subprocess
 from skipchain.comparison.row import ComparisonRow
 from skipchain.comparison.run_result import RunResult
 from skipchain.comparison.store import ResultStore
@@ -44,20 +44,24 @@ def compare(
     overwrite: bool = False,
     say: Callable[[str], None] | None = None,
     display: Display | None = None,
+    notice: Notice | None = None,
+    without: Sequence[str] = (),
     **settings: Any,
 ) -> Comparison:
     """Train each entry in a process of its own, and measure it on the test data.
 
     ``entries`` is a list such as ``"crf,memm:order=2,hmm"``, or several texts or `Entry`;
     the first is what the others are compared with. ``settings`` apply to all entries that have
-    them and do not set them themselves; ``dev`` is scored while training. ``decoders`` are compared
-    for each entry that has them; one that none has is refused.
+    them and do not set them themselves; ``dev`` is scored while training. Features do not see the
+    columns ``without``. ``decoders`` are compared for each entry that has them; one that none has
+    is refused.
 
     ``folder`` keeps the result of each entry as soon as it is there, and its model. A later call
     with the same folder takes what is there, unless settings or data have changed; files in it
     that no comparison wrote are refused unless ``overwrite``. ``say`` is called with messages on
-    the progress; ``display`` makes a display of training in the entry's process, so it must be a
-    function that can be imported.
+    the progress; ``display`` makes a display of training in the entry's process, and ``notice`` a
+    context in which that process compiles kernels and trains; so both must be functions that can be
+    imported.
 
     >>> from skipchain.datasets.harbour import harbour
     >>> train, test = harbour().split(0.75)
@@ -79,7 +83,7 @@ def compare(
     prepared_entries = []
     for entry in parsed:
         file = None if store is None else store.model_file(entry)
-        run = EntryRun(entry.estimator(settings), train, test, dev, chosen, beam, file)
+        run = EntryRun(entry.estimator(settings, without), train, test, dev, chosen, beam, file)
         prepared_entries.append(_prepare(entry, run))
     _check_decoders(chosen, prepared_entries)
     data = {} if store is None else data_fingerprint(train, test, dev)
@@ -87,7 +91,7 @@ def compare(
     rows: list[ComparisonRow] = []
     for number, prepared in enumerate(prepared_entries, 1):
         place = f"{number} of {len(prepared_entries)}: {prepared.entry.name}"
-        result, note = _load_or_run(prepared, place, store, data, tell, display)
+        result, note = _load_or_run(prepared, place, store, data, tell, display, notice)
         first = rows[0].run_result if rows else None
         rows.append(ComparisonRow.of(prepared.entry, result, test, first, seed))
         tell(f"{place}: {_short(rows[-1])}{note}")
@@ -103,6 +107,7 @@ def _load_or_run(
     data: Fingerprint,
     tell: Callable[[str], None],
     display: Display | None,
+    notice: Notice | None,
 ) -> tuple[RunResult, str]:
     """The result that is stored, or that of a new run; and a note on where it comes from."""
     made_from = fingerprint(prepared.entry_run, prepared.templates, data)
@@ -113,7 +118,7 @@ def _load_or_run(
         place += f": {note}" if note else ""
     tell(place)
     try:
-        result = run_in_subprocess(prepared.entry_run, display)
+        result = run_in_subprocess(prepared.entry_run, display, notice)
     except SkipchainError as error:
         raise SkipchainError(f"{prepared.entry.name}: {error}") from None
     if store is not None:

@@ -36,7 +36,7 @@ from skipchain.models.chain.maxent import MaxEnt
 from skipchain.models.chain.model import ChainModel
 from skipchain.parallel import Workers
 
-EPOCHS = 5
+EPOCHS, DROPOUT = 5, 0.5
 SHRINKAGE = 10.0
 POOL = 300  # candidates of a round that are looked at again in the next
 SHORTLIST = 40  # candidates among which a round chooses
@@ -45,6 +45,7 @@ LARGEST_CUT, SMALLEST_CUT = 4, 16  # parts of the templates of which one may be 
 PATIENCE = 2  # rounds that may bring nothing before induction ends
 MAX_LONGEST = 10
 Say = Callable[[str], None]
+Watch = Callable[[float, float, str], None]
 
 
 def induce(
@@ -60,6 +61,7 @@ def induce(
     shrinkage: float = SHRINKAGE,
     prune: bool = True,
     say: Say | None = None,
+    watch: Watch | None = None,
 ) -> Induction:
     """Find conjunctions of templates' views that help on data that was not learnt from.
 
@@ -70,8 +72,8 @@ def induce(
     templates
         The templates to start from: a standard set's name, text, a file, or `Templates`.
     model
-        The CRF or MaxEnt that is trained in every round; by default a CRF of 5 epochs. Its seed
-        deals the folds.
+        The CRF or MaxEnt that is trained in every round; by default a CRF of 5 epochs with a
+        dropout of 0.5. Its seed deals the folds.
     dev
         Held-out data by which rounds are judged. Without it they are judged by the folds, each
         labelled by a model that has learnt from the others.
@@ -91,6 +93,8 @@ def induce(
         score on held-out data does not fall.
     say
         Is told of every round.
+    watch
+        Is told, as the search goes on, how much is done, of how much, and what is being done.
 
     An interrupt ends the search and keeps what was found so far; ``stopped`` then says so.
 
@@ -107,7 +111,7 @@ def induce(
     >>> [str(template) for template in found.templates.templates]
     ['word & other']
     """
-    estimator = CRF(epochs=EPOCHS) if model is None else model
+    estimator = CRF(epochs=EPOCHS, dropout=DROPOUT) if model is None else model
     check_integer("rounds", rounds)
     check_integer("per_round", per_round)
     check_integer("longest", longest, least=2, most=MAX_LONGEST)
@@ -125,6 +129,7 @@ def induce(
     found = _Search(
         estimator.without_patience(), _in_encoding(annotated, estimator), fitted, dev, folds, say
     )
+    found.watch = watch or found.watch
     limits = _Limits(rounds, per_round, longest, shrinkage)
     stopped = plural(rounds, "round")
     try:
@@ -171,6 +176,7 @@ class _Search:
         self.measure = "accuracy" if plain else "F1"
         self._estimator, self._corpus = estimator, corpus
         self._say = say or (lambda _: None)
+        self.watch: Watch = lambda done, whole, what: None
         self._models: list[ChainModel] = []
         self._dev = None
         if dev is not None:
@@ -192,9 +198,11 @@ class _Search:
 
     def run(self, limits: _Limits) -> str | None:
         """Go through the rounds; why they end before the last one, if they do."""
+        self.watch(0, limits.rounds + 1, "before the first round")
         posteriors = self._end_round(time.perf_counter(), self.start.templates, 0)
         hopeless: set[Template] = set()
         for number in range(1, limits.rounds + 1):
+            self.watch(number, limits.rounds + 1, f"round {number} of {limits.rounds}")
             began, current = time.perf_counter(), self.rounds[-1].templates
             proposed = conjunctions(current, self._atoms, limits.longest)
             proposed = [own for own in proposed if own not in hopeless]
@@ -222,6 +230,7 @@ class _Search:
             began, removed, trial = time.perf_counter(), ranked[:size], trial + 1
             best = best_round(self.rounds)
             kept = tuple(own for own in best.templates if own not in removed)
+            self.watch(0, trial, f"leaving out templates, trial {trial}")
             self._end_round(began, kept, best.number, pruning=trial, removed=removed)
             if best_round(self.rounds) is self.rounds[-1]:
                 ranked = self._by_loss(kept)
@@ -272,7 +281,7 @@ class _Search:
             )
         posteriors = Posteriors.of(marginals, self._gold, self._fold_of)
         if self._dev is not None:
-            score = 100.0 * estimator.fit(self._corpus).score(self._dev)
+            score = 100.0 * estimator.fit(self._corpus).held_out_score(self._dev)
         else:
             score = self._score(Column(frozen(labels.astype(np.int32)), self._labels))
         return models, posteriors, score

@@ -21,9 +21,9 @@ class ConsistencyScore:
     inconsistent: int
 
     @property
-    def percent(self) -> float:
-        """The share of names with one type only, in percent; 100 where no name recurs."""
-        return percent(self.groups - self.inconsistent, self.groups) if self.groups else 100.0
+    def percent(self) -> float | None:
+        """The share of names with one type only, in percent; None where no name recurs."""
+        return percent(self.groups - self.inconsistent, self.groups) if self.groups else None
 
 
 def label_consistency(corpus: Corpus, spans: Spans) -> ConsistencyScore:

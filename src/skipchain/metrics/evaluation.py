@@ -50,8 +50,13 @@ class Evaluation:
         return Score(self.tokens.tokens, self.tokens.tokens, self.tokens.correct)
 
     @property
+    def measure(self) -> str:
+        """What the main score is: the ``f1`` of spans, or the ``accuracy`` of tokens."""
+        return "accuracy" if self.entities is None else "f1"
+
+    @property
     def f1(self) -> float:
-        """The micro F1, in percent."""
+        """The micro F1, in percent; where there is no scheme that of tokens, their accuracy."""
         return self.micro.f1
 
     @property
@@ -62,16 +67,21 @@ class Evaluation:
     def as_dict(self, *, macro: bool = False) -> dict[str, Any]:
         """All figures, scores in percent with at most four decimals.
 
-        ``macro_f1`` is added where asked for, ``interval`` where it was computed; ``consistency``
-        and ``partial`` are None for labels without a scheme.
+        ``measure`` names the main score, ``f1`` or ``accuracy``. For labels without a scheme the
+        figures of spans are None: ``precision``, ``recall``, ``f1``, ``consistency``, ``partial``;
+        ``consistency`` also where no name recurs. ``macro_f1`` is added where asked for,
+        ``interval`` where it was computed.
         """
+        spans = None if self.entities is None else self.entities.micro
+        same = None if self.consistency is None else self.consistency.percent
         result: dict[str, Any] = {
-            "precision": rounded(self.micro.precision),
-            "recall": rounded(self.micro.recall),
-            "f1": rounded(self.micro.f1),
+            "measure": self.measure,
+            "precision": None if spans is None else rounded(spans.precision),
+            "recall": None if spans is None else rounded(spans.recall),
+            "f1": None if spans is None else rounded(spans.f1),
             "token_accuracy": rounded(self.tokens.accuracy),
             "sequence_accuracy": rounded(self.tokens.sequence_accuracy),
-            "consistency": None if self.consistency is None else rounded(self.consistency.percent),
+            "consistency": None if same is None else rounded(same),
             "by_type": {name: score.as_dict() for name, score in self.by_type.items()},
             "tokens": self.tokens.tokens,
             "mean_sequence_accuracy": rounded(self.tokens.mean_sequence_accuracy),

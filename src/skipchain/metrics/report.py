@@ -33,8 +33,9 @@ def render(evaluation: Evaluation) -> Group:
         table.add_column(heading, justify="right")
     for name, score in evaluation.by_type.items():
         table.add_row(styled(name), *cells(score))
-    table.add_section()
-    table.add_row("all", *cells(evaluation.micro), style="bold")
+    if evaluation.entities is not None:  # of tokens it would be their accuracy, which stands below
+        table.add_section()
+        table.add_row("all", *cells(evaluation.micro), style="bold")
     return Group(table, styled(""), styled("\n".join(footer(evaluation))))
 
 
@@ -52,11 +53,12 @@ def plain_text(evaluation: Evaluation) -> str:
     token accuracy     100.00  (2 of 2)
     sequence accuracy  100.00  (1 of 1)
     mean per sequence  100.00  (token accuracy of each sequence, averaged)
-    consistency        100.00  (no name recurs in a document)
+    consistency                (no name recurs in a document)
     """
     rows: list[tuple[str, ...]] = [(first_heading(evaluation), *HEADINGS)]
     rows += [(printable(name), *cells(score)) for name, score in evaluation.by_type.items()]
-    rows.append(("all", *cells(evaluation.micro)))
+    if evaluation.entities is not None:
+        rows.append(("all", *cells(evaluation.micro)))
     return "\n".join([*aligned(rows), "", *footer(evaluation)])
 
 
@@ -170,7 +172,8 @@ def footer(evaluation: Evaluation) -> list[str]:
         if consistency.groups:
             kept = consistency.groups - consistency.inconsistent
             detail = f"{kept:,} of {consistency.groups:,} recurring names keep one type"
-        lines.append(f"consistency        {consistency.percent:6.2f}  ({detail})")
+        share = "" if consistency.percent is None else f"{consistency.percent:.2f}"
+        lines.append(f"consistency        {share:>6}  ({detail})")
     if evaluation.interval is not None:
         low, high = evaluation.interval
         lines.append(f"F1, 95 % interval  {low:6.2f} to {high:.2f}")

@@ -9,7 +9,7 @@ import numpy as np
 from skipchain.arrays import Ints, offsets_of
 from skipchain.corpus.column import Column
 from skipchain.corpus.schemes import UNKNOWN
-from skipchain.corpus.schemes.labels import PREFIXES, parse
+from skipchain.corpus.schemes.labels import parse
 from skipchain.errors import CorpusError
 from skipchain.metrics.entity import EntityScores
 from skipchain.metrics.score import Score, percent
@@ -125,7 +125,7 @@ OUTSIDE = ""  # no type has this name
 
 def span_types(labels: Column) -> Column:
     """The type of the span that each token stands in; outside of spans it is empty."""
-    _, kinds, names = parse(labels.values, PREFIXES, "any scheme")
+    _, kinds, names = parse(labels.values, None)
     return Column(labels.codes, tuple(names[kind] if kind >= 0 else OUTSIDE for kind in kinds))
 
 

@@ -1,4 +1,4 @@
-"""Tables, Markdown and pictures that all reports share.
+"""Tables, Markdown, pictures and HTML that all reports share.
 
 What they show is computed in `skipchain.metrics`, `skipchain.comparison` and `skipchain.reproduce`.
 """

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-INSTALL_HINT = "pictures need matplotlib: pip install 'skipchain[plot]'"
+from skipchain.extras import install_command
+
 SOFTWARE = "skipchain"  # by which a picture is known as ours
 
 
@@ -21,10 +22,19 @@ class Picture:
     draw: Callable[[Any], None]
     size: tuple[float, float] = (8.0, 4.5)
 
+    def _repr_png_(self) -> bytes | None:
+        """The picture in a notebook; without matplotlib only its caption is shown."""
+        return png(self) if matplotlib_available() else None
+
 
 def matplotlib_available() -> bool:
     """Whether matplotlib is installed."""
     return importlib.util.find_spec("matplotlib") is not None
+
+
+def install_hint() -> str:
+    """What to do where it is not."""
+    return f"pictures need matplotlib: {install_command('plot')}"
 
 
 def png(picture: Picture) -> bytes:

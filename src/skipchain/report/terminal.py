@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import IO, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -22,8 +22,12 @@ class Terminal(Console):
     [bold]\\x1b[31m a b
     """
 
-    def __init__(self, *, stderr: bool = False, width: int | None = None) -> None:
-        super().__init__(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    def __init__(
+        self, *, stderr: bool = False, width: int | None = None, file: IO[str] | None = None
+    ) -> None:
+        super().__init__(
+            stderr=stderr, width=width, file=file, markup=False, emoji=False, highlight=False
+        )
 
     def render_str(self, text: str, **settings: Any) -> Text:
         """A string as text; before it is measured, so that columns fit."""

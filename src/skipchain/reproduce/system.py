@@ -31,7 +31,8 @@ def consistency_row(table: str, system: str, metric: str, evaluation: Evaluation
     score = evaluation.consistency
     assert score is not None
     verdict = f"{score.inconsistent} of {score.groups} recurring names have two types"
-    return Row(table, system, metric, None, score.percent, verdict=verdict)
+    share = 100.0 if score.percent is None else score.percent
+    return Row(table, system, metric, None, share, verdict=verdict)
 
 
 def t_test(values: list[float], reference: float) -> str:

@@ -44,7 +44,7 @@ def measure(run: Run) -> Table:
             crf.fit(re_encoded(train, encoding), progress=timer)
             spent[encoding].append(timer.seconds)
             f1[encoding].append(100 * crf.score(test))
-            labels[encoding] = len(crf.classes_)
+            labels[encoding] = len(crf.model_.labels)
     rows = _rows(f1, spent)
     merged = count_merged(test.spans(), test.sentences)
     return Table(

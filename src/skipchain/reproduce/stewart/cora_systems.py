@@ -119,7 +119,7 @@ SYSTEMS = {
     RBM_CRF: hidden_units(THREE, PLAIN_CRF, THESIS_GAMMA),
     f"{RBM_CRF}, {CROSSED}": hidden_units(THREE, PLAIN_CRF, cross_fitted=True),
     f"RBM-ICRF(2), {CROSSED}": hidden_units(THREE, ICRF, cross_fitted=True),
-    OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02}, references.OURS),
+    OURS: CoraSystem(CRF, {"solver": "sgd", "l2": 0.02, "dropout": 0.5}, references.OURS),
     OURS_RBM: CoraSystem(RBMCRF, {"groups": ONE, **_BASED}, base_model=OURS),
 }
 QUICK = {LR: {}, ICRF: {}, "RBM-LR(1)": {"epochs": 20}, OURS: {"epochs": 15}}

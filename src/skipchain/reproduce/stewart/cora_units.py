@@ -192,7 +192,7 @@ class UnitStudy:
         entropy, losses, count = 0.0, list[float](), 0
         for fold in self.folds:
             corpus, model = fold.held_out if held_out else fold.training, fold.fitted[name]
-            number = {label: k for k, label in enumerate(model.fitted.labels)}
+            number = {label: k for k, label in enumerate(model.classes_)}
             marginals = np.concatenate(model.predict_marginals(corpus.without_labels()))
             p = np.maximum(marginals, np.finfo(np.float64).tiny)
             gold = [number.get(label, -1) for sentence in corpus for label in sentence.labels]

@@ -133,9 +133,9 @@ def _solvers(model: str, penalty: float, passes: int) -> dict[str, Solver]:
     """The solvers that are compared; they go on for long after they are near."""
     ends: dict[str, Any] = {"tolerance": 1e-6, "max_iterations": passes}
     if not penalty:
-        return {GIS_NAME: GIS(**ends), LBFGS_NAME: LBFGS(**ends)}
+        return {GIS_NAME: GIS(**ends), LBFGS_NAME: LBFGS(passes=0, **ends)}
     solvers: dict[str, Solver] = {
-        LBFGS_NAME: LBFGS(**ends),
+        LBFGS_NAME: LBFGS(passes=0, **ends),
         "conjugate gradient": ConjugateGradient(**ends),
         "gradient descent": GradientDescent(**ends),
     }

@@ -75,7 +75,7 @@ def study(problem: Problem, run: Run, name: str) -> StateStudy:
                     (TEST, problem.test_x, problem.test_y),
                 ):
                     by_states = errors[part].setdefault(line(kind, sigma), {})
-                    by_states[states] = 100.0 * (1.0 - model.score(x, y))
+                    by_states[states] = 100.0 * (1.0 - model.held_out_score(x, y))
     return StateStudy(errors, chosen)
 
 

@@ -100,7 +100,7 @@ def sample(size: int, random: np.random.Generator) -> Corpus:
     wrong = random.random(true.shape) < 3 * NOISE
     seen = np.where(wrong, (true + random.integers(1, 4, true.shape)) % len(SYMBOLS), true)
     words = [[SYMBOLS[k] for k in word] for word in seen.tolist()]
-    return Corpus.of(words, [STATES[k] for k in branch.tolist()])
+    return Corpus.of(words, [STATES[k] for k in branch.tolist()], scheme="none")
 
 
 def model(system: str, threads: int | None) -> ChainEstimator:

@@ -1,0 +1,46 @@
+"""Arrays that grow by rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Growing:
+    """An array to which rows are added; what was taken of it before stays as it is.
+
+    >>> numbers = Growing((), np.int64)
+    >>> numbers.add(np.array([3, 4])), numbers.add(np.array([5]))
+    (0, 2)
+    >>> numbers.array.tolist()
+    [3, 4, 5]
+    """
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self._all = np.zeros((16, *shape), dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The rows so far."""
+        return self._all[: self._size]
+
+    def add(self, rows: NDArray[Any]) -> int:
+        """Add rows; returns the place of the first."""
+        first = self.add_zeros(len(rows))
+        self._all[first : self._size] = rows
+        return first
+
+    def add_zeros(self, count: int) -> int:
+        """Add rows of zeros; returns the place of the first."""
+        first, self._size = self._size, self._size + count
+        if self._size > len(self._all):
+            larger = np.zeros((max(self._size, 2 * first), *self._all.shape[1:]), self._all.dtype)
+            larger[:first] = self._all[:first]
+            self._all = larger
+        return first
