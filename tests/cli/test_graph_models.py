@@ -144,7 +144,8 @@ def test_edges_are_no_setting_of_a_chain(run):
 def test_sentences_fed_one_by_one_are_warned_of(run, model, command, told):
     code, _, err = run(*command)
     assert code == 0
-    (line,) = err.splitlines()
+    how, line = err.splitlines()
+    assert how.startswith(f"{command[2]}: ")
     assert line.startswith("skipchain: warning: ")
     assert told in line
     assert "-DOCSTART- lines (CoNLL), or document ids (JSON lines)" in line
@@ -167,7 +168,7 @@ def test_explain_shows_parents_and_their_features(run, model):
                          "Anselm", "--top", 3)  # fmt: skip
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0].startswith("token 34, Anselm: ")
+    assert lines[0].startswith("token 34 (token 0 of sentence 2), Anselm: ")
     assert lines[1].split()[:5] == ["from", "edge", "its", "label", "weight"]
     assert any(re.match(r"21 Anselm +same_word +\S+ 0\.\d+ +0\.250", line) for line in lines)
     assert sum(line.startswith("What ") for line in lines) == 3
@@ -226,7 +227,9 @@ def test_inspect_shows_features_of_label_pairs(run, folder):
 @pytest.mark.parametrize("to", ["conll", "jsonl", "html", "inline", "brat"])
 def test_every_format_is_written(run, model, folder, to):
     target = "brat" if to == "brat" else f"out.{to}"
-    code, _, err = run("tag", model, "test.conll", "--format", to, "-o", target, "--overwrite")
+    code, _, err = run(
+        "tag", model, "test.conll", "--format", to, "-o", target, "--overwrite", "--quiet"
+    )
     assert (code, err) == (0, "")
     assert (folder / target).exists()
 
@@ -252,7 +255,7 @@ def test_marginals_of_labels_are_added(run, model):
     ],
 )
 def test_what_is_not_there_is_one_line(run, model, asked, message):
-    code, out, err = run("tag", model, "test.conll", *asked)
+    code, out, err = run("tag", model, "test.conll", *asked, "--quiet")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
 

@@ -18,7 +18,7 @@ def data(tmp_path):
 
 
 ATOMS = "word\nother"
-HOW = ("--columns", "word,other,label", "--threads", "1")
+HOW = ("--scheme", "none", "--columns", "word,other,label", "--threads", "1")
 MODEL = ("--model", "maxent:solver=lbfgs", "--rounds", "1", "--shrinkage", "1")
 
 

@@ -106,6 +106,28 @@ def test_input_that_is_no_text_is_one_line(run, tmp_path, name, content):
     assert (code, out, err.count("\n")) == (2, "", 1), err
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["train M -o n.skip", "tag M M", "eval M M", "eval gold.conll M", "convert M -",
+     "convert M - --from conll"],
+)  # fmt: skip
+def test_a_model_where_data_belong(run, folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    path = str(pretrained.path())
+    code, out, err = run(*(path if word == "M" else word for word in command.split()))
+    assert (code, out) == (2, "")
+    assert err.endswith(f"{path}: this is a model file; wanted is text, or a labelled file\n")
+
+
+@pytest.mark.parametrize("command", ["tag in", "train in -o n.skip", "convert in -"])
+def test_a_folder_where_files_are_wanted(run, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").mkdir()
+    code, out, err = run(*command.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "this folder has no .ann files; name files in it, such as in/*.txt" in err
+
+
 # Limits ------------------------------------------------------------------------------------------
 
 

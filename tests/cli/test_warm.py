@@ -25,7 +25,7 @@ def test_what_tagging_needs_is_compiled_once(tmp_path):
     assert (first.returncode, first.stderr) == (0, "tagging\n")
     told = json.loads(first.stdout)
     names = {own["kernel"] for own in told["kernels"]}
-    assert {"kernels.gather.gather", "kernels.chain.viterbi", "numba"} <= names
+    assert {"kernels.lookup.score_tokens", "kernels.chain.viterbi", "numba"} <= names
     assert told["folders"] == [str(tmp_path)]
     kept = sorted(path.name for path in tmp_path.iterdir())
     assert all(name.endswith(SUFFIX) for name in kept)

@@ -12,6 +12,7 @@ import sys
 import warnings
 from typing import NoReturn
 
+from skipchain.cli.waiting import LINE
 from skipchain.errors import SkipchainError, shortened
 from skipchain.report.printable import one_line
 from skipchain.unfinished import clear_up
@@ -174,7 +175,7 @@ def _drop_stdout() -> None:
 
 def _warn(message: Warning | str, *_: object, **__: object) -> None:
     """A warning as one line, without the place in our code that gave it."""
-    print(f"skipchain: warning: {one_line(shortened(str(message), LONGEST))}", file=sys.stderr)
+    LINE.above(f"skipchain: warning: {one_line(shortened(str(message), LONGEST))}")
 
 
 def fail(message: str, code: int) -> NoReturn:

@@ -14,6 +14,7 @@ from typer.main import get_command, get_group
 
 from skipchain import __version__
 from skipchain.cli.gone import Command
+from skipchain.cli.hints import hinting, refuse_command
 from skipchain.report.printable import printable
 
 EXAMPLES = {
@@ -61,6 +62,16 @@ class LazyGroup(TyperGroup):
         alone.command(cmd_name, cls=Command, help=paragraphs(function), epilog=epilog)(function)
         return get_command(alone)
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that arguments name; an error where there is none."""
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            refuse_command(ctx, args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the options before a command."""
+        return hinting(ctx, self.params, lambda: super(LazyGroup, self).parse_args(ctx, args))
+
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Take the arguments apart; what is wrong with them may quote them."""
         with _printable_faults():
@@ -91,7 +102,6 @@ app = typer.Typer(
     help="Label sequences: train a tagger, tag text, measure it, look inside.",
     epilog="Begin with: skipchain demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -105,14 +115,23 @@ def paragraphs(function: Callable[..., None]) -> str:
 
 def _version(wanted: bool) -> None:
     if wanted:
+        import platform
+        from importlib.metadata import PackageNotFoundError, version
+
         typer.echo(f"skipchain {__version__}")
+        for name in ("numba", "numpy"):
+            try:
+                typer.echo(f"{name} {version(name)}")
+            except PackageNotFoundError:  # it lies beside the program, with nothing said of it
+                typer.echo(f"{name} of a version that is not noted")
+        typer.echo(f"python {platform.python_version()} ({platform.system()} {platform.machine()})")
         raise typer.Exit
 
 
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print versions.")
     ] = False,
 ) -> None:
     """Label sequences: train a tagger, tag text, measure it, look inside."""

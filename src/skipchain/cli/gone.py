@@ -9,6 +9,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from skipchain.cli.hints import hinting
 from skipchain.errors import SkipchainError
 
 
@@ -50,10 +51,14 @@ DEFAULTS = {"--model": "crf", "--recipe": "ner-knowledge"}
 
 
 class Command(TyperCommand):
-    """A command that knows the options it had in earlier versions."""
+    """A command that knows the options it had in earlier versions, and those that are meant."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse options that are gone, and read the others."""
+        if self.name == "train" and any(word.startswith("--resume") for word in args):
+            from skipchain.cli.checkpoints import completed
+
+            args = completed(args)
         gone = GONE.get(self.name or "", {})
         flags, known = set(), set()
         for param in self.params:
@@ -61,7 +66,7 @@ class Command(TyperCommand):
             if getattr(param, "is_flag", False):
                 flags.update(param.opts)
         refuse_gone(args, gone, known, flags)
-        return super().parse_args(ctx, args)
+        return hinting(ctx, self.params, lambda: super(Command, self).parse_args(ctx, args))
 
 
 def refuse_gone(

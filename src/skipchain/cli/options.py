@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
+from warnings import catch_warnings, simplefilter
 
 import typer
 
-from skipchain.errors import SkipchainError
+from skipchain.cli.waiting import LINE, each_file, waiting
+from skipchain.errors import SkipchainError, UnreadLabelsWarning
 from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
+    from skipchain.tagger import Tagger
 
 # The groups of options in the help
 DATA, MODEL, KNOWLEDGE, LEARNING, OUTPUT = "data", "model", "knowledge", "learning", "output"
@@ -40,8 +44,8 @@ Format = Annotated[
     str | None,
     option(
         DATA,
-        "The input's format (conll, conllu, jsonl, inline, opennlp, brat, text); by default "
-        "recognised by ending and content.",
+        "The input's format (conll, tsv, csv, conllu, jsonl, inline, opennlp, brat, text), by "
+        "default recognised.",
         "--from",
         metavar="FORMAT",
     ),
@@ -65,7 +69,47 @@ Label = Annotated[
 Scheme = Annotated[
     str | None,
     option(
-        DATA, "The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou; by default inferred."
+        DATA,
+        "The labels' scheme: io, iob1, iob2, ioe1, ioe2, bioes, bilou, bare (no prefixes), none "
+        "(labels of single tokens); by default inferred.",
+    ),
+]
+Repair = Annotated[
+    bool | None,
+    option(
+        DATA,
+        "Mend labels that break their scheme, however many, or leave all as they are; by default "
+        "fewer than 1 in 1,000 are mended, and more are an error.",
+        "--repair/--no-repair",
+        show_default=False,
+    ),
+]
+Charset = Annotated[
+    str | None,
+    option(
+        DATA,
+        "The input's character set, such as latin-1 or cp1252; by default utf-8, or what a "
+        "byte-order mark says. What is written is in utf-8.",
+        metavar="NAME",
+    ),
+]
+Map = Annotated[
+    str | None,
+    option(
+        DATA,
+        "Give types other names, in gold and predicted labels, such as MISC=O,PERSON=PER (O "
+        "leaves a type out).",
+        "--map",
+        metavar="A=B,C=O",
+    ),
+]
+Only = Annotated[
+    str | None,
+    option(
+        DATA,
+        "Leave out all types but these, such as PER,LOC (with --map, the new names).",
+        "--only",
+        metavar="A,B",
     ),
 ]
 MaxBytes = Annotated[
@@ -108,7 +152,17 @@ Features = Annotated[
     option(
         MODEL,
         "A standard set (ner, chunk, pos, citation …), or a file of templates, or of CRF++ "
-        "or Wapiti patterns; by default ner, for hmm word.",
+        "or Wapiti patterns; by default ner-words, which is ner with words alone, for hmm word.",
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    option(
+        MODEL,
+        "A column that features do not see, such as pos; may be repeated, or several with commas "
+        "between them.",
+        "--without",
+        metavar="COLUMN",
     ),
 ]
 LearnAs = Annotated[
@@ -160,6 +214,18 @@ def names_model(path: str) -> bool:
     return path.endswith(".skip") or is_model_file(path)
 
 
+def load_tagger(
+    model: str | None, threads: int | None, samples: int | None, moves: str | None
+) -> Tagger:
+    """The tagger that options describe."""
+    from skipchain.tagger import load
+
+    tagger = load(model, threads=threads)
+    if samples is not None:
+        tagger = tagger.with_samples(samples)
+    return tagger if moves is None else tagger.with_moves(moves)
+
+
 def decoding(decoder: str | None, beam: int | None) -> dict[str, Any]:
     """The arguments of a tagger that say how to decode."""
     if beam is None:
@@ -184,22 +250,75 @@ def read_corpora(
     columns: str | None,
     scheme: str | None,
     label: str | None = None,
+    charset: str | None = None,
     max_bytes: str | None = None,
+    repair: bool | None = None,
     quiet: bool = True,
+    labelled: bool = False,
+    replaced: bool = False,
+    otherwise: str | None = None,
 ) -> Corpus:
-    """All files as one corpus; an inferred scheme is said on stderr."""
-    from skipchain.io import read
+    """All files as one corpus; how each was read is told unless ``quiet``.
 
-    names = None if columns is None else tuple(name.strip() for name in columns.split(","))
-    limit = parse_size(max_bytes)
-    options = {} if label is None else {"label": label}
+    Files without labels are refused where they must be ``labelled``; labels that are to be
+    ``replaced`` are in no scheme. Labels of no scheme are ``bare`` where ``otherwise`` says so.
+    """
+    from skipchain.io.formats import read_told
+
+    options: dict[str, Any] = {
+        "columns": column_names(columns),
+        "scheme": scheme,
+        "repair": repair,
+        "charset": charset,
+        "max_bytes": parse_size(max_bytes),
+    }
+    if label is not None:
+        options["label"] = label
     corpora = []
-    for path in paths:
-        corpus = read(path, format, columns=names, scheme=scheme, max_bytes=limit, **options)
-        corpora.append(corpus)
-        if not quiet:
-            say(f"{path}: {describe(corpus, scheme_given=scheme is not None)}")
-    return corpora[0] if len(corpora) == 1 else joined(corpora, paths)
+    with waiting("reading", plain=not quiet) as activity:
+        for path in each_file(paths, activity):
+            with _labels_wanted() if labelled else nullcontext():
+                corpus, reading = read_told(path, format, **options)
+            if labelled:
+                require_labels(corpus, path, reading.format)
+            if otherwise == "bare" and scheme is None:
+                corpus = as_in(corpus, otherwise)
+            corpora.append(corpus)
+            if not quiet:
+                given = scheme is not None
+                told = about_labels(corpus, scheme_given=given, replaced=replaced)
+                say(f"{shown(path)}: {reading}{told}")
+    return corpora[0] if len(corpora) == 1 else joined(corpora, paths, quiet=quiet)
+
+
+@contextmanager
+def _labels_wanted() -> Iterator[None]:
+    """What is not read, and may be meant for labels, is an error where labels are needed."""
+    with catch_warnings():
+        simplefilter("error", UnreadLabelsWarning)
+        try:
+            yield
+        except UnreadLabelsWarning as warning:
+            raise SkipchainError(str(warning)) from None
+
+
+def unread(scheme: str | None, repair: bool | None) -> str | None:
+    """The scheme of labels that nobody asks for: none, unless options are about them."""
+    from skipchain.corpus.schemes import NO_SCHEME
+
+    return NO_SCHEME if scheme is None and repair is None else scheme
+
+
+def as_in(corpus: Corpus, scheme: str | None) -> Corpus:
+    """Labels without prefixes as spans or not, as they are in the data that they belong to."""
+    if not corpus.labelled or (corpus.scheme or "bare", scheme or "bare") != ("bare", "bare"):
+        return corpus
+    return replace(corpus, scheme=scheme)
+
+
+def column_names(columns: str | None) -> tuple[str, ...] | None:
+    """The names that --columns gives."""
+    return None if columns is None else tuple(name.strip() for name in columns.split(","))
 
 
 def parse_size(text: str | None) -> int | None:
@@ -216,56 +335,128 @@ def parse_size(text: str | None) -> int | None:
     return int(match[1]) << 10 * " kmgt".index(match[2].lower() or " ")
 
 
-def joined(corpora: list[Corpus], paths: list[str]) -> Corpus:
-    """One corpus of all; where single files suggest different schemes, all of them decide."""
+def joined(corpora: list[Corpus], paths: list[str], *, quiet: bool = True) -> Corpus:
+    """One corpus of all; where single files suggest different schemes, all of them decide.
+
+    Where no scheme fits all, each is converted from its own to that of the first. Columns that not
+    all of them have are left out. Both are told unless ``quiet``.
+    """
     from skipchain.corpus import Corpus
     from skipchain.corpus.schemes import infer_scheme
 
+    corpora = _in_common_columns(corpora, paths, quiet=quiet)
     schemes = [corpus.scheme for corpus in corpora]
-    if len(set(schemes)) > 1:
-        plain = [replace(corpus, scheme=None) for corpus in corpora]
-        corpus = Corpus.concatenate(plain)
-        found = infer_scheme(corpus.labels, corpus.sentences).scheme
-        if found is None:
-            pairs = zip(paths, schemes, strict=True)
-            listed = ", ".join(f"{path} ({own or 'none'})" for path, own in pairs)
-            raise SkipchainError(
-                f"the files' labels follow no common scheme: {listed}; use --scheme"
-            )
-        return replace(corpus, scheme=found)
-    return Corpus.concatenate(corpora)
+    if len(set(schemes)) == 1:
+        return Corpus.concatenate(corpora)
+    plain = Corpus.concatenate([replace(corpus, scheme=None) for corpus in corpora])
+    found = infer_scheme(plain.labels, plain.sentences).scheme
+    if found is not None or {*schemes} <= {None, "bare"}:
+        return replace(plain, scheme=found)
+    if None in schemes or "bare" in schemes:
+        pairs = zip(paths, schemes, strict=True)
+        listed = ", ".join(f"{path} ({own or 'none'})" for path, own in pairs)
+        raise SkipchainError(f"the files' labels follow no common scheme: {listed}; use --scheme")
+    return Corpus.concatenate(_in_one_scheme(corpora, paths, quiet=quiet))
 
 
-def describe(corpus: Corpus, *, scheme_given: bool) -> str:
-    """One line on a corpus, with the scheme and why it was taken."""
-    from skipchain.corpus.corpus import plural
+def _in_common_columns(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
+    """The corpora with the columns that all of them have, in the order of the first."""
+    from skipchain.corpus.corpus import LABEL
+
+    common = [name for name in corpora[0].columns if all(name in c.columns for c in corpora)]
+    if not quiet:
+        for path, corpus in zip(paths, corpora, strict=True):
+            if left := [name for name in corpus.columns if name not in common]:
+                say(f"{shown(path)}: left out, as not all files have it: {', '.join(left)}")
+    return [
+        replace(
+            corpus,
+            columns={name: corpus.columns[name] for name in common},
+            scheme=corpus.scheme if LABEL in common else None,
+        )
+        for corpus in corpora
+    ]
+
+
+def _in_one_scheme(corpora: list[Corpus], paths: list[str], *, quiet: bool) -> list[Corpus]:
+    """The corpora with their labels in the scheme of the first that can write all spans."""
+    from skipchain.corpus.schemes import convert
+    from skipchain.corpus.schemes.scheme import TABLE
+
+    schemes = [str(corpus.scheme) for corpus in corpora]
+    wanted = next((own for own in schemes if not TABLE[own].merges), schemes[0])
+    written = []
+    for path, corpus, own in zip(paths, corpora, schemes, strict=True):
+        if own != wanted and not quiet:
+            say(f"{shown(path)}: the labels are converted from {own} to {wanted}")
+        labels = convert(corpus.labels, corpus.sentences, own, wanted)
+        written.append(corpus.with_labels(labels, wanted))
+    return written
+
+
+def shown(path: str) -> str:
+    """A file as messages name it."""
+    from skipchain.io.files import display_path
+
+    return str(display_path(path))
+
+
+def about_labels(corpus: Corpus, *, scheme_given: bool, replaced: bool = False) -> str:
+    """What is known of the labels of a corpus: their scheme, and why it was taken."""
     from skipchain.corpus.schemes import UNKNOWN, infer_scheme
 
-    counts = ((corpus.n_documents, "document"), (len(corpus), "sentence"))
-    sizes = ", ".join(plural(count, noun) for count, noun in (*counts, (corpus.n_tokens, "token")))
-    sizes += f"; columns {', '.join(corpus.columns)}"
     if not corpus.labelled:
-        return sizes
+        return "; no labels"
+    if replaced:
+        return "; labels are replaced"
     if scheme_given:
-        return f"{sizes}; scheme {corpus.scheme}"
+        return f"; scheme {corpus.scheme or 'none'}"
     reason = f"labels {UNKNOWN!r} are not known"
     if UNKNOWN not in corpus.labels.values:
-        reason = infer_scheme(corpus.labels, corpus.sentences).reason
-    return f"{sizes}; scheme {corpus.scheme or 'none'} ({reason})"
+        found = infer_scheme(corpus.labels, corpus.sentences)
+        reason = found.reason
+        if corpus.scheme == "bare" != found.scheme:
+            reason = "as the model has learnt its labels"
+    fields = corpus.scheme is None and may_be_fields(corpus.labels.values)
+    return f"; scheme {corpus.scheme or 'none'} ({reason})" + FIELDS * fields
 
 
-def require_labels(corpus: Corpus, what: str) -> None:
-    """Refuse a corpus without labels."""
+FIELDS = "; where runs of one label are spans, name it: --scheme bare"
+"""What to do with labels such as street and city, beside O."""
+
+
+def may_be_fields(labels: Sequence[str]) -> bool:
+    """Whether labels without prefixes, beside O, may be names of fields.
+
+    >>> may_be_fields(["O", "street"]), may_be_fields(["O", "B-PER"]), may_be_fields(["DT"])
+    (True, False, False)
+    """
+    from skipchain.corpus.schemes import UNKNOWN
+    from skipchain.corpus.schemes.labels import split
+
+    named = [label for label in labels if label not in ("O", UNKNOWN)]
+    return "O" in labels and bool(named) and not any(split(label)[0] for label in named)
+
+
+LABELLING = {
+    "jsonl": 'its lines need "labels" beside "tokens", or "spans" beside "text"',
+    "text": "it is plain text; columns are read with --from conll --columns word,label",
+}
+"""How a file of a format comes to have labels."""
+
+
+def require_labels(corpus: Corpus, path: str, format: str) -> None:
+    """Refuse a corpus without labels, and say where they would be."""
     if not corpus.labelled:
-        raise SkipchainError(
-            f"{what} has no labels (its columns are {', '.join(corpus.columns)}); "
-            "name the label column with --columns, such as word,label"
-        )
+        named = "name the label column with --columns, such as word,label"
+        there = f"its columns are {', '.join(corpus.columns)}"
+        advice = LABELLING.get(format, named)
+        raise SkipchainError(f"{shown(path)} has no labels ({format}; {there}); {advice}")
 
 
 def say(message: str) -> None:
     """A line on stderr, where it does not mix with the answer."""
-    print(printable(message), file=sys.stderr, flush=True)
+    LINE.above(printable(message))
 
 
 def print_json(value: Any) -> None:

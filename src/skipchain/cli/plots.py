@@ -17,11 +17,11 @@ def write_pictures(
 ) -> tuple[tuple[str, str], ...]:
     """Write each picture as ``STEM-NAME.png``: files and captions; none without matplotlib."""
     from skipchain.io.files import atomic_write
-    from skipchain.report.pictures import INSTALL_HINT, matplotlib_available, png
+    from skipchain.report.pictures import install_hint, matplotlib_available, png
 
     wanted = tuple(pictures)
     if wanted and not matplotlib_available():
-        say(INSTALL_HINT)
+        say(install_hint())
         return ()
     for picture in wanted:
         with atomic_write(folder / _file(stem, picture), binary=True, overwrite=overwrite) as out:

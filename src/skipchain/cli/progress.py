@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import sys
 import time
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from skipchain.cli.options import say
+from skipchain.cli.waiting import LINE, Activity, duration, is_terminal
 
 if TYPE_CHECKING:
     from skipchain.learn.step import OptimisationResult, Step
@@ -29,15 +30,18 @@ class TrainingDisplay:
     def __init__(self, tolerance: float, max_iterations: int) -> None:
         self._tolerance = tolerance
         self._limit = max_iterations
-        self._live: Any = None
+        self._live = ExitStack()
+        self._activity: Activity | None = None
         self._last = -PLAIN_EVERY
         self._improvements: list[float] = []
         self._noun = ""
         self._warm = 0.0  # seconds until the first step was done: it may have compiled kernels
+        self._first = 1  # the number of that step; after a restart it is another
         self._stage: str | None = None
         self._running = False
 
     def __enter__(self) -> Self:
+        self._show("preparing")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -59,20 +63,14 @@ class TrainingDisplay:
         )
         what = "" if self._stage is None else f" {self._stage}"
         say(f"training{what}: {', '.join(sizes)}; about {megabytes(problem.bytes)} of memory")
-        if sys.stderr.isatty():
-            from rich.live import Live
-
-            from skipchain.report.terminal import Terminal
-
-            self._live = Live(console=Terminal(stderr=True), refresh_per_second=8, transient=True)
-            self._live.start()
+        self._show(f"training{what}")
 
     def step(self, step: Step, dev: float | None) -> None:
         """Show one iteration."""
         if step.improvement is not None:
             self._improvements.append(step.improvement)
         if not self._noun:
-            self._warm = step.seconds
+            self._warm, self._first = step.seconds, step.iteration
         self._noun = "iteration" if step.planned is None else "epoch"
         planned = "" if step.planned is None else f" of {step.planned}"
         parts = [f"{self._noun} {step.iteration}{planned}", f"loss {step.loss:,.1f}"]
@@ -81,21 +79,20 @@ class TrainingDisplay:
         parts.append(f"weights {int(np.count_nonzero(step.vector)):,}")
         if dev is not None:
             parts.append(f"dev {dev:.2f}")
-        parts.append(f"{step.seconds:.0f} s")
-        if (left := self.remaining(step)) is not None:
-            parts.append(f"about {left:.0f} s left")
-        line = "  ".join(parts)
-        if self._live is not None:
-            self._live.update(line)
+        left = self.remaining(step)
+        if self._activity is not None and is_terminal():
+            self._activity.update("  ".join(parts), left)
         elif time.monotonic() - self._last >= PLAIN_EVERY:
             self._last = time.monotonic()
-            say(line)
+            parts.append(duration(step.seconds))
+            parts += [] if left is None else [f"about {duration(left)} left"]
+            say("  ".join(parts))
 
     def end(self, result: OptimisationResult) -> None:
         """Say how training ended, or a part of it, or all of the parts."""
         from skipchain.corpus.corpus import plural
 
-        self.close()
+        self._show("finishing")
         ended = result.reason
         if not self._running:
             say(f"trained: loss {result.loss:,.1f} in all")
@@ -106,17 +103,23 @@ class TrainingDisplay:
         say(f"trained{what}: {ended}, loss {result.loss:,.1f}")
         self._running = False
 
+    def _show(self, what: str) -> None:
+        """Tell of something else on the live line."""
+        self.close()
+        self._activity = Activity(what)
+        self._live.enter_context(LINE.showing(self._activity))
+
     def close(self) -> None:
         """Take the live line away."""
-        if self._live is not None:
-            self._live.stop()
-            self._live = None
+        self._live.close()
+        self._activity = None
 
     def remaining(self, step: Step) -> float | None:
         """Seconds until the planned end, or until the loss falls slowly enough if it goes on so."""
-        if step.iteration == 1:
+        done = step.iteration - self._first
+        if done < 1:
             return None
-        pace = (step.seconds - self._warm) / (step.iteration - 1)
+        pace = (step.seconds - self._warm) / done
         if step.planned is not None:
             return (step.planned - step.iteration) * pace
         known = self._improvements[-8:]

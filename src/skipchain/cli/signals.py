@@ -37,7 +37,6 @@ CACHING = os.path.join("kernels", "caching.py")  # which removes its temporary f
 PAUSE = 0.01  # seconds until a signal that has to wait is looked at again
 LONGEST = 5.0  # seconds that one waits for a kernel to be written
 TWICE = 0.2  # seconds; `timeout` sends its signal to the process, and then to its group
-SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Signals:
@@ -93,8 +92,9 @@ class Signals:
     def leave(self, number: int) -> NoReturn:
         """Clear up, and end the process."""
         clear_up()
-        if "rich.live" in sys.modules and os.isatty(2):
-            _tell(SHOW_CURSOR)
+        waiting = sys.modules.get("skipchain.cli.waiting")
+        if waiting is not None and waiting.LINE.shown:
+            _tell(waiting.CLEAR.encode())
         if number == signal.SIGINT and not self.ended:
             _tell(b"skipchain: interrupted\n")
         os._exit(128 + number)

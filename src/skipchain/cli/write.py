@@ -11,24 +11,23 @@ from typing import TYPE_CHECKING, Any
 from skipchain.corpus import Column
 from skipchain.io.files import write_text
 from skipchain.io.jsonl import links_from
+from skipchain.tagged import alternative_labels
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
-    from skipchain.tagger import Prediction, Tagger
+    from skipchain.tagged import Prediction
 
 
-def write_tagged(
-    tagger: Tagger, prediction: Prediction, output: str, format: str, *, overwrite: bool
-) -> None:
+def write_tagged(prediction: Prediction, output: str, format: str, *, overwrite: bool) -> None:
     """Write a prediction with whatever was asked of it."""
     corpus = prediction.corpus
     if format == "jsonl":
-        write_text(output, _jsonl(tagger, prediction), overwrite=overwrite)
+        write_text(output, _jsonl(prediction), overwrite=overwrite)
     elif format == "html":
         confidences = None if prediction.confidences is None else prediction.confidences.tolist()
         corpus.write(output, "html", confidences=confidences, overwrite=overwrite)
-    elif format == "conll":
-        _columns(tagger, prediction).write(output, "conll", overwrite=overwrite)
+    elif format in ("conll", "tsv", "csv"):
+        _columns(prediction).write(output, format, overwrite=overwrite)
     elif format == "inline":
         lines = corpus.n_documents > 1  # several documents in one file: one a line
         corpus.write(output, "inline", lines=lines, overwrite=overwrite)
@@ -36,21 +35,22 @@ def write_tagged(
         corpus.write(output, format, overwrite=overwrite)
 
 
-def _columns(tagger: Tagger, prediction: Prediction) -> Corpus:
+def _columns(prediction: Prediction) -> Corpus:
     """The corpus with a column for each thing asked for beside the label.
 
     The probabilities of n-best labellings go into a comment before each sentence.
     """
     corpus = prediction.corpus
     if prediction.marginals is not None:
-        probabilities = prediction.marginals[range(corpus.n_tokens), prediction.codes]
+        codes = prediction.codes
+        probabilities = prediction.marginals[range(corpus.n_tokens), codes] * (codes >= 0)
         corpus = corpus.with_column(
             "probability", Column.encode([f"{p:.4f}" for p in probabilities])
         )
     if prediction.ranked is not None:
-        deepest = max((len(ranked.paths) for ranked in prediction.ranked), default=0)
+        deepest = max((len(ranked) for ranked in prediction.ranked), default=0)
         for rank in range(1, deepest):
-            labels = tagger.alternatives(corpus, prediction.ranked, rank)
+            labels = alternative_labels(prediction.ranked, rank)
             corpus = corpus.with_column(f"label_{rank + 1}", labels)
         notes = dict(corpus.notes)
         for first, ranked in zip(corpus.sentences.tolist(), prediction.ranked, strict=False):
@@ -60,7 +60,7 @@ def _columns(tagger: Tagger, prediction: Prediction) -> Corpus:
     return corpus
 
 
-def _jsonl(tagger: Tagger, prediction: Prediction) -> str:
+def _jsonl(prediction: Prediction) -> str:
     """One object a sentence: tokens, labels, spans, and what else was asked for."""
     corpus = prediction.corpus
     words, labels = corpus.words.tolist(), corpus.labels.tolist()
@@ -69,9 +69,9 @@ def _jsonl(tagger: Tagger, prediction: Prediction) -> str:
     bases = _document_starts(corpus)
     alternatives = []
     if prediction.ranked is not None:
-        deepest = max((len(ranked.paths) for ranked in prediction.ranked), default=0)
+        deepest = max((len(ranked) for ranked in prediction.ranked), default=0)
         alternatives = [
-            tagger.alternatives(corpus, prediction.ranked, rank).tolist() for rank in range(deepest)
+            alternative_labels(prediction.ranked, rank).tolist() for rank in range(deepest)
         ]
     lines = []
     for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
@@ -83,7 +83,7 @@ def _jsonl(tagger: Tagger, prediction: Prediction) -> str:
             record["ends"] = corpus.ends[first:last].tolist()
         if prediction.marginals is not None:
             record["marginals"] = [
-                {label: round(p, 6) for label, p in zip(tagger.model.labels, row, strict=True)}
+                {label: round(p, 6) for label, p in zip(prediction.labels, row, strict=True)}
                 for row in prediction.marginals[first:last].tolist()
             ]
         if prediction.ranked is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from skipchain.cli.options import (
+    Charset,
     Columns,
     Format,
     Json,
@@ -50,6 +51,7 @@ def brown(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    charset: Charset = None,
     max_bytes: MaxBytes = None,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -60,13 +62,11 @@ def brown(
     Each line of the output is a path in a binary tree as bits, a word and its count. Words whose
     paths begin alike are used alike.
     """
-    from rich.progress import Progress
-
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.waiting import each_file, waiting
     from skipchain.corpus.corpus import plural
     from skipchain.errors import SkipchainError
     from skipchain.io.files import STDIO, check_target
-    from skipchain.report.terminal import Terminal
     from skipchain.resources.bigrams import Bigrams
     from skipchain.resources.brown import induce, mutual_information
 
@@ -77,26 +77,21 @@ def brown(
     if tokenised and (format is not None or columns is not None):
         raise SkipchainError("--tokenised texts have neither --from nor --columns")
     began = time.perf_counter()
-    bigrams = Bigrams.count(_parts(files, format, columns, max_bytes, tokenised), min_count)
+    with waiting("counting", quiet=quiet) as activity:
+        bigrams = Bigrams.count(
+            _parts(each_file(files, activity), format, columns, charset, max_bytes, tokenised),
+            min_count,
+        )
     if not quiet:
         say(
             f"{plural(bigrams.tokens, 'token')}; {plural(len(bigrams.words), 'word')} to cluster, "
             f"{plural(len(bigrams.pair_counts), 'pair')} of neighbours"
         )
-    console = Terminal(stderr=True)
-    with (
-        compile_notice(quiet=quiet),
-        Progress(console=console, transient=True, disable=quiet or not console.is_terminal) as bar,
-    ):
-        task = bar.add_task("clustering", total=len(bigrams.words))
+    with compile_notice(quiet=quiet), waiting("clustering", quiet=quiet) as activity:
         clustering = induce(
-            bigrams,
-            clusters,
-            min_count,
-            exchange=exchange,
-            progress=lambda done, _: bar.update(task, completed=done),
+            bigrams, clusters, min_count, exchange=exchange, progress=activity.progress
         )
-    mutual = mutual_information(bigrams, clustering)
+        mutual = mutual_information(bigrams, clustering)
     clustering.write(output, overwrite=overwrite)
     seconds = time.perf_counter() - began
     if json:
@@ -119,19 +114,27 @@ def brown(
 
 
 def _parts(
-    files: list[str],
+    files: Iterable[str],
     format: str | None,
     columns: str | None,
+    charset: str | None,
     max_bytes: str | None,
     tokenised: bool,
 ) -> Iterator[Corpus | Sequence[str]]:
     """The files one after the other, as corpora or as sentences."""
+    from skipchain.corpus.schemes import NO_SCHEME
     from skipchain.io.files import read_content
 
     for path in files:
         if not tokenised:
             yield read_corpora(
-                [path], format=format, columns=columns, scheme=None, max_bytes=max_bytes
+                [path],
+                format=format,
+                columns=columns,
+                scheme=NO_SCHEME,
+                charset=charset,
+                max_bytes=max_bytes,
             )
             continue
-        yield from map(str.split, read_content(path, parse_size(max_bytes)).split("\n"))
+        text = read_content(path, parse_size(max_bytes), charset=charset, named=True)
+        yield from map(str.split, text.split("\n"))

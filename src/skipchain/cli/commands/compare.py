@@ -12,6 +12,7 @@ from warnings import catch_warnings
 from skipchain.cli import options
 from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
+from skipchain.features.presets import DEFAULT_SET
 from skipchain.report.grid import Grid, split_to_width
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ def compare(
         option(
             options.MODEL,
             "For all models: a standard set (ner, chunk, pos, citation …), or a file of "
-            "templates, or of CRF++ or Wapiti patterns.",
+            "templates, or of CRF++ or Wapiti patterns; ner-words is ner with words alone.",
         ),
-    ] = "ner",
+    ] = DEFAULT_SET,
+    without: options.Without = None,
     learn_as: options.LearnAs = None,
     assignments: Annotated[
         list[str] | None,
@@ -102,6 +104,10 @@ def compare(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
+    map_types: options.Map = None,
+    only: options.Only = None,
     max_bytes: options.MaxBytes = None,
     threads: options.LearningThreads = None,
     json: options.Json = False,
@@ -113,11 +119,16 @@ def compare(
     """
     from skipchain.assembly import shared_settings
     from skipchain.cli import fail
+    from skipchain.cli.columns import RICHER, check_left_out, columns_left_out, tell_needs
+    from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.mapping import apply_map, check_map
     from skipchain.cli.progress import training_display
     from skipchain.cli.signals import INTERRUPTED, SIGNALS
     from skipchain.comparison import Entry
     from skipchain.comparison import compare as measure
+    from skipchain.corpus import LabelMap
 
+    names = LabelMap.parse(map_types, only)
     listed = ALL if models is None and not model else models or ""
     entries = Entry.parse_list(listed) + [Entry.of(text) for text in model or []]
     wanted = [name.strip() for name in (decoders or "").split(",") if name.strip()]
@@ -127,36 +138,47 @@ def compare(
         _check(output, overwrite)
     how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "max_bytes": max_bytes, "quiet": quiet,
+        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
     }  # fmt: skip
-    parts = [
-        None if paths is None else options.read_corpora(paths, **how)
-        for paths in (files, test, dev)
-    ]
-    for paths, corpus in zip((files, test, dev), parts, strict=True):
-        if paths is not None and corpus is not None:
-            options.require_labels(corpus, ", ".join(paths))
-    training, testing, held_out = parts
-    assert training is not None
-    assert testing is not None
+    data = {
+        what: options.read_corpora(paths, **how, labelled=True)
+        for what, paths in (("train", files), ("test", test), ("dev", dev))
+        if paths
+    }
+    training = data["train"]
+    left_out = columns_left_out(without)
+    check_left_out(left_out, training)
+    data = {what: options.as_in(corpus, training.scheme) for what, corpus in data.items()}
+    check_map(names, data)
+    data = apply_map(names, data, quiet=quiet)
+    training = data["train"]
+    shared = {
+        "features": features,
+        **shared_settings(
+            assignments or (), options.given_options(learn_as, threads=threads, seed=seed)
+        ),
+    }
+    if not quiet:
+        estimators = [entry.estimator(shared, left_out) for entry in entries]
+        reads = set().union(*(own.reads(training) for own in estimators))
+        tell_needs(reads, training, RICHER if features == DEFAULT_SET else None)
     try:
         with catch_warnings(action="ignore") if quiet else nullcontext():
             run = partial(
                 measure,
                 entries,
                 training,
-                testing,
-                dev=held_out,
+                data["test"],
+                dev=data.get("dev"),
                 decoders=wanted,
                 folder=output,
                 overwrite=overwrite,
                 say=None if quiet else options.say,
                 display=None if quiet else training_display,
-                features=features,
+                notice=None if quiet else compile_notice,
+                without=left_out,
                 **({} if beam is None else {"beam": beam}),
-                **shared_settings(
-                    assignments or (), options.given_options(learn_as, threads=threads, seed=seed)
-                ),
+                **shared,
             )
             comparison = SIGNALS.catch(run)
     except KeyboardInterrupt:

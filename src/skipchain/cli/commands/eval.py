@@ -14,6 +14,7 @@ from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 
 if TYPE_CHECKING:
+    from skipchain.corpus import Corpus
     from skipchain.metrics import Evaluation, Mistake
     from skipchain.report.terminal import Terminal
     from skipchain.tagger import Tagger
@@ -90,20 +91,29 @@ def evaluate(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
+    map_types: options.Map = None,
+    only: options.Only = None,
     max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
     json: options.Json = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score a model on a labelled file, or predicted labels against gold ones."""
-    from skipchain.metrics import confusion_table, find_mistakes, render
+    from skipchain.cli.mapping import apply_map, check_map, map_as_dict
+    from skipchain.cli.waiting import waiting
+    from skipchain.corpus import LabelMap
     from skipchain.metrics import evaluate as measure
+    from skipchain.metrics import find_mistakes
 
+    names = LabelMap.parse(map_types, only)
     write = _mistake_writer(output, limit, errors=errors, overwrite=overwrite)
     steps = options.decoding(decoder, beam)
-    how = {
+    how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "max_bytes": max_bytes,
+        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
     }  # fmt: skip
     began = time.perf_counter()
     without = None
@@ -111,24 +121,26 @@ def evaluate(
     if model is None or options.names_model(first) or file is None:
         if file is None:
             raise SkipchainError(f"give a labelled file to score {model} on")
-        tagger = _tagger(model, threads, samples, moves)
+        tagger = options.load_tagger(model, threads, samples, moves)
         tagger.model.check_decoder(**steps)
-        gold = options.read_corpora([file], **how)  # type: ignore[arg-type]
-        options.require_labels(gold, file)
-        predicted = tagger.predict(gold, **steps).corpus
-        chain = tagger.without_factors(decoder)
-        without = None if chain is None else chain.predict(gold).corpus
+        gold = options.as_in(_labelled(file, how, tagger.model.scheme), tagger.model.scheme)
+        check_map(names, {file: gold}, tagger.model, quiet=quiet)
+        predicted, without = _predicted(tagger, gold, steps)
     elif any(option is not None for option in (decoder, beam, samples, moves)):
         raise SkipchainError(
             f"--decoder, --beam, --samples and --moves need a model, but {first} is none: labels "
             "in a file are compared as they are"
         )
     else:
-        gold = options.read_corpora([first], **how)  # type: ignore[arg-type]
-        options.require_labels(gold, first)
-        predicted = options.read_corpora([file], **how)  # type: ignore[arg-type]
-        options.require_labels(predicted, file)
-    evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
+        gold = _labelled(first, how)
+        # Predictions are compared as they are: spans are read from broken labels, too.
+        predicted = options.as_in(_labelled(file, {**how, "repair": bool(repair)}), gold.scheme)
+        check_map(names, {first: gold, file: predicted})
+    both = {"gold": gold, "predicted": predicted}
+    gold, predicted = apply_map(names, both, quiet=quiet).values()
+    without = None if without is None else names.apply(without)
+    with waiting("scoring"):
+        evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
     mistakes = find_mistakes(gold, predicted, strict=strict) if errors else ()
@@ -137,39 +149,50 @@ def evaluate(
     if json:
         alone = {} if before is None else {"without_factors": before.as_dict()}
         listed = _listed(mistakes, limit) if errors and write is None else {}
-        answer = {**evaluation.as_dict(), **alone, **listed, "seconds": round(seconds, 4)}
-        options.print_json(answer)
+        answer = {**evaluation.as_dict(), **map_as_dict(names, both), **alone, **listed}
+        options.print_json({**answer, "seconds": round(seconds, 4)})
         return
     from skipchain.report.terminal import Terminal
 
     console = Terminal()
-    console.print(render(evaluation))
-    if confusion:
-        console.print(confusion_table(evaluation.tokens, width=console.width))
-    _print_tables(console, evaluation, labels=labels, partial=partial)
+    _print_scores(console, evaluation, confusion=confusion, labels=labels, partial=partial)
     if before is not None and before.consistency is not None:
-        console.print(
-            f"without factors: F1 {before.f1:.2f}, consistency {before.consistency.percent:.2f}"
-        )
+        console.print(f"without factors: {_in_short(before)}")
     console.print(f"{gold.n_tokens:,} tokens in {seconds:.2f} s")
     if errors and write is None:
         _print_mistakes(console, mistakes, limit)
 
 
-def _tagger(
-    model: str | None, threads: int | None, samples: int | None, moves: str | None
-) -> Tagger:
-    from skipchain.tagger import load
-
-    tagger = load(model, threads=threads)
-    if samples is not None:
-        tagger = tagger.with_samples(samples)
-    return tagger if moves is None else tagger.with_moves(moves)
+def _in_short(scores: Evaluation) -> str:
+    """F1, and consistency where a name recurs."""
+    same = None if scores.consistency is None else scores.consistency.percent
+    return f"F1 {scores.f1:.2f}" + ("" if same is None else f", consistency {same:.2f}")
 
 
-def _print_tables(console: Terminal, scores: Evaluation, *, labels: bool, partial: bool) -> None:
-    from skipchain.metrics import label_table, partial_table
+def _labelled(path: str, how: dict[str, Any], otherwise: str | None = None) -> Corpus:
+    """The corpus in a file that must have labels; ``otherwise`` is as for `read_corpora`."""
+    return options.read_corpora([path], **how, labelled=True, otherwise=otherwise)
 
+
+def _predicted(tagger: Tagger, gold: Corpus, steps: dict[str, Any]) -> tuple[Corpus, Corpus | None]:
+    """The predicted labels, and where there are factors those of the chain alone."""
+    from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.waiting import waiting
+
+    with compile_notice(), waiting(f"tagging {gold.n_tokens:,} tokens"):
+        chain = tagger.without_factors(steps["decoder"])
+        predicted = tagger.predict(gold, **steps).corpus
+        return predicted, None if chain is None else chain.predict(gold).corpus
+
+
+def _print_scores(
+    console: Terminal, scores: Evaluation, *, confusion: bool, labels: bool, partial: bool
+) -> None:
+    from skipchain.metrics import confusion_table, label_table, partial_table, render
+
+    console.print(render(scores))
+    if confusion:
+        console.print(confusion_table(scores.tokens, width=console.width))
     if labels:
         console.print(f"\n{label_table(scores.tokens)}\n", soft_wrap=True)
     if partial and scores.partial is not None:

@@ -56,6 +56,8 @@ def induce(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     model: Annotated[
         str,
@@ -64,7 +66,7 @@ def induce(
             "The model that is trained in every round, crf or maxent, with settings.",
             metavar="SPEC",
         ),
-    ] = "crf:epochs=5",
+    ] = "crf:epochs=5,dropout=0.5",
     learn_as: options.LearnAs = None,
     assignments: options.Assignments = None,
     rounds: Annotated[int, option(options.LEARNING, "The most rounds.", min=1)] = 6,
@@ -108,6 +110,7 @@ def induce(
     from skipchain.assembly import build_estimator
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.signals import SIGNALS
+    from skipchain.cli.waiting import waiting
     from skipchain.induction import induce as search
     from skipchain.io.files import STDIO, check_target, write_text
 
@@ -120,17 +123,16 @@ def induce(
     estimator: Any = build_estimator(model, assignments=assignments or (), **given)
     how: dict[str, Any] = {
         "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "max_bytes": max_bytes, "quiet": quiet,
+        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "labelled": True,
     }  # fmt: skip
-    corpora = []
-    for paths in (files, dev):
-        corpora.append(options.read_corpora(paths, **how) if paths else None)
-        if corpora[-1] is not None:
-            options.require_labels(corpora[-1], ", ".join(paths or []))
-    corpus, held_out = corpora
+    corpus, held_out = (
+        options.read_corpora(paths, **how) if paths else None for paths in (files, dev)
+    )
     assert corpus is not None
+    held_out = None if held_out is None else options.as_in(held_out, corpus.scheme)
     warned = catch_warnings(action="ignore") if quiet else nullcontext()
-    with compile_notice(quiet=quiet), warned:
+    with compile_notice(quiet=quiet), waiting("searching", quiet=quiet) as activity, warned:
         found = SIGNALS.catch(
             lambda: search(
                 corpus,
@@ -144,6 +146,7 @@ def induce(
                 shrinkage=shrinkage,
                 prune=prune,
                 say=None if quiet else options.say,
+                watch=activity.progress,
             )
         )
     write_text(output, found.text, overwrite=overwrite)

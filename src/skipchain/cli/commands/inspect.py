@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 ORDERINGS = 5  # that are named; of more only the number is said
 LEAST_SHARE = 0.05  # percent; what is rarer is not named
+START, END = "<start>", "<end>"  # rows of transitions that are no labels
 MOST_SHOWN = 100  # labels, hidden units or states
 
 
@@ -111,7 +112,7 @@ def _print(summary: dict[str, Any], labels: list[str]) -> None:
         _print_features(console, "Longer runs of labels", runs)
     note = " (from row to column; <end>: score of a last label)"
     console.print(styled(("\nTransitions", "bold"), note))
-    _print_transitions(console, summary["transitions"], labels)
+    _print_transitions(console, summary["transitions"], labels, whole=True)
     if "history" in summary:
         note = " (from the label of like tokens before to the label)"
         console.print(styled(("\nLabel history", "bold"), note))
@@ -264,14 +265,27 @@ def _shares(shares: dict[Any, float]) -> str:
 
 
 def _print_transitions(
-    console: Terminal, transitions: dict[str, dict[str, float]], labels: list[str]
+    console: Terminal,
+    transitions: dict[str, dict[str, float]],
+    labels: list[str],
+    whole: bool = False,
 ) -> None:
-    """Scores of label pairs."""
+    """Scores of label pairs; of some labels those with all others, where that is the ``whole``."""
+    others = [name for name in transitions if name not in (START, END)]
+    if whole and len(labels) < len(others):
+        into = {
+            source: {name: scores[name] for name in labels}
+            for source, scores in transitions.items()
+        }
+        _print_grid(console, into, [START, *others, END])
+        console.print()
+        _print_grid(console, {name: transitions[name] for name in labels}, labels)
+        return
     chosen = {
         source: {target: scores[target] for target in labels}
         for source, scores in transitions.items()
     }
-    _print_grid(console, chosen, ["<start>", *labels, "<end>"])
+    _print_grid(console, chosen, [START, *labels, END])
 
 
 def _print_grid(console: Terminal, scores: dict[str, dict[str, float]], chosen: list[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -11,17 +10,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from skipchain.cli.gone import Command
 from skipchain.cli.options import (
+    Charset,
     Columns,
     Format,
     Json,
     MaxBytes,
     Overwrite,
     Quiet,
+    column_names,
     parse_size,
     print_json,
     say,
 )
+from skipchain.cli.waiting import file_size, waiting
 from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog="Example: skipchain ngrams count news.txt.gz -o counts")
+@app.command(cls=Command, epilog="Example: skipchain ngrams count news.txt.gz -o counts")
 def count(
     texts: Annotated[
         list[str], typer.Argument(metavar="TEXT...", help="Plain texts, or labelled files.")
@@ -60,6 +63,7 @@ def count(
     memory: Memory = "1GB",
     format: Format = None,
     columns: Columns = None,
+    charset: Charset = None,
     max_bytes: MaxBytes = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -67,8 +71,7 @@ def count(
     """Count the n-grams of texts; they may be larger than memory."""
     from skipchain.resources.ngrams import NgramStore
 
-    names = None if columns is None else tuple(name.strip() for name in columns.split(","))
-    with _bar("counting", texts, quiet) as watch:
+    with _progress("counting", texts, quiet) as watch:
         store = NgramStore.count(
             texts,
             output,
@@ -76,7 +79,8 @@ def count(
             min_count=min_count,
             tags=tags or (),
             format=format,
-            columns=names,
+            columns=column_names(columns),
+            charset=charset,
             max_bytes=parse_size(max_bytes),
             overwrite=overwrite,
             memory=memory,
@@ -86,7 +90,9 @@ def count(
         _tell(store, output)
 
 
-@app.command("import", epilog="Example: skipchain ngrams import vocabulary.tsv -o counts")
+@app.command(
+    "import", cls=Command, epilog="Example: skipchain ngrams import vocabulary.tsv -o counts"
+)
 def load(
     files: Annotated[
         list[str],
@@ -97,21 +103,28 @@ def load(
     output: Output,
     min_count: MinCount = 1,
     memory: Memory = "1GB",
+    charset: Charset = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Read published counts of n-grams (Web 1T, Google Books)."""
     from skipchain.resources.ngrams import NgramStore
 
-    with _bar("reading", files, quiet) as watch:
+    with _progress("reading", files, quiet) as watch:
         store = NgramStore.load(
-            files, output, min_count=min_count, overwrite=overwrite, memory=memory, watch=watch
+            files,
+            output,
+            min_count=min_count,
+            charset=charset,
+            overwrite=overwrite,
+            memory=memory,
+            watch=watch,
         )
     if not quiet:
         _tell(store, output)
 
 
-@app.command(epilog='Example: skipchain ngrams query counts "mayor of <Cap>"')
+@app.command(cls=Command, epilog='Example: skipchain ngrams query counts "mayor of <Cap>"')
 def query(
     store: Store,
     pattern: Annotated[
@@ -135,7 +148,9 @@ def query(
         print(f"{printable(filler.text)}\t{filler.count}")
 
 
-@app.command(epilog="Example: skipchain ngrams harvest counts --members seeds.tsv -o cities.lst")
+@app.command(
+    cls=Command, epilog="Example: skipchain ngrams harvest counts --members seeds.tsv -o cities.lst"
+)
 def harvest(
     store: Store,
     output: Annotated[
@@ -190,32 +205,21 @@ def harvest(
 
 
 @contextmanager
-def _bar(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, int], None]]:
-    """A bar on stderr that tells the file and how many tokens were counted."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from skipchain.report.terminal import Terminal
-
-    columns = (
-        TextColumn(f"{what} {{task.description}}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[counted]}", markup=False),
-        TimeElapsedColumn(),
-    )
-    hidden = quiet or not sys.stderr.isatty()
-    console = Terminal(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
-        task = progress.add_task(_file_name(files[0]), total=len(files), counted="")
-        counted, seen = 0, {files[0]}
+def _progress(what: str, files: list[str], quiet: bool) -> Iterator[Callable[[str, int], None]]:
+    """Tell the file and how many tokens were counted; of a file that is read whole, afterwards."""
+    sizes = list(map(file_size, files))
+    counted, seen = 0, {files[0]}
+    with waiting(what, quiet=quiet) as activity:
+        activity.progress(0, sum(sizes), _file_name(files[0]))
 
         def watch(source: str, tokens: int) -> None:
             nonlocal counted
             counted += tokens
             seen.add(source)
-            shown = f"{counted:,} tokens" if what == "counting" else ""
-            progress.update(
-                task, description=_file_name(source), completed=len(seen) - 1, counted=shown
-            )
+            done, shown = len(seen), _file_name(source)
+            if what == "counting":
+                done, shown = len(seen) - 1, f"{shown}  {counted:,} tokens"
+            activity.progress(sum(sizes[:done]), sum(sizes), shown)
 
         yield watch
 

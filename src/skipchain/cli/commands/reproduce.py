@@ -9,6 +9,7 @@ import typer
 
 from skipchain.cli.options import Json, Overwrite, Quiet, Threads, print_json, say
 from skipchain.cli.plots import write_pictures
+from skipchain.cli.waiting import waiting
 
 if TYPE_CHECKING:
     from skipchain.reproduce import Table
@@ -56,7 +57,8 @@ def reproduce(
     run = Run(quick, threads, say_nothing if quiet else say)
     tables = []
     for name in chosen:
-        table = measure(name, run)
+        with waiting(f"measuring {name}", quiet=quiet):
+            table = measure(name, run)
         tables.append(table)
         if folder is not None:
             _write(table, folder, overwrite, quiet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from skipchain.cli import options
@@ -27,6 +28,7 @@ def states(
         int, option(options.LEARNING, "Folds of the data; each is held out once.", min=2)
     ] = 5,
     features: options.Features = None,
+    without: options.Without = None,
     learn_as: options.LearnAs = None,
     assignments: options.Assignments = None,
     seed: options.Seed = None,
@@ -34,6 +36,8 @@ def states(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     threads: options.LearningThreads = None,
     json: options.Json = False,
@@ -41,8 +45,11 @@ def states(
 ) -> None:
     """Choose the number of hidden states by cross-validation, all folds side by side."""
     from skipchain.assembly import build_estimator
+    from skipchain.cli.columns import check_left_out, columns_left_out
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.signals import SIGNALS
+    from skipchain.cli.waiting import waiting
+    from skipchain.corpus.corpus import plural
     from skipchain.models.latent.selection import choose_states
 
     try:
@@ -52,8 +59,9 @@ def states(
             f"--states takes whole numbers with commas between them, such as 2,4,8; got {numbers!r}"
         ) from None
     given = options.given_options(learn_as, threads=threads, seed=seed)
+    left_out = columns_left_out(without)
     estimator: Any = build_estimator(
-        model, features=features, assignments=assignments or (), **given
+        model, features=features, assignments=assignments or (), without=left_out, **given
     )
     if "states" not in estimator.get_params():
         raise SkipchainError(f"{model} has no hidden states; use iohmm or hrf")
@@ -63,14 +71,17 @@ def states(
         columns=columns,
         label=label,
         scheme=scheme,
+        charset=charset,
+        repair=repair,
         max_bytes=max_bytes,
         quiet=quiet,
+        labelled=True,
     )
-    options.require_labels(corpus, ", ".join(files))
-    with compile_notice(quiet=quiet):
-        scores = SIGNALS.catch(
-            lambda: choose_states(estimator, corpus, states=wanted, folds=folds, threads=threads)
-        )
+    check_left_out(left_out, corpus)
+    models = plural(folds * len(set(wanted)), "model")
+    with compile_notice(quiet=quiet), waiting(f"training {models}", quiet=quiet) as activity:
+        choose = partial(choose_states, states=wanted, folds=folds, threads=threads)
+        scores = SIGNALS.catch(lambda: choose(estimator, corpus, watch=activity.progress))
     measure = "accuracy" if corpus.scheme is None else "F1"
     if json:
         options.print_json({"measure": measure, "best": scores[0].states, "states": _rows(scores)})

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,26 +15,42 @@ import typer
 from skipchain.cli import options
 from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
+from skipchain.report.printable import one_line
 
 if TYPE_CHECKING:
+    from skipchain.cli.targets import Target
+    from skipchain.cli.waiting import Activity
     from skipchain.corpus import Corpus
+    from skipchain.io.columns.reading import Reading
+    from skipchain.tagged_file import FileProgress, Watcher
     from skipchain.tagger import Tagger
 
-FORMATS = ("conll", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
+FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
+COLUMN_FORMATS = ("conll", "tsv", "csv")
 SPAN_FORMATS = ("brat", "html", "inline", "opennlp")
 FREE = ("_", "?")  # labels that leave a token free under --force
 
 
 def tag(
     model: options.OneModel = None,
-    file: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE", help="What to tag; by default stdin.", show_default=False),
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE...",
+            help="What to tag; by default stdin. Several files need -o FOLDER.",
+            show_default=False,
+        ),
     ] = None,
     text: Annotated[str | None, typer.Option(help="Tag this text instead of a file.")] = None,
     output: Annotated[
         str,
-        option(options.OUTPUT, "Where to write ('-': stdout).", "--output", "-o", metavar="OUT"),
+        option(
+            options.OUTPUT,
+            "Where to write ('-': stdout); a folder, into which files go under their own names.",
+            "--output",
+            "-o",
+            metavar="OUT",
+        ),
     ] = "-",
     to: Annotated[
         str | None,
@@ -49,12 +70,15 @@ def tag(
         bool,
         typer.Option(
             "--marginals",
-            help="Add probabilities: of the label (conll), of all labels (jsonl), of spans (html).",
+            help="Add probabilities: of the label (conll, tsv, csv), of all labels (jsonl), of "
+            "spans (html).",
         ),
     ] = False,
     nbest: Annotated[
         int,
-        typer.Option(metavar="K", help="Add the K best labellings (conll, jsonl), up to 10,000."),
+        typer.Option(
+            metavar="K", help="Add the K best labellings (conll, tsv, csv, jsonl), up to 10,000."
+        ),
     ] = 0,
     force: Annotated[
         bool,
@@ -63,63 +87,87 @@ def tag(
             help="Keep the labels that the input has; the model fills in those written _ or ?.",
         ),
     ] = False,
+    to_scheme: Annotated[
+        str | None,
+        option(
+            options.OUTPUT,
+            "Write labels in this scheme; by default in that of the data learnt from.",
+            metavar="SCHEME",
+        ),
+    ] = None,
     format: options.Format = None,
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
     overwrite: options.Overwrite = False,
+    quiet: options.Quiet = False,
 ) -> None:
-    """Label a file, standard input or a given text.
+    """Label files, standard input or a given text.
 
-    One argument that is not a model file is the file to tag: skipchain tag story.txt
+    A first argument that is not a model file is a file to tag: skipchain tag story.txt
     """
+    from skipchain.cli import targets
     from skipchain.cli.compiling import compile_notice
+    from skipchain.cli.waiting import waiting
     from skipchain.cli.write import write_tagged
     from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
-    from skipchain.models.base.model import MAX_NBEST
-    from skipchain.tagger import load
+    from skipchain.tagged import in_their_place
 
-    model, named_file = options.model_and_file(model, file)
-    wanted = _output_format(to, output)
+    model, given = _model_and_files(model, files or [], output)
+    several = targets.is_folder_target(output, given, to)
+    wanted = None if several and to is None else _output_format(to, output)
     how = options.decoding(decoder, beam)
-    if not 0 <= nbest <= MAX_NBEST:
-        raise SkipchainError(f"--nbest must be from 1 to {MAX_NBEST:,}, got {nbest:,}")
-    if nbest and wanted not in ("conll", "jsonl"):
-        raise SkipchainError(f"--nbest can be written as conll or jsonl, not as {wanted}")
-    if marginals and wanted not in ("conll", "jsonl", "html"):
-        raise SkipchainError(f"--marginals can be written as conll, jsonl or html, not as {wanted}")
-    if text is not None and named_file not in (None, STDIO):
-        reason = f"{named_file} is no model, so it is the file to tag; " if file is None else ""
-        raise SkipchainError(f"{reason}give a file or --text, not both")
-    source = named_file or STDIO
-    if output != "-" and wanted != "brat":
+    _check_extras(wanted, nbest, marginals)
+    _check_given(text, given, named=bool(files))
+    if several:
+        going = targets.check_targets(given, output, to, FORMATS, overwrite=overwrite)
+        for target in going:
+            _check_extras(target.format, nbest, marginals)
+    elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    tagger = load(model, threads=threads)
-    if samples is not None:
-        tagger = tagger.with_samples(samples)
-    if moves is not None:
-        tagger = tagger.with_moves(moves)
+    tagger = options.load_tagger(model, threads, samples, moves)
     tagger.model.check_decoder(**how)
-    if text is not None:
-        if not text.strip():
-            raise SkipchainError("--text is empty; there is nothing to tag")
-        corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
-    else:
-        if source == STDIO and sys.stdin is not None and sys.stdin.isatty():
-            options.say("reading from the terminal; end with Ctrl-D")
-        corpus = options.read_corpora(
-            [source],
-            format=format,
-            columns=columns,
-            label=label,
-            scheme=scheme,
-            max_bytes=max_bytes,
-        )
-    forced = _forced(corpus, tagger, source) if force else None
-    with compile_notice():
+    tagger.model.output_in(to_scheme)
+
+    def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
+        if text is not None:
+            corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
+        else:
+            if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
+                options.say("reading from the terminal; end with Ctrl-D")
+            asked = marginals or nbest or force or scheme or repair is not None or label or beam
+            asked = asked or to_scheme
+            if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
+                tagger.tag_file(
+                    source,
+                    output,
+                    format=format,
+                    columns=options.column_names(columns),
+                    charset=charset,
+                    max_bytes=options.parse_size(max_bytes),
+                    overwrite=overwrite,
+                    told=None if quiet else partial(_tell, source),
+                    watch=watch,
+                )
+                return
+            corpus = options.read_corpora(
+                [source],
+                format=format,
+                columns=columns,
+                label=label,
+                charset=charset,
+                scheme=scheme if force else options.unread(scheme, repair),
+                repair=repair,
+                max_bytes=max_bytes,
+                quiet=quiet,
+                replaced=not force,
+            )
+        forced = _forced(corpus, tagger, source) if force else None
         prediction = tagger.predict(
             corpus.without_labels() if corpus.labelled else corpus,
             **how,
@@ -128,14 +176,151 @@ def tag(
             and (marginals or wanted == "html")
             # where spans have no probabilities, those of labels do, but a page shows only spans
             and (tagger.model.has_span_probabilities or (marginals and wanted == "html")),
-            probabilities=marginals and wanted in ("conll", "jsonl"),
+            probabilities=marginals and wanted in (*COLUMN_FORMATS, "jsonl"),
             nbest=nbest,
+            scheme=to_scheme,
         )
-    if prediction.spans is None and wanted in SPAN_FORMATS:
+        if prediction.spans is None and wanted in SPAN_FORMATS:
+            raise _no_spans(tagger, wanted)
+        if corpus.labelled:
+            prediction = replace(prediction, corpus=in_their_place(prediction.corpus, corpus))
+        write_tagged(prediction, output, wanted, overwrite=overwrite)
+
+    if (marginals or nbest) and not quiet:
+        _tell_probabilities(tagger)
+    with compile_notice(quiet=quiet):
+        if several:
+            _tag_all(going, output, tag_one, quiet=quiet)
+        elif wanted is not None:
+            seen = output == STDIO and sys.stdout is not None and sys.stdout.isatty()
+            with waiting(
+                "tagging", quiet=quiet or seen
+            ) as activity:  # labels that appear say enough
+                tag_one(given[0] if given else STDIO, output, wanted, partial(_watch, activity))
+
+
+def _watch(activity: Activity, progress: FileProgress) -> None:
+    """Say how much is tagged, how quickly, and where that is known how much there is to do."""
+    speed = progress.tokens / max(progress.seconds, 1e-9)
+    counted = f"{progress.tokens:,} tokens, {speed:,.0f} tokens/s"
+    if progress.size is None:
+        activity.update(f"tagging: {counted}")
+    else:
+        activity.progress(progress.done, progress.size, counted)
+
+
+def _tell_probabilities(tagger: Tagger) -> None:
+    """Say so where probabilities are none that were learnt as such."""
+    if not getattr(tagger.model, "probabilistic", True):
+        options.say(
+            f"probabilities of a {tagger.model.kind} are its scores, normalised: good for ranking, "
+            "but not fitted to say how likely labels are (a crf's are)"
+        )
+
+
+def _no_spans(tagger: Tagger, wanted: str) -> SkipchainError:
+    """The error for a format of spans, where labels mark none."""
+    fault = f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
+    advice = "; where runs of one are spans, train it with --scheme bare"
+    return SkipchainError(fault + advice * options.may_be_fields(tagger.model.labels))
+
+
+def _tell(source: str, reading: Reading) -> None:
+    """Say how the file was read that is tagged."""
+    from skipchain.corpus.corpus import LABEL
+
+    labels = "labels are replaced" if LABEL in reading.columns else "no labels"
+    options.say(f"{options.shown(source)}: {reading}; {labels}")
+
+
+def _check_given(text: str | None, given: list[str], *, named: bool) -> None:
+    """Refuse a text beside a file, one without words, and one in the place of a file."""
+    from skipchain.io.files import STDIO
+
+    if text is None:
+        file = given[0] if len(given) == 1 else STDIO
+        if " " in file and not os.path.lexists(file):  # other faults show when it is read
+            advice = f"a text is tagged with --text {shlex.quote(file)}"
+            raise SkipchainError(f"{file}: there is no such file; {advice}")
+        return
+    if given not in ([], [STDIO]):
+        if not named and not os.path.lexists(given[0]):
+            raise _nothing_there(given[0])
+        reason = "" if named else f"{given[0]} is no model, so it is the file to tag; "
+        raise SkipchainError(f"{reason}give a file or --text, not both")
+    if not text.strip():
+        raise SkipchainError("--text is empty; there is nothing to tag")
+
+
+def _model_and_files(
+    first: str | None, files: list[str], output: str
+) -> tuple[str | None, list[str]]:
+    """The model (None: the one that comes with the package) and the files that arguments name.
+
+    Of two arguments the first is the model, unless what is written can only be a folder.
+    """
+    from skipchain.io.files import STDIO
+    from skipchain.io.formats import ENDINGS, ending
+
+    one_target = output == STDIO or os.path.isfile(output) or ending(output) in ENDINGS
+    if first is None or options.names_model(first):
+        return first, files
+    if len(files) == 1 and one_target:
+        if os.path.isfile(first):
+            raise SkipchainError(
+                f"{first}: not a skipchain model; several files to tag need a folder: -o FOLDER"
+            )
+        return first, files
+    if files and not os.path.exists(first):
+        raise _nothing_there(first)
+    return None, [first, *files]
+
+
+def _nothing_there(path: str) -> SkipchainError:
+    """The error for a first argument that may have been meant for a model or a file to tag."""
+    return SkipchainError(f"{path}: there is no such file, neither a model nor one to tag")
+
+
+def _tag_all(
+    going: Sequence[Target], folder: str, tag_one: Callable[[str, str, str], None], *, quiet: bool
+) -> None:
+    """Tag all files; those that cannot be are told, and the others are written."""
+    from skipchain.cli.waiting import waiting
+    from skipchain.corpus.corpus import plural
+    from skipchain.io.files import make_folder
+
+    make_folder(folder)
+    done, whole, faults = 0, sum(target.size for target in going), 0
+    with waiting("tagging", quiet=quiet) as activity:
+        for number, target in enumerate(going):
+            activity.progress(done, whole, f"{number} of {len(going)} files, {target.source}")
+            try:
+                tag_one(target.source, target.path, target.format)
+            except SkipchainError as error:
+                faults += 1
+                options.say(f"skipchain: {one_line(str(error))}")
+            done += target.size
+    if faults:
+        written = f"the others are in {folder}" if faults < len(going) else "nothing is written"
+        raise SkipchainError(f"{plural(faults, 'file')} of {len(going)} not tagged; {written}")
+    if not quiet:
+        options.say(f"{plural(len(going), 'file')} written to {folder}")
+
+
+def _check_extras(wanted: str | None, nbest: int, marginals: bool) -> None:
+    """Refuse what the output format cannot show."""
+    from skipchain.models.base.model import MAX_NBEST
+
+    if not 0 <= nbest <= MAX_NBEST:
+        raise SkipchainError(f"--nbest must be from 1 to {MAX_NBEST:,}, got {nbest:,}")
+    if wanted is None:  # each file has its own
+        return
+    if nbest and wanted not in (*COLUMN_FORMATS, "jsonl"):
+        raise SkipchainError(f"--nbest can be written as conll, tsv, csv or jsonl, not as {wanted}")
+    if marginals and wanted not in (*COLUMN_FORMATS, "jsonl", "html"):
         raise SkipchainError(
-            f"the model's labels mark no spans; write them as conll or jsonl, not {wanted}"
+            f"--marginals can be written as conll, tsv, csv, jsonl or html, not as {wanted}"
         )
-    write_tagged(tagger, prediction, output, wanted, overwrite=overwrite)
 
 
 def _output_format(asked: str | None, output: str) -> str:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from typing import Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 from warnings import catch_warnings
 
 from skipchain.cli import options
 from skipchain.cli.options import option
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from skipchain.corpus import Corpus
+    from skipchain.models.base.estimator import BaseEstimator
+    from skipchain.models.base.model import AnyModel
 
 
 def train(
@@ -19,17 +27,20 @@ def train(
     columns: options.Columns = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
+    charset: options.Charset = None,
+    repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     model: Annotated[
         str,
         option(
             options.MODEL,
-            "The kind of model and its settings, such as memm:order=2,l2=0.5 (skipchain "
-            "models lists the kinds, skipchain models memm the settings).",
+            "The kind of model and its settings, such as memm:order=2,l2=0.5 (see skipchain "
+            "models, skipchain models memm).",
             metavar="SPEC",
         ),
     ] = "crf",
     features: options.Features = None,
+    without: options.Without = None,
     learn_as: options.LearnAs = None,
     assignments: options.Assignments = None,
     recipe: Annotated[
@@ -37,9 +48,8 @@ def train(
         option(
             options.KNOWLEDGE,
             "Features with the knowledge that they need: ner-knowledge (lexicons, clusters, "
-            "what the document says) or ner-full (also what a stacked model says). Files: "
-            "lexicons=PATH;PATH ([] for none; by default names and places that come with the "
-            "package), clusters=FILE (see skipchain brown), vectors=FILE.",
+            "documents) or ner-full (and a stacked model). Files: lexicons=PATH;PATH ([]: none; by "
+            "default those of the package), clusters=FILE (see skipchain brown), vectors=FILE.",
             metavar="SPEC",
         ),
     ] = None,
@@ -65,7 +75,7 @@ def train(
         option(
             options.LEARNING,
             "How weights are learnt, with settings: sgd:dropout=0.2, adagrad, "
-            "lbfgs:tolerance=1e-5, newton, cg, gd, gis (skipchain models lbfgs lists them).",
+            "lbfgs:tolerance=1e-5, newton, cg, gd, gis (see skipchain models lbfgs).",
             metavar="SPEC",
         ),
     ] = None,
@@ -83,6 +93,48 @@ def train(
         str | None,
         option(options.LEARNING, "A model file to begin from (warm start).", metavar="MODEL"),
     ] = None,
+    auto: Annotated[
+        bool,
+        option(
+            options.LEARNING,
+            "Try settings that suit the data; keep the best on DEV (or on folds).",
+            "--auto",
+        ),
+    ] = False,
+    budget: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "With --auto: how long, such as 30s or 1h; by default 5m.",
+            metavar="TIME",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Keep the state of training in this file now and then; removed when the model is "
+            "written.",
+            metavar="FILE",
+        ),
+    ] = None,
+    checkpoint_every: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "With --checkpoint: how often, such as 30s, 5m, or 10 (iterations); by default 1m.",
+            metavar="WHEN",
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Go on from the checkpoint of a training that was cut off: the same model, bit for "
+            "bit. Beside it the rest of the command may be left out.",
+            metavar="FILE",
+        ),
+    ] = None,
     output: Annotated[
         str, option(options.OUTPUT, "The model file to write.", "--output", "-o", metavar="MODEL")
     ],
@@ -96,80 +148,131 @@ def train(
     double quotation marks belong to a value. Ctrl-C ends training and keeps what has been learnt.
     """
     from skipchain.assembly import build_estimator
+    from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
+    from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
     from skipchain.cli.compiling import compile_notice
-    from skipchain.cli.progress import training_display
+    from skipchain.cli.searching import check_search, search
     from skipchain.cli.signals import SIGNALS
     from skipchain.modelfile import check_model_target, save
+    from skipchain.selection.advice import advice
     from skipchain.tagger import load
 
     check_model_target(output, overwrite=overwrite)
+    check_search(auto, budget, start)
+    check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
     began = time.perf_counter()
     if consistency and "consistency" not in (factors or ""):
         factors = f"consistency; {factors}" if factors else "consistency"
-    estimator = build_estimator(
-        model,
-        features=features,
-        recipe=recipe,
-        solver=solver,
-        factors=factors,
-        assignments=assignments or (),
+    left_out = columns_left_out(without)
+    settings: dict[str, Any] = {
+        **{"model": model, "features": features, "recipe": recipe, "solver": solver},
+        **{"factors": factors, "assignments": assignments or (), "without": left_out},
         **options.given_options(learn_as, epochs=epochs, l2=l2, seed=seed, threads=threads),
-    )
+    }
+    estimator = build_estimator(**settings)
     how = {
         "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "max_bytes": max_bytes, "quiet": quiet,
+        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "labelled": True,
     }  # fmt: skip
-    corpus = options.read_corpora(files, **how)  # type: ignore[arg-type]
-    options.require_labels(corpus, ", ".join(files))
-    held_out = options.read_corpora(dev, **how) if dev else None  # type: ignore[arg-type]
-    if held_out is not None:
-        options.require_labels(held_out, ", ".join(dev or []))
-    watched = nullcontext() if quiet else training_display(estimator)
-    warned = catch_warnings(action="ignore") if quiet else nullcontext()
-    begin_with = None if start is None else load(start).model
-    estimator.check(dev=held_out, start=begin_with)
+    files_of_state = (checkpoint, resume, checkpoint_every)
+    with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
+        corpus, held_out = _read(files, dev, left_out, how)
+        begin_with = None if start is None else load(start).model
+        estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
+        reads = estimator.reads(corpus)
+        if not quiet:
+            richer = RICHER if recipe is None else RICHER_RECIPE
+            tell_needs(reads, corpus, richer if features is None else None)
+        searched: dict[str, Any] = {}
+        with (
+            compile_notice(quiet=quiet),
+            catch_warnings(action="ignore") if quiet else nullcontext(),
+        ):
+            if auto:
+                find = partial(search, corpus, held_out, budget, settings, quiet=quiet)
+                found = SIGNALS.catch(find)
+                estimator, searched = found.estimator, {"auto": found.as_dict()}
+            else:
+                fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
+                learn = partial(_learn, estimator, corpus, fitting, quiet=quiet)
+                estimator = SIGNALS.catch(learn)
+        save(estimator.model_, output, overwrite=overwrite)
+        if kept is not None:
+            end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
+    seconds = time.perf_counter() - began
+    if json:
+        needed = [name for name in corpus.columns if name in reads]
+        options.print_json({**_answer(estimator, output, seconds), "columns": needed, **searched})
+    elif not quiet:
+        _report(estimator, output, seconds)
+        if not auto and (told := advice(corpus, settings)) is not None:
+            options.say(told)
 
-    def fit() -> None:
-        nonlocal estimator
+
+def _read(
+    files: list[str], dev: list[str] | None, left_out: Sequence[str], how: Mapping[str, Any]
+) -> tuple[Corpus, Corpus | None]:
+    """The corpus to learn from, and the held-out one."""
+    from skipchain.cli.columns import check_left_out
+
+    corpus = options.read_corpora(files, **how)
+    check_left_out(left_out, corpus)
+    if not dev:
+        return corpus, None
+    return corpus, options.as_in(options.read_corpora(dev, **how), corpus.scheme)
+
+
+def _learn(
+    estimator: BaseEstimator, corpus: Corpus, how: Mapping[str, Any], *, quiet: bool
+) -> BaseEstimator:
+    """The estimator, fitted, ``how`` as `fit` takes it; shown as it learns unless ``quiet``."""
+    from skipchain.cli.progress import training_display
+
+    with nullcontext() if quiet else training_display(estimator) as display:
         estimator, annotated = estimator.fit_annotators(corpus, display)
-        estimator.fit(annotated, dev=held_out, start=begin_with, progress=display)
-
-    with compile_notice(quiet=quiet), warned, watched as display:
-        SIGNALS.catch(fit)
-    save(estimator.model_, output, overwrite=overwrite)
-    _report(estimator, output, time.perf_counter() - began, json=json, quiet=quiet)
+        return estimator.fit(annotated, progress=display, **how)
 
 
-def _report(estimator: Any, output: str, seconds: float, *, json: bool, quiet: bool) -> None:
+def _answer(estimator: Any, output: str, seconds: float) -> dict[str, Any]:
+    """What was learnt, as JSON has it."""
+    fitted, result = estimator.model_, estimator.result_
+    score = fitted.summary["dev"]
+    return {
+        "model": output,
+        "labels": list(fitted.output.names),
+        "features": fitted.features.n_features + fitted.features.n_edge_features,
+        "weights": fitted.n_nonzero,
+        "iterations": result.iterations,
+        "loss": result.loss,
+        "stopped": result.reason,
+        "dev": None if score is None else round(score, 4),
+        "measure": _measure(fitted),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _measure(model: AnyModel) -> str:
+    """What the score of a model is, as the answer as JSON names it."""
+    from skipchain.models.base.held_out import counts_spans
+
+    return "f1" if counts_spans(model) else "accuracy"
+
+
+def _report(estimator: Any, output: str, seconds: float) -> None:
     """Say what was learnt."""
     from skipchain.corpus.corpus import plural
 
-    fitted, result = estimator.model_, estimator.result_
+    fitted = estimator.model_
     score = fitted.summary["dev"]
-    if json:
-        options.print_json(
-            {
-                "model": output,
-                "labels": list(fitted.labels),
-                "features": fitted.features.n_features + fitted.features.n_edge_features,
-                "weights": fitted.n_nonzero,
-                "iterations": result.iterations,
-                "loss": result.loss,
-                "stopped": result.reason,
-                "dev": None if score is None else round(score, 4),
-                "seconds": round(seconds, 3),
-            }
-        )
-    elif not quiet:
-        held = "" if score is None else f"; dev {score:.2f}"
-        options.say(
-            f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
-            f"{plural(fitted.n_nonzero, 'weight')}{held}; {seconds:.1f} s"
-        )
-        templates = fitted.features.templates
-        read = templates.columns
-        read -= {name for annotator in templates.annotators for name in annotator.provides}
-        if read != {"word"}:
-            options.say(
-                f"it reads the columns {', '.join(sorted(read))}: what it tags must have them"
-            )
+    measure = "F1" if _measure(fitted) == "f1" else "accuracy"
+    held = "" if score is None else f"; dev {measure} {score:.2f}"
+    options.say(
+        f"wrote {output}: {plural(fitted.features.n_features, 'feature')}, "
+        f"{plural(fitted.n_nonzero, 'weight')}{held}; {seconds:.1f} s"
+    )
+    if fitted.n_nonzero == 0:
+        options.say("Warning: no weight is learnt; are these the words and labels that are meant?")
+    elif len(fitted.output.names) == 1:
+        only = fitted.output.names[0]
+        options.say(f"Warning: there is one label alone, {only!r}; are the columns right?")
