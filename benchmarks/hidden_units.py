@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.setting import in_turn, seconds
 from skipchain import RBMCRF
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.table_scorer import TableScorer
+from skipchain.chains.sums import TableScorer
 from skipchain.datasets.synthetic import toy2
 from skipchain.features.direct import NumberedFeatures
 from skipchain.kernels.random import seeded

@@ -17,10 +17,3 @@ def train(source, target, tolerance, *, threads=None, progress=None):
     crf.fit(read(source), progress=progress)
     save(crf.model_, target, overwrite=True)
     return crf
-
-
-def tag(tagger, source, target):
-    """File to tagged file; returns the number of tokens."""
-    corpus = read(source)
-    tagger.predict(corpus).corpus.write(target, "conll", overwrite=True)
-    return corpus.n_tokens

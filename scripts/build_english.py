@@ -42,8 +42,8 @@ FEATURES = "\n".join(
 )
 POPULATION = 15_000  # of the smallest city in the list
 SURNAMES = 20_000
-MESSAGES = {"epochs": 12, "min_count": 2, "prune": 0.1, "seed": 0}
-ARTICLES = {"prune": 0.05, "seed": 0}
+MESSAGES = {"epochs": 12, "dropout": 0.5, "min_count": 2, "prune": 0.1, "seed": 0}
+ARTICLES = {"dropout": 0.5, "prune": 0.05, "seed": 0}
 GRAIN = 1 / 32  # weights are rounded to multiples of this, which packs well
 FOLD_SEED = 1
 

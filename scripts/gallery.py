@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from skipchain import load
 from skipchain.datasets.harbour import harbour
 from skipchain.report.pictures import Picture, png
 
 TARGET = Path(__file__).parent.parent / "docs" / "images" / "gallery"
 WIDTH, COLOURS, LARGEST = 900, 200, 80_000  # pixels, colours, bytes
 
+TEXT = "Aske flew to Oslo."
 TABLES = {
     "labelbias-branches": "label-bias",
     "toy1-labels": "toy1-labels",
@@ -61,17 +63,13 @@ def main() -> None:
         write("label-filters", (folder / "units-group-1.png").read_bytes())
 
         run(folder, "train train.conll -q -o names.skip")
-        text = ["--text", "Aske flew to Oslo."]
-        explained = run(folder, "explain names.skip --token Oslo --json", *text)
-        write("explain", png(contributions(json.loads(explained))))
-        marked = run(folder, "tag names.skip --marginals --format jsonl", *text)
+        write("explain", png(load(folder / "names.skip").explain(TEXT, "Oslo").picture()))
+        marked = run(folder, "tag names.skip --marginals --format jsonl", "--text", TEXT)
         write("marginals", png(marginals(json.loads(marked))))
 
         run(folder, "train train.conll -q -o far.skip --model mop-memm")
-        explained = run(
-            folder, "explain far.skip --file test.conll --sentence 2 --token Anselm --json"
-        )
-        write("parents", png(parents(json.loads(explained))))
+        explained = load(folder / "far.skip").explain(test, "Anselm", sentence=2)
+        write("parents", png(explained.picture()))
 
 
 def run(folder: Path, command: str, *more: str) -> str:
@@ -92,24 +90,6 @@ def write(name: str, picture: bytes) -> None:
         raise SystemExit(f"{target} has {target.stat().st_size:,} bytes; at most {LARGEST:,}")
 
 
-def contributions(explained: dict[str, Any], most: int = 12) -> Picture:
-    """What speaks for the first label and what for the second, as bars."""
-    first, second = explained["labels"]
-    shown = explained["contributions"][:most]
-
-    def draw(figure: Any) -> None:
-        panel = figure.subplots()
-        values = [part["difference"] for part in shown]
-        colours = ["tab:blue" if value > 0 else "tab:orange" for value in values]
-        panel.barh(np.arange(len(shown))[::-1], values, color=colours)
-        panel.set_yticks(np.arange(len(shown))[::-1], [part["name"] for part in shown])
-        panel.axvline(0, color="0.4", linewidth=0.8)
-        panel.set_xlabel(f"for {second}  ←  difference of scores  →  for {first}")
-        panel.set_title(f"{explained['word']}: {explained['predicted']}")
-
-    return Picture("explain", "", draw, size=(7.5, 4.0))
-
-
 def marginals(tagged: dict[str, Any]) -> Picture:
     """The probability of every label at every token."""
     labels = list(tagged["marginals"][0])
@@ -128,26 +108,6 @@ def marginals(tagged: dict[str, Any]) -> Picture:
         panel.set_yticks(np.arange(len(labels)), labels)
 
     return Picture("marginals", "", draw, size=(6.5, 3.2))
-
-
-def parents(explained: dict[str, Any]) -> Picture:
-    """How much of the probability of two labels came from each parent."""
-
-    def draw(figure: Any) -> None:
-        panel = figure.subplots()
-        left = np.zeros(2)
-        for parent in explained["parents"]:
-            shares = np.array(parent["shares"])
-            name = "itself" if parent["token"] is None else f"{parent['token']} {parent['word']}"
-            panel.barh([1, 0], shares, left=left, label=f"{name} ({parent['kind']})")
-            left += shares
-        panel.set_yticks([1, 0], explained["labels"])
-        panel.set_xlim(0.0, 1.0)
-        panel.set_xlabel("probability, by the parent that it came from")
-        panel.set_title(f"token {explained['token']}, {explained['word']}")
-        panel.legend(loc="lower right")
-
-    return Picture("parents", "", draw, size=(7.0, 2.8))
 
 
 if __name__ == "__main__":

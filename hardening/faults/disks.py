@@ -39,7 +39,7 @@ READERS = {  # files that commands read
 }
 TO_FULL = (
     "train in/train.conll -q --epochs 3 --threads 1 -o /dev/full",
-    "tag in/names.skip in/story.txt --threads 1 -o /dev/full --to conll",
+    "tag in/names.skip in/story.txt --threads 1 -q -o /dev/full --to conll",
     "convert in/train.conll /dev/full --to jsonl -q",
     "brown in/first.txt --clusters 20 --min-count 2 -q -o /dev/full",
 )

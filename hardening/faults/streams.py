@@ -26,14 +26,14 @@ MEGABYTE = 2**20
 ADDRESS_SPACES = (160, 1500)  # from too little to begin with to hardly enough
 DEATHS = {signal.SIGABRT, signal.SIGSEGV}
 TO_STDOUT = (
-    "tag in/names.skip in/story.txt --threads 1 -o -",
+    "tag in/names.skip in/story.txt --threads 1 -q -o -",
     "convert in/train.conll - --to jsonl -q",
     "brown in/first.txt --clusters 20 --min-count 2 -q -o -",
     "inspect in/names.skip",
-    "eval in/names.skip in/test.conll",
+    "eval in/names.skip in/test.conll -q",
 )
 FROM_STDIN = (
-    "tag in/names.skip - -o out/story.html --overwrite",
+    "tag in/names.skip - -q -o out/story.html --overwrite",
     "convert - out/train.jsonl.gz --from conll --overwrite",
     "train - --from conll -q -o out/names.skip --overwrite",
 )

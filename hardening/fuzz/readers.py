@@ -68,6 +68,7 @@ TEXTS: dict[str, str] = {
     "R1\tlives Arg1:T1 Arg2:T2\n#1\tNote T1 x\n",
     "detect": "Ada B-PER\nslept O\n",
 }
+CHARSETS = ("latin-1", "utf-16-be", "shift-jis", "iso2022-jp", "cp037", "utf-32", "hz", "rot13")
 BRAT_TEXT = "Ada lives in York, East.\n"
 FILES = ("conll", "conllu", "jsonl", "inline", "opennlp", "text")
 SPECIAL = (
@@ -98,6 +99,12 @@ def reader_case(rng: Random) -> ReaderCase:
     for _ in range(rng.choice((1, 1, 2, 4))):
         data, done = _mutated(rng, kind, data)
         recipe.append(done)
+    if rng.random() < 0.05:
+        charset = rng.choice(("utf-16", "utf-32"))  # both with a mark
+        data = data.decode("utf-8", "replace").encode(charset)
+        if rng.random() < 0.5:
+            data = data[: rng.randrange(len(data))]
+        recipe.append(f"in {charset}, {len(data)} bytes")
     packed = rng.choice((".gz", ".xz")) if rng.random() < 0.08 else ""
     if packed:
         data = gzip.compress(data, 1, mtime=0) if packed == ".gz" else lzma.compress(data, preset=0)
@@ -169,6 +176,8 @@ def _read_as(format: str | None) -> Callable[[Path, Random], Any]:
         options: dict[str, Any] = {}
         if rng.random() < 0.3:
             options["scheme"] = rng.choice(("iob1", "iob2", "bioes", "io"))
+        if rng.random() < 0.1:
+            options["charset"] = rng.choice(CHARSETS)
         return read(path, format, **options)
 
     return read_corpus

@@ -72,7 +72,7 @@ def attack_model(rng: Random, path: Path, inputs: Inputs, *, thorough: bool = Fa
     if isinstance(given, Corpus):
         for asked in _questions(rng, model, thorough):
             with contextlib.suppress(SkipchainError):
-                _check_prediction(model, given, tagger.predict(given, **asked))
+                _check_prediction(given, tagger.predict(given, **asked))
     for decoder in model.decoders if thorough else (None,):
         with contextlib.suppress(SkipchainError):
             _check_labels(given, tagger.label(given, decoder=decoder))
@@ -104,10 +104,10 @@ def _questions(rng: Random, model: Any, thorough: bool) -> list[dict[str, Any]]:
     return [{"probabilities": True}, *optional]
 
 
-def _check_prediction(model: Any, corpus: Corpus, found: Any) -> None:
-    n, n_labels = corpus.n_tokens, len(model.labels)
-    codes = np.asarray(found.codes)
-    if codes.shape != (n,) or (n and not 0 <= codes.min() <= codes.max() < n_labels):
+def _check_prediction(corpus: Corpus, found: Any) -> None:
+    n, n_labels = corpus.n_tokens, len(found.labels)
+    codes = np.asarray(found.codes)  # −1: labels that come about only by spelling them anew
+    if codes.shape != (n,) or (n and not -1 <= codes.min() <= codes.max() < n_labels):
         raise WrongOutput(f"codes of labels {codes[:5]}… for {n} tokens, {n_labels} labels")
     if len(found.corpus.labels.tolist()) != n:
         raise WrongOutput(f"{len(found.corpus.labels)} labels for {n} tokens")
@@ -120,7 +120,7 @@ def _check_prediction(model: Any, corpus: Corpus, found: Any) -> None:
         _check_probabilities("confidences", found.confidences, (len(found.spans),))
     for best, own in zip(found.ranked or [], np.diff(corpus.sentences), strict=False):
         _check_probabilities("probabilities of paths", best.probabilities, (len(best.paths),))
-        if any(len(path) != own or (own and not 0 <= path.min() <= path.max() < n_labels)
+        if any(len(path) != own or (own and not 0 <= path.min() <= path.max() < len(best.names))
                for path in best.paths):  # fmt: skip
             raise WrongOutput("a path of n-best has another length, or labels that are none")
 
@@ -153,7 +153,7 @@ def _force(rng: Random, tagger: Tagger, given: Any) -> None:
     if isinstance(given, Corpus):
         forced: list[str | None] = [None] * given.n_tokens
         forced[rng.randrange(len(forced))] = rng.choice((*tagger.model.labels, "O", "B-PER"))
-        _check_prediction(tagger.model, given, tagger.predict(given, forced=forced))
+        _check_prediction(given, tagger.predict(given, forced=forced))
 
 
 def _summarise(rng: Random, tagger: Tagger, given: Any) -> None:
