@@ -15,15 +15,19 @@ version = release = __version__
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 extensions = [
-    "myst_parser",
+    "myst_nb",  # Markdown, and notebooks as they are stored
+    "mathml",  # docs/_ext: equations that need no script
+    "offline",  # docs/_ext: fails where a page would load something from elsewhere
     "reference",  # docs/_ext: pages of the API and of the commands, made from the package
     "sphinx.ext.autodoc",
     "sphinx.ext.doctest",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
 ]
 exclude_patterns = ["_build"]
 default_role = "literal"
+
+nb_execution_mode = "off"  # docs/_ext/notebooks.py runs them
+nb_merge_streams = True
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
@@ -44,6 +48,9 @@ os.chdir(tempfile.mkdtemp())
 html_theme = "furo"
 html_title = f"skipchain {__version__}"
 html_copy_source = False
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["equations.css"]
 
 
 def escape_bars(app, what, name, obj, options, lines):

@@ -70,6 +70,8 @@ AREAS = (
         "Reading and writing",
         "File formats and the tokeniser; see [](../guide/formats.md).",
         packages=("skipchain.io",),
+        modules=("skipchain.io.columns.reading",),
+        names=("skipchain.io.formats.read_told", "skipchain.io.scanning.scan.scan"),
     ),
     Area(
         "features",
@@ -154,9 +156,10 @@ AREAS = (
     Area(
         "comparison",
         "Comparisons and published tables",
-        "Several models on the same data, and published tables measured anew; see "
-        "[](../guide/compare.md) and [](../guide/reproduce.md).",
-        packages=("skipchain.comparison", "skipchain.reproduce"),
+        "Several models on the same data, settings found by trying them, and published tables "
+        "measured anew; see [](../guide/compare.md), [](../guide/selection.md) and "
+        "[](../guide/reproduce.md).",
+        packages=("skipchain.comparison", "skipchain.selection", "skipchain.reproduce"),
     ),
     Area(
         "datasets",
@@ -180,7 +183,9 @@ AREAS = (
         "and [](../guide/explain.md).",
         modules=(
             "skipchain.tagger",
+            "skipchain.tagged",
             "skipchain.models.base.model",
+            "skipchain.models.base.output_labels",
             "skipchain.models.chain.model",
             "skipchain.models.chain.explain",
             "skipchain.models.graph.explain",
