@@ -203,7 +203,8 @@ def test_a_seed_and_a_number_give_the_same_case():
 
 
 def test_one_case_can_be_asked_for():
-    line, root = [sys.executable, "-m", "hardening", "faults", "--case", "0"], Path(__file__).parents[2]
+    line = [sys.executable, "-m", "hardening", "faults", "--case", "0"]
+    root = Path(__file__).parents[2]
     answer = subprocess.run(line, capture_output=True, text=True, check=False, cwd=root)
     assert answer.returncode == 2
     assert "cases are numbered from 1" in answer.stderr
