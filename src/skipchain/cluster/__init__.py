@@ -1,0 +1,1 @@
+"""Training and tagging on a Ray cluster; the engine comes with the extra ``skipchain[ray]``."""
