@@ -6,6 +6,8 @@ import os
 import re
 import socket
 import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -17,12 +19,10 @@ from skipchain.extras import install_command
 AUTO = "auto"
 CLIENT = re.compile(r"ray://(\[[0-9a-fA-F:]+\]|[^/:\s]+):(\d{1,5})")
 TIME_LIMIT = 15.0  # seconds in which a cluster must answer
-SETTINGS = {
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_DISABLE_IMPORT_WARNING": "1",
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-}
-"""Of a Ray that is started here: it tells nobody of itself."""
+IMPORTED = {"RAY_DISABLE_IMPORT_WARNING": "1", "RAY_DEDUP_LOGS_SKIP_REGEX": "."}
+"""What Ray reads when it is imported: it is to print nothing, least of all between our answers."""
+STARTED = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+"""What a Ray that is started here reads: it tells nobody of itself."""
 ADVICE = "give ray://HOST:PORT, or auto for a cluster of this machine"
 
 
@@ -114,10 +114,9 @@ class Cluster:
             raise unreachable(address, str(error)) from None
 
     def _start_local(self, how: dict[str, Any]) -> None:
-        for name, value in SETTINGS.items():
-            os.environ.setdefault(name, value)
         cpus = self.workers * self.threads
-        self.ray.init(address="local", num_cpus=cpus, include_dashboard=False, **how)
+        with _environment(STARTED):
+            self.ray.init(address="local", num_cpus=cpus, include_dashboard=False, **how)
 
     def _check_room(self) -> None:
         """Refuse what would wait for processors that the cluster has not."""
@@ -174,9 +173,9 @@ def unreachable(address: str, reason: str) -> ClusterError:
 
 def import_ray() -> ModuleType:
     """Ray, or an error that says how to have it."""
-    os.environ.setdefault("RAY_DISABLE_IMPORT_WARNING", "1")
     try:
-        import ray
+        with _environment(IMPORTED):
+            import ray
     except ImportError:
         raise ClusterError(
             f"a cluster needs Ray, which is not installed; {install_command('ray')}"
@@ -186,6 +185,18 @@ def import_ray() -> ModuleType:
         raise ClusterError(f"the module ray at {place} is not Ray; {install_command('ray')}")
     module: ModuleType = ray
     return module
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Environment variables for a block, as far as they are not set already."""
+    own = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(own)
+    try:
+        yield
+    finally:
+        for name in own:
+            del os.environ[name]
 
 
 def _reach(address: str, time_limit: float) -> None:
