@@ -1,5 +1,20 @@
-"""Tagging on many machines; what needs Ray imports it when it is used."""
+"""Training and tagging on a Ray cluster; the engine comes with the extra ``skipchain[ray]``."""
 
-from skipchain.cluster.batch_tagger import BatchTagger
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from skipchain.cluster.batch_tagger import BatchTagger
 
 __all__ = ["BatchTagger"]
+
+# Names are imported when they are first used: training needs no tagger.
+_WHERE = {"BatchTagger": "skipchain.cluster.batch_tagger"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'skipchain.cluster' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
