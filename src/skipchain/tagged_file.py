@@ -64,6 +64,15 @@ class FileProgress:
 Watcher = Callable[[FileProgress], None]
 
 
+class BlockLabeller(Protocol):
+    """What labels the blocks behind the first in the place of threads of this process."""
+
+    def labelled(
+        self, stream: BlockTagger, blocks: Iterator[TextBlock]
+    ) -> Iterator[LabelledBlock]:
+        """The blocks with labels, in order: for each what `BlockTagger.label` gives."""
+
+
 class CorpusTagger(Protocol):
     """What labels files needs of a tagger."""
 
@@ -93,7 +102,8 @@ class CorpusTagger(Protocol):
 class TextFileTagger:
     """Labels one text file: how it is read, where its labels go, and who is told of it.
 
-    ``alone`` is the tagger with one thread, for each of several threads.
+    ``alone`` is the tagger with one thread, for each of several threads; a ``labeller`` labels
+    blocks elsewhere.
     """
 
     tagger: CorpusTagger
@@ -107,6 +117,7 @@ class TextFileTagger:
     overwrite: bool
     watch: Watcher | None
     told: Callable[[Reading], None] | None
+    labeller: BlockLabeller | None = None
 
     def run(self) -> Reading:
         """Label it, in blocks where that can be done."""
@@ -123,7 +134,11 @@ class TextFileTagger:
                 format = self.format or format_of_head(file)
                 stream = self._stream(file, format)
                 if stream is not None:
+                    stream.labeller = self.labeller
                     return self._write(file, stream)
+            if self.labeller is not None and not file.ended:
+                told = f"{file.path}: it is labelled as a whole, and so by this process alone"
+                warnings.warn(told, SkipchainWarning, stacklevel=2)
             return self._run_whole(file)
 
     def _options(self) -> dict[str, Any]:
@@ -251,12 +266,16 @@ class BlockTagger:
     separator: str | None = None
     first: Reading = field(default_factory=lambda: Reading("conll", "", (), 0, 0, 0))
     """how the first block was read"""
+    labeller: BlockLabeller | None = None
 
     def labelled(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
         """The blocks with labels, in order; the first shows how the others are written."""
         yield self._first(next(blocks))
+        if self.labeller is not None:
+            yield from self.labeller.labelled(self, blocks)
+            return
         with Workers(self.tagger.threads) as workers:
-            yield from workers.stream(self._label, blocks)
+            yield from workers.stream(self.label, blocks)
 
     def _first(self, block: TextBlock) -> LabelledBlock:
         if self.lines is not None and (quick := self._quick(block)) is not None:
@@ -283,7 +302,8 @@ class BlockTagger:
         marks = len(places - {0, tokens}), 0 in places, tokens in places
         return LabelledBlock(found.lines, found.sentences, tokens, *marks)
 
-    def _label(self, block: TextBlock) -> LabelledBlock:
+    def label(self, block: TextBlock) -> LabelledBlock:
+        """A block behind the first with labels."""
         if self.lines is not None and (quick := self._quick(block)) is not None:
             return quick
         reader = self.reader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -32,7 +32,7 @@ from skipchain.tagged import Fields, Prediction, TaggedText, alternative_labels,
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
-    from skipchain.tagged_file import Watcher
+    from skipchain.tagged_file import BlockLabeller, Watcher
 
 
 def load(
@@ -218,6 +218,7 @@ class Tagger:
         overwrite: bool = False,
         told: Callable[[Reading], None] | None = None,
         watch: Watcher | None = None,
+        labeller: BlockLabeller | None = None,
     ) -> Reading:
         """Label a file and write it as columns, as `read`, `predict` and `Corpus.write` do.
 
@@ -226,7 +227,8 @@ class Tagger:
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
         that cannot be cut. ``watch`` is told of what is done, ``told`` of how the file was read: at
-        the end where it was read in blocks.
+        the end where it was read in blocks. A ``labeller``, such as
+        `skipchain.cluster.ClusterLabeller`, labels the blocks in the place of threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
@@ -260,7 +262,7 @@ class Tagger:
             return reading
         alone, how_read = Tagger(self.model, 1), (format, columns, charset, max_bytes)
         files = source, target, *how_read, overwrite
-        return TextFileTagger(self, alone, *files, watch, told).run()
+        return TextFileTagger(self, alone, *files, watch, told, labeller).run()
 
     def tag_lines(
         self, data: bytes, path: str | Path, format: str | None, columns: Sequence[str] | None
@@ -282,6 +284,11 @@ class Tagger:
         from skipchain.lookup.column_file import LineTagger
 
         return LineTagger.of(self.model.frozen, self._named, head, path, format, columns)
+
+    def with_lines(self, lines: LineTagger) -> LineTagger:
+        """What labels column files as bytes, with the model of this tagger."""
+        assert self.model.frozen is not None
+        return replace(lines, chain=self.model.frozen, named=self._named)
 
     def _named(self, path: Labels, sentences: Ints) -> Column:
         """The labels of a path of numbers, in the scheme in which they are given."""

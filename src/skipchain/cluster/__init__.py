@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from skipchain.cluster.batch_tagger import BatchTagger
+    from skipchain.cluster.connection import Cluster
+    from skipchain.cluster.tagging import ClusterLabeller
 
-__all__ = ["BatchTagger"]
+__all__ = ["BatchTagger", "Cluster", "ClusterLabeller"]
 
 # Names are imported when they are first used: training needs no tagger.
-_WHERE = {"BatchTagger": "skipchain.cluster.batch_tagger"}
+_WHERE = {
+    "BatchTagger": "skipchain.cluster.batch_tagger",
+    "Cluster": "skipchain.cluster.connection",
+    "ClusterLabeller": "skipchain.cluster.tagging",
+}
 
 
 def __getattr__(name: str) -> Any:
