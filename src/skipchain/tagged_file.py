@@ -67,9 +67,7 @@ Watcher = Callable[[FileProgress], None]
 class BlockLabeller(Protocol):
     """What labels the blocks behind the first in the place of threads of this process."""
 
-    def labelled(
-        self, stream: BlockTagger, blocks: Iterator[TextBlock]
-    ) -> Iterator[LabelledBlock]:
+    def labelled(self, stream: BlockTagger, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
         """The blocks with labels, in order: for each what `BlockTagger.label` gives."""
 
 
@@ -130,13 +128,14 @@ class TextFileTagger:
 
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
-            if not file.fill(HEAD) and in_blocks:
+            small = file.fill(HEAD)
+            if in_blocks and not small:
                 format = self.format or format_of_head(file)
                 stream = self._stream(file, format)
                 if stream is not None:
                     stream.labeller = self.labeller
                     return self._write(file, stream)
-            if self.labeller is not None and not file.ended:
+            if self.labeller is not None and not small:
                 told = f"{file.path}: it is labelled as a whole, and so by this process alone"
                 warnings.warn(told, SkipchainWarning, stacklevel=2)
             return self._run_whole(file)

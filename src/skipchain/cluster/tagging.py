@@ -55,9 +55,7 @@ class ClusterLabeller:
             self._end(worker)
         self._workers = []
 
-    def labelled(
-        self, stream: BlockTagger, blocks: Iterator[TextBlock]
-    ) -> Iterator[LabelledBlock]:
+    def labelled(self, stream: BlockTagger, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
         """The blocks with labels, in order.
 
         Where reading them or labelling one fails, the results of those before come first.
@@ -147,7 +145,7 @@ class ClusterLabeller:
                 job.answer, job.given = answer, None
 
     def _replace(self, worker: _Worker, reason: Exception) -> None:
-        """Start another worker in the place of one that has ended; its jobs are to be given anew."""
+        """Start another worker for one that has ended, whose jobs are then to be given anew."""
         self._end(worker)
         tries = 0 if worker.ready else worker.tries + 1
         if tries == TRIES:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipchain.cli import options
+from skipchain.cli.on_cluster import check_cluster, cluster_labeller
 from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 from skipchain.report.printable import one_line
@@ -103,6 +104,8 @@ def tag(
     repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
+    cluster: options.ClusterAddress = None,
+    workers: options.ClusterWorkers = None,
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -130,6 +133,16 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
+    asked = bool(
+        marginals or nbest or force or scheme or repair is not None or label or beam or to_scheme
+    )
+    formats = {target.format for target in going} if several else {wanted}
+    check_cluster(
+        cluster,
+        workers,
+        text=text is not None,
+        plain=formats == {"conll"} and not (asked or decoder),
+    )
     tagger = options.load_tagger(model, threads, samples, moves)
     tagger.model.check_decoder(**how)
     tagger.model.output_in(to_scheme)
@@ -140,8 +153,6 @@ def tag(
         else:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
-            asked = marginals or nbest or force or scheme or repair is not None or label or beam
-            asked = asked or to_scheme
             if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
                 tagger.tag_file(
                     source,
@@ -153,6 +164,7 @@ def tag(
                     overwrite=overwrite,
                     told=None if quiet else partial(_tell, source),
                     watch=watch,
+                    labeller=labeller,
                 )
                 return
             corpus = options.read_corpora(
@@ -188,7 +200,10 @@ def tag(
 
     if (marginals or nbest) and not quiet:
         _tell_probabilities(tagger)
-    with compile_notice(quiet=quiet):
+    with (
+        compile_notice(quiet=quiet),
+        cluster_labeller(cluster, workers, threads, tagger, quiet=quiet) as labeller,
+    ):
         if several:
             _tag_all(going, output, tag_one, quiet=quiet)
         elif wanted is not None:
