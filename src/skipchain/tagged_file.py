@@ -64,6 +64,13 @@ class FileProgress:
 Watcher = Callable[[FileProgress], None]
 
 
+class BlockLabeller(Protocol):
+    """What labels the blocks behind the first in the place of threads of this process."""
+
+    def labelled(self, stream: BlockTagger, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
+        """The blocks with labels, in order: for each what `BlockTagger.label` gives."""
+
+
 class CorpusTagger(Protocol):
     """What labels files needs of a tagger."""
 
@@ -95,7 +102,8 @@ class CorpusTagger(Protocol):
 class TextFileTagger:
     """Labels one text file: how it is read, what is asked, where it goes, and who is told of it.
 
-    ``alone`` is the tagger with one thread, for each of several threads.
+    ``alone`` is the tagger with one thread, for each of several threads; a ``labeller`` labels
+    blocks elsewhere.
     """
 
     tagger: CorpusTagger
@@ -110,6 +118,7 @@ class TextFileTagger:
     overwrite: bool
     watch: Watcher | None
     told: Callable[[Reading], None] | None
+    labeller: BlockLabeller | None = None
 
     def run(self) -> Reading:
         """Label it, in blocks where that can be done."""
@@ -125,11 +134,16 @@ class TextFileTagger:
 
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
-            if not file.fill(HEAD) and in_blocks:
+            small = file.fill(HEAD)
+            if in_blocks and not small:
                 format = self.format or format_of_head(file)
                 stream = self._stream(file, format)
                 if stream is not None:
+                    stream.labeller = self.labeller
                     return self._write(file, stream)
+            if self.labeller is not None and not small:
+                told = f"{file.path}: it is labelled as a whole, and so by this process alone"
+                warnings.warn(told, SkipchainWarning, stacklevel=2)
             return self._run_whole(file)
 
     @property
@@ -251,8 +265,8 @@ def answered(
 class LabelledBlock:
     """A block with labels: as lines, where these are ready, or as a prediction to be written.
 
-    ``documents`` begin behind its first token; ``begins`` says that one begins with that token,
-    ``ends`` that one begins behind the last.
+    ``block`` says where it stands, without its data. ``documents`` begin behind its first token;
+    ``begins`` says that one begins with that token, ``ends`` that one begins behind the last.
     """
 
     block: TextBlock
@@ -281,6 +295,7 @@ class BlockTagger:
     writer: BlockWriter
     told: Callable[[Reading], None]
     lines: LineTagger | None = None
+    labeller: BlockLabeller | None = None
     charset: str = ""
     documents: int = 0
     sentences: int = 0
@@ -303,9 +318,15 @@ class BlockTagger:
         yield self._written(self._label_first(next(blocks)))
         if isinstance(self.writer, ColumnWriter) and self.writer.separator != " ":
             self.lines = None  # which writes others
+        for part in self._behind_first(blocks):
+            yield self._written(part)
+
+    def _behind_first(self, blocks: Iterator[TextBlock]) -> Iterator[LabelledBlock]:
+        if self.labeller is not None:
+            yield from self.labeller.labelled(self, blocks)
+            return
         with Workers(self.tagger.threads) as workers:
-            for part in workers.stream(self._label, blocks):
-                yield self._written(part)
+            yield from workers.stream(self.label, blocks)
 
     def _label_first(self, block: TextBlock) -> LabelledBlock:
         if self.lines is not None and (quick := self._quick(block)) is not None:
@@ -329,9 +350,10 @@ class BlockTagger:
             return None
         places, tokens = found.documents, found.tokens
         marks = len(places - {0, tokens}), 0 in places, tokens in places
-        return LabelledBlock(block, found.sentences, tokens, *marks, lines=found.lines)
+        return LabelledBlock(block.place, found.sentences, tokens, *marks, lines=found.lines)
 
-    def _label(self, block: TextBlock) -> LabelledBlock:
+    def label(self, block: TextBlock) -> LabelledBlock:
+        """A block behind the first with labels."""
         if self.lines is not None and (quick := self._quick(block)) is not None:
             return quick
         return self._labelled(self.reader.parse(block, scheme=NO_SCHEME), block, self.alone)
@@ -347,7 +369,7 @@ class BlockTagger:
         sizes = len(corpus), corpus.n_tokens, corpus.n_documents - 1
         with self._naming(block):
             found = answered(tagger, corpus, self.question)
-        return LabelledBlock(block, *sizes, begins, ends, found)
+        return LabelledBlock(block.place, *sizes, begins, ends, found)
 
     def _written(self, part: LabelledBlock) -> bytes:
         """A block as it is written; it is counted."""

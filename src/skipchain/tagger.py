@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -39,7 +39,7 @@ from skipchain.tagged import (
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
-    from skipchain.tagged_file import Watcher
+    from skipchain.tagged_file import BlockLabeller, Watcher
 
 
 def load(
@@ -232,6 +232,7 @@ class Tagger:
         overwrite: bool = False,
         told: Callable[[Reading], None] | None = None,
         watch: Watcher | None = None,
+        labeller: BlockLabeller | None = None,
     ) -> Reading:
         """Label a file and write it in the format ``to``; what was there is labelled anew.
 
@@ -243,7 +244,8 @@ class Tagger:
         file marks none), each written when it is labelled: the memory that it takes does not grow
         with the file. ``max_bytes`` limits what must be held at once: a document, or all of a file
         that cannot be cut. ``told`` is told how the file is read before it is labelled, without
-        the sizes where these are not known yet, and ``watch`` how much is done.
+        the sizes where these are not known yet, and ``watch`` how much is done. A ``labeller``, as
+        `skipchain.cluster.ClusterLabeller` is, labels the blocks in the place of threads.
 
         Much text in columns is labelled as the bytes that it is, without a corpus being made, where
         the model is a chain whose labels depend on words, their neighbours and the label before.
@@ -284,7 +286,7 @@ class Tagger:
         alone, files = Tagger(self.model, 1), (source, target)
         how_read = (format, options, charset, max_bytes)
         return TextFileTagger(
-            self, alone, *files, question, *how_read, overwrite, watch, told
+            self, alone, *files, question, *how_read, overwrite, watch, told, labeller
         ).run()
 
     def answer(
@@ -316,6 +318,11 @@ class Tagger:
         from skipchain.lookup.column_file import LineTagger
 
         return LineTagger.of(self.model.frozen, self._named, head, path, format, columns)
+
+    def with_lines(self, lines: LineTagger) -> LineTagger:
+        """What labels column files as bytes, with the model of this tagger."""
+        assert self.model.frozen is not None
+        return replace(lines, chain=self.model.frozen, named=self._named)
 
     def _named(self, path: Labels, sentences: Ints) -> Column:
         """The labels of a path of numbers, in the scheme in which they are given."""

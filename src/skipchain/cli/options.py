@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # The groups of options in the help
 DATA, MODEL, KNOWLEDGE, LEARNING, OUTPUT = "data", "model", "knowledge", "learning", "output"
+CLUSTER = "cluster"
 
 
 def option(group: str, help: str, *names: str, **settings: Any) -> Any:
@@ -191,6 +192,26 @@ Threads = Annotated[
 ]
 LearningThreads = Annotated[
     int | None, option(LEARNING, "Threads to use; by default all cores.", metavar="N")
+]
+ClusterAddress = Annotated[
+    str | None,
+    option(
+        CLUSTER,
+        "Work on a Ray cluster: ray://HOST:PORT, or auto for the one of this machine, which is "
+        "started where there is none.",
+        "--cluster",
+        metavar="ADDRESS",
+    ),
+]
+ClusterWorkers = Annotated[
+    int | None,
+    option(
+        CLUSTER,
+        "How many processes work on the cluster, by default 2, each with --threads (1).",
+        "--workers",
+        metavar="N",
+        min=1,
+    ),
 ]
 Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
 Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from skipchain.cli import options
+from skipchain.cli.on_cluster import check_cluster, cluster_labeller
 from skipchain.cli.options import option
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.report.printable import one_line
@@ -102,6 +103,8 @@ def tag(
     repair: options.Repair = None,
     max_bytes: options.MaxBytes = None,
     threads: options.Threads = None,
+    cluster: options.ClusterAddress = None,
+    workers: options.ClusterWorkers = None,
     overwrite: options.Overwrite = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -130,6 +133,8 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
+    read = bool(force or scheme or repair is not None)
+    check_cluster(cluster, workers, text=text is not None, read=read)
     tagger = options.load_tagger(model, threads, samples, moves)
     tagger.model.check_decoder(**how)
     tagger.model.output_in(to_scheme)
@@ -137,7 +142,7 @@ def tag(
     def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
-        if text is None and not (force or scheme or repair is not None):
+        if text is None and not read:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
             told: list[Reading] = []
@@ -157,6 +162,7 @@ def tag(
                 overwrite=overwrite,
                 told=None if quiet else partial(_tell, source, told),
                 watch=watch,
+                labeller=labeller,
             )
             if told and told[0] != reading:
                 options.say(f"{options.shown(source)}: {reading.sizes}")
@@ -183,7 +189,10 @@ def tag(
 
     if (marginals or nbest) and not quiet:
         _tell_probabilities(tagger)
-    with compile_notice(quiet=quiet):
+    with (
+        compile_notice(quiet=quiet),
+        cluster_labeller(cluster, workers, threads, tagger, quiet=quiet) as labeller,
+    ):
         if several:
             _tag_all(going, output, tag_one, quiet=quiet)
         elif wanted is not None:

@@ -42,6 +42,11 @@ class TextBlock:
         """The block as a string."""
         return self.data.decode()
 
+    @property
+    def place(self) -> TextBlock:
+        """Where it stands, without its data."""
+        return TextBlock(b"", self.number, self.first)
+
 
 class Borders(Protocol):
     """Where a text can be cut."""
