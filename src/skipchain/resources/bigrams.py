@@ -15,7 +15,7 @@ from skipchain.corpus.corpus import Corpus
 from skipchain.errors import CorpusError
 from skipchain.resources.ngrams.counting import NgramCounter
 from skipchain.resources.ngrams.duck import MEMORY, is_installed
-from skipchain.resources.ngrams.scratch import counting_space
+from skipchain.resources.ngrams.scratch import check_space, counting_space
 
 Text = Corpus | Iterable[Corpus | Sequence[str]]
 
@@ -64,6 +64,7 @@ class Bigrams:
         default among the system's temporary ones; the sums are the same. Without DuckDB all pairs
         are held.
         """
+        check_space(memory, scratch)
         tables = PairTables()
         with ExitStack() as stack:
             counter = None

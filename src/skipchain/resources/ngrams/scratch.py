@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from skipchain.errors import SkipchainError
+from skipchain.errors import ParameterError, SkipchainError
 from skipchain.io.temporary import scratch_folder, temporary_folder
 from skipchain.resources.ngrams.counting import NgramCounter
 from skipchain.resources.ngrams.duck import MEMORY, connection, import_duckdb
 
+SIZE = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B", re.IGNORECASE | re.ASCII)
 FULL = "No space left on device"
 UNSAVED = "failed to offload"  # what DuckDB says where its scratch folder is full
 ADVICE = "name a folder with more room for what is counted meanwhile (--scratch, scratch=)"
@@ -38,13 +40,21 @@ def counting_space(
     ...     counter.database.execute(counter.sums(1) + " ORDER BY w1").fetchall()
     [('</s>', 1), ('<s>', 1), ('Ada', 1), ('slept', 1)]
     """
-    import_duckdb()
+    check_space(memory, scratch)
     with (
         _folder(scratch, beside) as folder,
         connection(memory, folder / "database", threads) as database,
         naming_scratch_faults(folder),
     ):
         yield NgramCounter(database, folder, 0)
+
+
+def check_space(memory: str, scratch: str | Path | None) -> None:
+    """Refuse settings of a space to count in, before any work is done."""
+    if not SIZE.fullmatch(memory):
+        raise ParameterError(f"memory: expected a size such as 2GB, got {memory!r}")
+    if scratch is not None and not os.path.isdir(scratch):
+        raise SkipchainError(f"there is no folder {scratch} for scratch files; make it first")
 
 
 @contextmanager
@@ -56,8 +66,6 @@ def _folder(scratch: str | Path | None, beside: Path | None) -> Iterator[Path]:
         with TemporaryDirectory(dir=beside) as name:
             yield Path(name)
     else:
-        if not os.path.isdir(scratch):
-            raise SkipchainError(f"there is no folder {scratch} for scratch files; make it first")
         try:
             with temporary_folder(os.path.join(os.path.realpath(scratch), "counts")) as folder:
                 yield folder
@@ -78,9 +86,7 @@ def naming_scratch_faults(folder: Path) -> Iterator[None]:
         if UNSAVED in told or FULL in told:
             raise SkipchainError(f"the disk of {below} is full; {ADVICE}") from None
         fault = told.splitlines()[0].removeprefix("Out of Memory Error: ")
-        raise SkipchainError(
-            f"too little memory to count in ({fault}); {MEMORY_ADVICE}"
-        ) from None
+        raise SkipchainError(f"too little memory to count in ({fault}); {MEMORY_ADVICE}") from None
     except (OSError, duckdb.Error) as error:
         told = str(error)
         if FULL in told and str(folder) in told:
