@@ -49,7 +49,7 @@ ON_CLUSTER = {
 }
 RESULT = {
     "n-grams": "{str(k): [v.rows, v.total] for k, v in (%s).manifest.orders.items()}",
-    "pairs": "(lambda b: [b.tokens, len(b.words), len(b.left_words), int(b.pair_counts.sum())])(%s)",
+    "pairs": "[(b := %s).tokens, len(b.words), len(b.left_words), int(b.pair_counts.sum())]",
 }
 
 
@@ -69,8 +69,8 @@ def measure(report, setting):
             if size != SIZES[-1] or "COUNTED_CLUSTER" not in os.environ:
                 continue
             for workers in range(1, WORKERS + 1):
-                more, call = ON_CLUSTER[kind]
-                spent, peak, many = run(more, RESULT[kind] % call.format(workers), path)
+                more, shared = ON_CLUSTER[kind]
+                spent, peak, many = run(more, RESULT[kind] % shared.format(workers), path)
                 same = "the same counts" if many == one else f"OTHER COUNTS: {many}"
                 report.console.print(
                     f"  on a cluster of {workers}: {spent:.1f} s with its start, the driver's peak "

@@ -122,7 +122,7 @@ class PatientBorders:
         """See `Borders`."""
         cut = self.shown.find(data, begin, least, end)
         if cut < 0 and end - begin >= PATIENCE:
-            return data.rfind(b"\n", least, end) + 1 or -1
+            return data.find(b"\n", begin + PATIENCE - 1, end) + 1 or -1
         return cut
 
 
