@@ -172,13 +172,13 @@ def test_pairs_on_disk_are_those_in_memory(tmp_path, monkeypatch, few, min_count
     pytest.importorskip("duckdb")
     sentences = [sentence.words for sentence in harbour()]
     files = []
-    empty = counting.PairTables.empty_into
+    empty = counting.NeighbourCounts.empty_into
 
     def emptied(*own):
         empty(*own)
         files.append(len(list(tmp_path.rglob("*.parquet"))))
 
-    monkeypatch.setattr(counting.PairTables, "empty_into", emptied)
+    monkeypatch.setattr(counting.NeighbourCounts, "empty_into", emptied)
     spilled = Bigrams.count(sentences, min_count, scratch=tmp_path)
     assert files[-1] > 10
     assert list(tmp_path.iterdir()) == []

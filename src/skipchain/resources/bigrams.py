@@ -65,7 +65,7 @@ class Bigrams:
         are held.
         """
         check_space(memory, scratch)
-        tables = PairTables()
+        tables = NeighbourCounts()
         with ExitStack() as stack:
             counter = None
             for codes, sentences in _batches(text, tables.numbers):
@@ -82,7 +82,7 @@ class Bigrams:
     @staticmethod
     def count_into(counter: NgramCounter, text: Text) -> None:
         """Count words and pairs of a text into a counter on disk; see `summed`."""
-        tables = PairTables()
+        tables = NeighbourCounts()
         for codes, sentences in _batches(text, tables.numbers):
             tables.add(codes, sentences)
             if len(tables) > MOST:
@@ -93,7 +93,7 @@ class Bigrams:
     def summed(cls, counter: NgramCounter, min_count: int = 1) -> Bigrams:
         """What a counter has of words and pairs."""
         if not counter.kinds():
-            return PairTables().bigrams(min_count)
+            return NeighbourCounts().bigrams(min_count)
         database = counter.database
         database.execute(
             "CREATE TEMP TABLE ranks AS SELECT w1 AS word, count, "
@@ -126,7 +126,7 @@ class Bigrams:
         return left.astype(np.int64), right.astype(np.int64)
 
 
-class PairTables:
+class NeighbourCounts:
     """Words and pairs of neighbours that have been counted, by numbers that words are given."""
 
     def __init__(self) -> None:
