@@ -113,12 +113,13 @@ def count_ngrams(
     that of the database of each; ``scratch`` must be a folder on each.
     """
     check_orders(orders, min_count)
+    _check_files(files)
     how = TextSource("", format, columns, charset, max_bytes)
-    sources = _sources(files, replace(how, tokenised=tokenised))
+    text = replace(how, tokenised=tokenised)
     task = CountTask(orders, min_count, memory, None if scratch is None else str(scratch))
     with new_store(path, overwrite, memory, scratch) as (counter, finish):
         with Cluster(cluster, workers=workers) as connected:
-            counter.total = _count(connected, task, sources, counter, watch)
+            counter.total = _count(connected, task, files, text, counter, watch)
         for source in tags:
             count_tags(counter, source, how)
         finish(min_count, list(map(str, files)))
@@ -144,30 +145,31 @@ def count_bigrams(
 
     See `count_ngrams` for what they need.
     """
+    _check_files(files)
     how = TextSource("", format, columns, charset, max_bytes, tokenised, labels=False)
-    sources = _sources(files, how)
     task = CountTask(None, min_count, memory, None if scratch is None else str(scratch))
     with counting_space(memory, scratch) as counter:
         with Cluster(cluster, workers=workers) as connected:
-            counter.total = _count(connected, task, sources, counter, watch)
+            counter.total = _count(connected, task, files, how, counter, watch)
         return Bigrams.summed(counter, min_count)
 
 
-def _sources(files: Sequence[str | Path], how: TextSource) -> list[TextSource]:
+def _check_files(files: Sequence[str | Path]) -> None:
     if any(str(file) == STDIO for file in files):
         raise ParameterError("the workers of a cluster cannot read stdin; name files")
-    return [replace(how, path=os.path.abspath(file)) for file in files]
 
 
 def _count(
     cluster: Cluster,
     task: CountTask,
-    sources: Sequence[TextSource],
+    files: Sequence[str | Path],
+    how: TextSource,
     counter: NgramCounter,
     watch: CountCallback,
 ) -> dict[int, int]:
-    """Have all sources counted, and the sums in the counter; how many there are of each order."""
+    """Have all files counted, and the sums in the counter; how many there are of each order."""
     ray, workers = cluster.ray, cluster.workers
+    names: dict[str | Path, str] = {os.path.abspath(file): str(file) for file in files}
 
     def count(source: TextSource) -> Iterator[Files | CountSizes]:
         return task.count(source, workers)
@@ -176,21 +178,21 @@ def _count(
         return task.sum(map(ray.get, parts))
 
     total: dict[int, int] = {}
-    versions: dict[str, str] = {}
+    versions: set[str] = set()
     counted: dict[int, list[Any]] = {}
-    shares = in_parts(sources, workers)
+    shares = in_parts([replace(how, path=os.path.abspath(file)) for file in files], workers)
     sizes: CountSizes
     for number, refs, sizes in _in_turn(cluster, count, shares, workers + 1):
         counted[number] = refs[:-1]
         for order, size in sizes.total.items():
             total[order] = total.get(order, 0) + size
-        versions[sizes.version] = str(shares[number].path)
+        versions.add(sizes.version)
         if len(versions) > 1:
             raise ClusterError(
                 f"the workers have different versions of DuckDB, {' and '.join(sorted(versions))}; "
                 "install the same on all machines"
             )
-        watch(str(shares[number].path), sizes.total.get(1, 0))
+        watch(names[shares[number].path], sizes.total.get(1, 0))
     parts = [[counted[number][part] for number in sorted(counted)] for part in range(workers)]
     for _, _, sums in _in_turn(cluster, add_up, parts, 1):
         take_over(counter, sums)
