@@ -7,6 +7,7 @@ in neither fails the first test.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -223,8 +224,8 @@ READ = "skipchain.io.formats.read_told"
           "word"), READ, "--set min_count=2"),
         (("induce", "train.conll", "--from", "word", "-o", "t", "--overwrite", "--rounds", "1",
           "--model", "maxent:epochs=1"), READ, "--longest 2 --set min_count=2"),
-        (("brown", "words.txt", "-o", "b.txt", "--overwrite", "-c", "3"), READ,
-         "--min-count 6"),
+        (("brown", "words.txt", "-o", "b.txt", "--overwrite", "-c", "3"),
+         "skipchain.resources.bigrams.Bigrams.count", "--min-count 6"),
         (("ngrams", "count", "words.txt", "-o", "counts", "--overwrite", "--orders", "2"),
          "skipchain.resources.ngrams.NgramStore.count", "--memory 200MB"),
         (("reproduce", "toy1"), "skipchain.reproduce.reproduce", "--quick"),
@@ -252,6 +253,44 @@ def test_too_little_memory(here, fails, works, monkeypatch, command, patched, op
     if command[0] == "reproduce":
         command = ("reproduce",)  # the list of tables; measuring them is for other tests
     works(*command, *option.split())
+
+
+COUNT = ("ngrams", "count", "words.txt", "-o", "counts", "--overwrite", "--orders", "2")
+
+
+@advice("give the database more (--memory, memory=)")
+def test_too_little_memory_for_the_database(here, fails, works):
+    pytest.importorskip("duckdb")
+    fails("too little memory to count in", *COUNT, "--memory", "1KB")
+    works(*COUNT, "--memory", "100MB")
+
+
+@advice("name a folder with more room for what is counted meanwhile (--scratch, scratch=)")
+def test_a_full_scratch_disk(here, fails, works, monkeypatch):
+    pytest.importorskip("duckdb")
+
+    def full(counter, *_):
+        raise OSError(errno.ENOSPC, "No space left on device", str(counter.folder / "a"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("skipchain.resources.ngrams.counting.NgramCounter.write", full)
+        fails("name a folder with more room", *COUNT)
+    (here / "roomy").mkdir()
+    works(*COUNT, "--scratch", "roomy")
+
+
+@pytest.mark.slow
+@advice("--workers are those of a cluster; name one, as --cluster auto")
+def test_workers_need_a_cluster(here, fails, works):
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("duckdb")
+    fails("name one, as --cluster auto", *COUNT, "--workers", "1")
+    fails("name one, as --cluster auto", "brown", "words.txt", "-o", "b.txt", "--workers", "1")
+    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        works(*COUNT, "--workers", "1", "--cluster", "auto")
+    finally:
+        ray.shutdown()
 
 
 # Columns and labels ------------------------------------------------------------------------------
