@@ -102,10 +102,20 @@ def number_tuples(keys, slots):
 
 def index_tuples(rows, slots):
     """Fill the table with the distinct rows [D, M], row d as number d."""
+    _fill(_tuple_hashes(rows), slots)
+
+
+def hash_tuples(rows):
+    """A hash of each row [D], all of whose bits depend on all of the row."""
+    return _mix.plain(_tuple_hashes(rows))
+
+
+def _tuple_hashes(rows):
+    """What `_tuple_slot` makes of each row before the bits are spread."""
     hashes = np.full(rows.shape[0], BASIS)
     for m in range(rows.shape[1]):
         hashes = (hashes ^ rows[:, m].astype(np.uint64)) * PRIME
-    _fill(hashes, slots)
+    return hashes
 
 
 @kernel
