@@ -15,8 +15,34 @@ Labels = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Arrays = dict[str, NDArray[Any]]
 """Arrays by name, as a file holds them."""
+Shape = tuple[int, ...]
 LARGEST_WEIGHT = 1e15
 """The size of a weight in a model file; sums of such weights stay finite."""
+
+
+class Room:
+    """Where large arrays are made: in memory, or wherever a subclass makes them.
+
+    >>> IN_MEMORY.copy(np.array([0.5]), np.float32)
+    array([0.5], dtype=float32)
+    """
+
+    def empty(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of whatever numbers."""
+        return np.empty(shape, dtype)
+
+    def zeros(self, shape: Shape, dtype: Any) -> NDArray[Any]:
+        """An array of zeros."""
+        return np.zeros(shape, dtype)
+
+    def copy(self, array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """The numbers of an array in one of another type."""
+        made = self.empty(array.shape, dtype)
+        made[...] = array
+        return made
+
+
+IN_MEMORY = Room()
 
 
 def offsets_of(lengths: Iterable[int] | Ints) -> Ints:

@@ -69,7 +69,7 @@ class CSRMatrix:
 
     def vstack(self, other: CSRMatrix) -> CSRMatrix:
         """The matrix with the rows of another below its own."""
-        return _vstack([self, other])
+        return vstack([self, other])
 
     @property
     def n_rows(self) -> int:
@@ -235,10 +235,7 @@ class FeatureMatrixBuilder:
         mapped = values.mapped(numbers)
         key = (atom.view.column, atom.offsets[0])
         self._groups.setdefault(key, []).append((atom.view, mapped))
-        if values.indptr is None or mapped.indptr is None:
-            lost = ((values.codes >= 0) & (mapped.codes < 0)).astype(np.int64)
-        else:
-            lost = np.diff(values.indptr) - np.diff(mapped.indptr)
+        lost = values.lost(mapped)
         if lost.any():
             self.unknown += int(lost @ np.bincount(self.reader.shifted(*key), minlength=len(lost)))
 
@@ -285,7 +282,7 @@ class FeatureMatrixBuilder:
         for (column, offset), group in self._groups.items():
             codes = self.reader.shifted(column, offset)
             if grouped and (len(group) > 1 or group[0][1].indptr is not None):
-                add_bundles(_merge_values([values for _, values in group]), codes)
+                add_bundles(merge_values([values for _, values in group]), codes)
                 continue
             for view, values in group:
                 if values.indptr is None:
@@ -299,11 +296,11 @@ class FeatureMatrixBuilder:
             else:
                 numbers.extend(joint[0])
                 add_bundles(*joint[1:])
-        entries = _from_entries(self._tokens, self._ids, self._weights, self.reader.n_tokens)
-        return _hstack(numbers, entries), _vstack(bundles)
+        entries = from_entries(self._tokens, self._ids, self._weights, self.reader.n_tokens)
+        return hstack(numbers, entries), vstack(bundles)
 
 
-def _from_entries(
+def from_entries(
     owners: list[Ints], ids: list[NDArray[np.int32]], weights: list[Floats | None], rows: int
 ) -> CSRMatrix:
     """An index of entries that come in several lists, each with the row of each entry."""
@@ -319,7 +316,7 @@ def _from_entries(
     return CSRMatrix(indptr, np.concatenate(ids)[order].astype(np.int32), values)
 
 
-def _hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
+def hstack(columns: list[NDArray[np.int32]], extra: CSRMatrix) -> CSRMatrix:
     """One index from columns [R] of numbers (−1: none), and a further index at the rows' ends."""
     if not columns:
         return extra
@@ -365,7 +362,7 @@ def _joint_bundles(
     return alone, CSRMatrix(*bundles), codes
 
 
-def _merge_values(group: list[ViewValues]) -> CSRMatrix:
+def merge_values(group: list[ViewValues]) -> CSRMatrix:
     """All features of each value as one matrix: several views of a column side by side."""
     matrices = [
         CSRMatrix(v.indptr, v.codes, NO_VALUES if v.weights is None else v.weights)
@@ -377,11 +374,11 @@ def _merge_values(group: list[ViewValues]) -> CSRMatrix:
     if len(matrices) > 1:
         weights = [m.values if len(m.values) else None for m in matrices]
         owners, ids = [m.row_ids for m in matrices], [m.indices for m in matrices]
-        extra = _from_entries(owners, ids, weights, rows)
-    return _hstack([v.codes for v in group if v.indptr is None], extra)
+        extra = from_entries(owners, ids, weights, rows)
+    return hstack([v.codes for v in group if v.indptr is None], extra)
 
 
-def _vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
+def vstack(matrices: list[CSRMatrix]) -> CSRMatrix:
     if not matrices:
         return CSRMatrix.empty(0)
     shifts = np.cumsum([0] + [len(m.indices) for m in matrices])
