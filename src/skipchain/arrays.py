@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,9 @@ class Room:
     array([0.5], dtype=float32)
     """
 
+    nbytes = 0
+    """Bytes of what lies outside memory."""
+
     def empty(self, shape: Shape, dtype: Any) -> NDArray[Any]:
         """An array of whatever numbers."""
         return np.empty(shape, dtype)
@@ -43,6 +46,21 @@ class Room:
 
 
 IN_MEMORY = Room()
+
+
+PART = 1 << 20  # numbers
+
+
+def parts_of(array: NDArray[Any]) -> Iterator[slice]:
+    """Its rows in parts of about `PART` numbers, for what makes further arrays of them.
+
+    >>> list(parts_of(np.zeros((3, PART // 2))))
+    [slice(0, 2, None), slice(2, 4, None)]
+    """
+    width = max(1, int(np.prod(array.shape[1:])))
+    size = max(1, PART // width)
+    for first in range(0, len(array), size):
+        yield slice(first, first + size)
 
 
 def offsets_of(lengths: Iterable[int] | Ints) -> Ints:

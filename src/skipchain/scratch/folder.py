@@ -118,6 +118,14 @@ class Scratch(Room):
                 return np.zeros(0, dtype)
             return self._mapped(file, size, dtype)
 
+    def has(self, array: NDArray[Any]) -> bool:
+        """Whether an array lies in one of the files, or is too small for one."""
+        base: Any = array
+        while isinstance(base, np.ndarray):
+            base = base.base
+        inner = getattr(base, "obj", base)  # of a memoryview
+        return array.nbytes <= self._small or inner in self._maps
+
     def drop(self) -> None:
         """Hand the resident pages of all arrays back; what was written stays written."""
         for mapped in list(self._maps):
