@@ -18,7 +18,7 @@ LAYERS = [
     {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished"},
     {"checks", "memory", "learn", "parallel", "report", "schema"},
     {"corpus"},
-    {"io", "features", "edges", "metrics"},
+    {"io", "features", "edges", "metrics", "scratch"},
     {"annotators", "resources", "datasets", "chains"},
     {"lookup"},
     {

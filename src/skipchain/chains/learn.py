@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skipchain.arrays import Bools, Floats
+from skipchain.arrays import IN_MEMORY, Bools, Floats, Room, parts_of
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.online import StochasticLikelihood, decaying_rate, default_passes, run_passes
 from skipchain.chains.potentials import Constraints
@@ -63,7 +63,7 @@ class ChainProblem:
     training looks at, ``initial_weights`` is where learning begins. ``numeric`` features were given
     as matrices. ``label_ngrams`` and ``label_trigrams`` are what the labels of a chain that is
     normalised as a whole depend on beyond three in a row: their weights are the last rows of the
-    table of states.
+    table of states. Learning makes what is large in ``room``.
     """
 
     data: Dataset
@@ -79,6 +79,7 @@ class ChainProblem:
     numeric: bool = False
     label_ngrams: LabelNgrams | None = None
     label_trigrams: LabelTrigrams | None = None
+    room: Room = IN_MEMORY
 
     @property
     def by_contexts(self) -> bool:
@@ -88,7 +89,7 @@ class ChainProblem:
     @property
     def for_learners(self) -> dict[str, Any]:
         """What learners of single steps take by name, see `OnlineLearner`."""
-        names = ("boundaries", "constraints", "order", "seed", "initial_weights")
+        names = ("boundaries", "constraints", "order", "seed", "initial_weights", "room")
         return {name: getattr(self, name) for name in names}
 
     def of_positions(self) -> ChainProblem:
@@ -258,7 +259,8 @@ def _by_batch(
         raise FeatureError("no step lowers the loss; scale the features' values down")
     result = stopping.best_of(result)
     release_memory()
-    weights = _without_small(scorer.weights(result.vector), solver.smallest_weight)
+    weights = scorer.weights(result.vector)
+    _drop_small(weights, solver.smallest_weight)
     facts = {} if passed is None else {"passes": passed.iterations}
     return FittedWeights(weights, result, scorer.size, facts)
 
@@ -325,6 +327,7 @@ def batch_objective(
         order=problem.order,
         single_precision=single_precision,
         further=_shown(problem) if problem.by_contexts else None,
+        room=problem.room,
     )
     form: dict[str, Any] = {"constraints": problem.constraints, "l2": problem.l2}
     if problem.by_contexts:
@@ -359,7 +362,7 @@ def _minimise(
     if isinstance(solver, LBFGS):
         curvature = None if solver.l1 else objective.curvature
         more: dict[str, Any] = {"l1": solver.l1, "memory": MEMORY, "curvature": curvature}
-        more |= {**solver.stopping, "callback": stopping, "trail": trail}
+        more |= {**solver.stopping, "callback": stopping, "trail": trail, "room": problem.room}
         return lbfgs.minimize(objective, start, **more)
     if isinstance(solver, ConjugateGradient):
         by_steps = isinstance(solver, GradientDescent)
@@ -418,10 +421,17 @@ def _by_steps(
     epochs = solver.epochs or default_epochs(sequences)
     trail = stages.trail(STEPS, learner.size, learner=learner, stopping=stopping)
     result = run_epochs(
-        epoch, learner.vector, epochs, average_from=AVERAGE_FROM, callback=stopping, trail=trail
+        epoch,
+        learner.vector,
+        epochs,
+        average_from=AVERAGE_FROM,
+        callback=stopping,
+        trail=trail,
+        room=problem.room,
     )
     result = stopping.best_of(result)
-    weights = _without_small(learner.weights(result.vector), solver.smallest_weight)
+    weights = learner.weights(problem.room.copy(result.vector, np.float64))
+    _drop_small(weights, solver.smallest_weight)
     return FittedWeights(weights, result, learner.size, {"dropout": dropout})
 
 
@@ -445,9 +455,8 @@ def _shown(problem: ChainProblem) -> Bools:
     return np.concatenate(parts)
 
 
-def _without_small(weights: Weights, limit: float) -> Weights:
-    """Features' weights below the limit become zero."""
-    if not limit:
-        return weights
-    state, edges = (np.where(np.abs(w) >= limit, w, 0.0) for w in (weights.state, weights.edges))
-    return replace(weights, state=state, edges=edges)
+def _drop_small(weights: Weights, limit: float) -> None:
+    """Make features' weights below the limit zero, in place."""
+    for table in (weights.state, weights.edges) if limit else ():
+        for part in parts_of(table):
+            table[part][np.abs(table[part]) < limit] = 0.0

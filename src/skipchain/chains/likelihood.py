@@ -66,9 +66,11 @@ class ChainObjective(ABC):
         labels = scorer.n_labels
         # single precision halves what the transposed sums read; they are added up in double
         precision: Any = np.float32 if scorer.single_precision else np.float64
-        self._node: Residuals = np.empty((data.n_tokens, labels), precision)
+        room = scorer.room
+        self._node: Residuals = room.empty((data.n_tokens, labels), precision)
         listed = data.n_tokens if data.rows.n_edge_features else 0
-        self._edges = np.zeros((listed, labels + 1, labels))
+        self._edges = room.zeros((listed, labels + 1, labels), np.float64)
+        self._bundle_sums = room.empty((data.rows.bundles.n_rows, labels), precision)
 
     @property
     def nbytes(self) -> int:
@@ -78,7 +80,9 @@ class ChainObjective(ABC):
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Loss and gradient."""
         weights = self.scorer.unpack(vector)
-        bundle_sums = sum_bundles(self._data.rows, weights.state, self._workers)
+        bundle_sums = sum_bundles(
+            self._data.rows, weights.state, self._workers, self._bundle_sums
+        )
         parts = self._workers.map(
             lambda block: self._block(weights, bundle_sums, block), self._blocks()
         )

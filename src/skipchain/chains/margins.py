@@ -36,7 +36,7 @@ class MarginUpdates(OnlineLearner):
     ) -> None:
         super().__init__(data, n_labels, boundaries=boundaries, **others)
         # bundles save memory, but looking each up takes twice the time
-        self._features = kernel_features(data.rows, expanded=True)
+        self._features = kernel_features(data.rows, data.rows.expanded(self.room))
         self._update = UPDATES[update]
         self._limit = limit
         self._seen = 0

@@ -9,27 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Arrays, Floats, Ints, Labels, offsets_of
+from skipchain.arrays import IN_MEMORY, Arrays, Floats, Ints, Labels, Room
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights, weight_shapes
-from skipchain.features.matrix import FeatureMatrix
+from skipchain.features.matrix import CSRMatrix, FeatureMatrix
 from skipchain.kernels import sgd as online
 from skipchain.kernels.kept_features import FeatureIndex
 from skipchain.kernels.sgd import LogMasks, WeightTables
 from skipchain.learn.epochs import run_epochs
 from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import OptimisationResult, Step
+from skipchain.parallel import blocks
 
 Floats32 = NDArray[np.float32]
 
 PASSES = 8  # far from the optimum, where a step of L-BFGS gains less
 FEWEST_SEQUENCES = 2000  # fewer make so few steps that they lead hardly anywhere
 PASS_RATE, PASS_DECAY = 0.1, 2.0
+PART_TOKENS = 1 << 16  # that are counted at once
 
 
 class OnlineLearner:
-    """Weights in one vector of single precision, and the data in a seeded order."""
+    """Weights in one vector of single precision, and the data in a seeded order.
+
+    The weights are in memory, since steps go all over them; what else is large is in the ``room``.
+    """
 
     def __init__(
         self,
@@ -41,9 +46,11 @@ class OnlineLearner:
         order: int = 1,
         seed: int = 0,
         initial_weights: Weights | None = None,
+        room: Room = IN_MEMORY,
     ) -> None:
         assert data.labels is not None
         rows = data.rows
+        self.room = room
         self._data = data
         self._labels = data.labels
         self._sizes = (rows.n_features, rows.n_edge_features, n_labels, order)
@@ -122,7 +129,7 @@ class StochasticLikelihood(OnlineLearner):
         self._squares = WeightTables(*Weights.views(self._square_vector, *sizes).tables)
         self._support = np.zeros((0, n_labels), np.uint8)
         if observed:
-            self._support = label_support(data.rows, self._labels, n_labels)
+            self._support = label_support(data.rows, self._labels, n_labels, self.room)
 
     @property
     def nbytes(self) -> int:
@@ -178,15 +185,20 @@ def restore_random(random: np.random.Generator, saved: SavedState) -> None:
     random.bit_generator.state = {**random.bit_generator.state, "state": inner, **outer}
 
 
-def label_support(rows: FeatureMatrix, labels: Labels, n_labels: int) -> NDArray[np.uint8]:
+def label_support(
+    rows: FeatureMatrix, labels: Labels, n_labels: int, room: Room = IN_MEMORY
+) -> NDArray[np.uint8]:
     """Which labels tokens with a feature have, 1 or 0; all where one is not known (−1). [F, L]"""
-    support = np.zeros((rows.n_features + rows.bundles.n_rows, n_labels), np.uint8)
-    entries, gold = rows.tokens.indices, labels[rows.tokens.row_ids]
-    support[entries[gold >= 0], gold[gold >= 0]] = 1
-    support[entries[gold < 0]] = 1
-    bundles = rows.n_features + rows.bundles.row_ids
-    for label in range(n_labels):
-        support[rows.bundles.indices[support[bundles, label] == 1], label] = 1
+    shape = rows.n_features + rows.bundles.n_rows, n_labels
+    support: NDArray[np.uint8] = room.zeros(shape, np.uint8)
+    for entries, tokens in rows.tokens.entries():
+        gold = labels[tokens]
+        support[entries[gold >= 0], gold[gold >= 0]] = 1
+        support[entries[gold < 0]] = 1
+    for entries, owners in rows.bundles.entries():
+        shown = support[rows.n_features + owners]
+        for label in range(n_labels):
+            support[entries[shown[:, label] == 1], label] = 1
     return support[: rows.n_features]
 
 
@@ -210,6 +222,7 @@ def run_passes(
         passes,
         callback=callback,
         trail=trail,
+        room=learner.room,
     )
     bounded = np.isfinite(result.loss) and np.isfinite(result.vector).all()
     return result if bounded else None
@@ -224,9 +237,9 @@ def decaying_rate(rate: float, decay: float) -> Callable[[float], float]:
     return lambda done: rate / (1.0 + decay * done)
 
 
-def kernel_features(rows: FeatureMatrix, *, expanded: bool = False) -> FeatureIndex:
+def kernel_features(rows: FeatureMatrix, expanded: CSRMatrix | None = None) -> FeatureIndex:
     """The indexes of all features, as kernels take them; ``expanded`` has no feature bundles."""
-    tokens, bundles, edges = rows.expanded() if expanded else rows.tokens, rows.bundles, rows.edges
+    tokens, bundles, edges = expanded or rows.tokens, rows.bundles, rows.edges
     return FeatureIndex(
         tokens.indptr, tokens.indices, tokens.values,
         bundles.indptr, bundles.indices, bundles.values,
@@ -243,11 +256,11 @@ def kernel_masks(constraints: Constraints | None, n_labels: int) -> LogMasks:
 
 def max_chain_entries(data: Dataset) -> int:
     """The most (token, feature) pairs that one chain has, bundles expanded."""
-    rows = data.rows
-    tokens = rows.tokens
-    sizes = np.ones(len(tokens.indices), np.int64)
-    bundled = tokens.indices >= rows.n_features
-    sizes[bundled] = np.diff(rows.bundles.indptr)[tokens.indices[bundled] - rows.n_features]
-    ends = offsets_of(sizes)
-    entries = np.diff(ends[tokens.indptr[data.offsets]]) + np.diff(rows.edges.indptr[data.offsets])
-    return int(entries.max(initial=1))
+    rows, most = data.rows, 1
+    edges = np.diff(rows.edges.indptr[data.offsets])
+    for first, last in blocks(data.offsets, PART_TOKENS):
+        sizes = rows.active_counts(*data.offsets[[first, last]].tolist())
+        own = np.add.reduceat(np.append(sizes, 0), data.offsets[first:last] - data.offsets[first])
+        own[np.diff(data.offsets[first : last + 1]) == 0] = 0
+        most = max(most, int((own + edges[first:last]).max(initial=1)))
+    return most

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats, Room, parts_of
 from skipchain.learn.saved_state import SavedState, Trail
 from skipchain.learn.step import INTERRUPTED, OptimisationResult, Step
 
@@ -21,13 +21,14 @@ def run_epochs(
     average_from: float = 1.0,
     callback: Callable[[Step], bool | None] | None = None,
     trail: Trail | None = None,
+    room: Room = IN_MEMORY,
 ) -> OptimisationResult:
     """Call ``epoch(done)`` so many times, ``done`` rising from 0 towards 1; it returns its loss.
 
     From ``average_from`` on (a share of all epochs) the result is the average of what ``vector()``
     gives after each epoch, before that what it gives last. It ends early when ``callback`` returns
     True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
-    every epoch, and may have one to go on after.
+    every epoch, and may have one to go on after. The average is made in ``room``.
 
     >>> x = np.zeros(1)
     >>> def epoch(done):
@@ -43,7 +44,7 @@ def run_epochs(
     reason = f"{epochs} epochs"
 
     def reached() -> Floats:
-        return vector().astype(np.float64) if average is None else average
+        return room.copy(vector(), np.float64) if average is None else average
 
     def state() -> SavedState:
         values = {"number": number, "loss": loss, "held": held}
@@ -61,9 +62,9 @@ def run_epochs(
             if number > average_from * epochs:
                 held += 1
                 if average is None:
-                    average = vector().astype(np.float64)
+                    average = room.copy(vector(), np.float64)
                 else:
-                    average += (vector() - average) / held
+                    _move(average, vector(), held)
             seconds = time.perf_counter() - began
             if callback is not None and callback(
                 Step(number, reached(), loss, seconds, planned=epochs, evaluations=number)
@@ -75,3 +76,9 @@ def run_epochs(
     except KeyboardInterrupt:
         reason = INTERRUPTED
     return OptimisationResult(reached(), loss, number, number, reason)
+
+
+def _move(average: Floats, vector: NDArray[np.floating], held: int) -> None:
+    """Make an average one of so many vectors, of which this is the last."""
+    for part in parts_of(average):
+        average[part] += (vector[part] - average[part]) / held

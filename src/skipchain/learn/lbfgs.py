@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from skipchain.arrays import Arrays, Floats
+from skipchain.arrays import IN_MEMORY, Arrays, Floats, Room
 from skipchain.learn.descent import descend
 from skipchain.learn.line_search import ARMIJO, MAX_TRIALS, Objective, Point, wolfe_search
 from skipchain.learn.saved_state import SavedState, Trail
@@ -31,6 +31,7 @@ def minimize(
     curvature: Callable[[], Floats] | None = None,
     callback: Callable[[Step], bool | None] | None = None,
     trail: Trail | None = None,
+    room: Room = IN_MEMORY,
 ) -> OptimisationResult:
     """Minimise ``function(x) + l1 · Σ|x|`` from ``start``.
 
@@ -41,12 +42,12 @@ def minimize(
     It ends when the loss has fallen by less than ``tolerance`` (relative) over ``period``
     iterations, when the gradient vanishes, after ``max_iterations``, when ``callback`` returns
     True, or on a keyboard interrupt, which keeps what has been reached. A ``trail`` is told of
-    every iteration, and may have one to go on after.
+    every iteration, and may have one to go on after. Earlier steps are kept in ``room``.
 
     >>> minimize(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(2)).vector
     array([3., 3.])
     """
-    history = _CurvaturePairs(memory, len(start))
+    history = _CurvaturePairs(memory, len(start), room)
 
     def penalised(x: Floats) -> tuple[float, Floats]:
         value, gradient = function(x)
@@ -110,7 +111,8 @@ class _CurvaturePair:
 class _CurvaturePairs:
     """The last steps, from which the curvature is guessed; older ones are forgotten."""
 
-    def __init__(self, memory: int, size: int) -> None:
+    def __init__(self, memory: int, size: int, room: Room) -> None:
+        self._room = room
         self.pairs: deque[_CurvaturePair] = deque(maxlen=memory)
         self._scale: NDArray[np.float32] | None = None
         self._size = size
@@ -141,9 +143,8 @@ class _CurvaturePairs:
         """Remember a step, unless rounding has spoilt what it tells."""
         product = dot(step, change)
         if product > 1e-10 * dot(change, change):
-            self.pairs.append(
-                _CurvaturePair(step.astype(np.float32), change.astype(np.float32), product)
-            )
+            kept = (self._room.copy(array, np.float32) for array in (step, change))
+            self.pairs.append(_CurvaturePair(*kept, product))
 
     def direction(self, slope: Floats) -> Floats:
         """−H · slope by the two-loop recursion (Nocedal 1980)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from skipchain.arrays import Floats
+from skipchain.arrays import IN_MEMORY, Floats
 from skipchain.checks import check_choice, check_integer, check_number, nearest
 from skipchain.corpus import Corpus
 from skipchain.corpus.corpus import LABEL
@@ -38,7 +39,9 @@ from skipchain.models.base.parameters import (
 )
 from skipchain.models.base.progress import Progress
 from skipchain.models.base.task import Fitted, TrainingTask
+from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.parallel import Workers
+from skipchain.scratch.folder import Scratch
 
 CONSTRAINTS = ("decoding", "training", "none")
 LONGEST_VALUE = 200  # characters of a parameter that are shown
@@ -63,6 +66,8 @@ class BaseEstimator(ABC):
     """Whether templates may look two labels back."""
     resumable: ClassVar[bool] = False
     """Whether the state of learning can be kept in a checkpoint."""
+    learns_from_disk: ClassVar[bool] = False
+    """Whether features may lie in files while weights are learnt."""
     solvers: ClassVar[tuple[type[Solver], ...]] = ()
     """The solvers that can be chosen; a setting that several have asks for the first of them."""
     groups_of_settings: ClassVar[Mapping[str, tuple[type, Mapping[str, str]]]] = {}
@@ -244,34 +249,44 @@ class BaseEstimator(ABC):
         start: Any = None,
         progress: Progress | None = None,
         checkpoint: str | Path | StateKeeper | None = None,
+        scratch: str | Path | Scratch | None = None,
     ) -> Self:
         """Learn from a labelled corpus, or from sequences X with labels y.
 
         ``dev`` (with ``dev_y``) is held-out data, scored as training goes on or at its end;
         ``start`` is a fitted model to begin from. ``checkpoint`` names a file in which the state of
         learning is kept, and from which it goes on where it is there, or is a
-        `skipchain.modelfile.Checkpoint`. A keyboard interrupt ends training and keeps what
+        `skipchain.modelfile.Checkpoint`. ``scratch`` is a folder in whose files the
+        features are kept, for more data than memory holds: X may then be a corpus in blocks, such
+        as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
         """
         self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
-        given, y = labelled(X, y, scheme=self._named_scheme())
-        given = self._input(given, y)
-        templates = self._templates(given)
-        if templates is not None and templates.annotators:
-            assert isinstance(given, Corpus)
-            templates, given = templates.fit_annotators(given, progress)
-        with Workers(self.threads) as workers:
-            task = TrainingTask(given, y, templates, workers, dev, dev_y, start, progress, keeping)
+        with ExitStack() as stack:
+            room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
+            if isinstance(room, Scratch):
+                X, y = gathered(X, y, room), None
+            given, y = labelled(X, y, scheme=self._named_scheme())
+            given = self._input(given, y)
+            templates = self._templates(given)
+            if isinstance(room, Scratch):
+                self._check_scratch(templates)
+            if templates is not None and templates.annotators:
+                assert isinstance(given, Corpus)
+                templates, given = templates.fit_annotators(given, progress)
+            workers = stack.enter_context(Workers(self.threads))
+            followed = {"start": start, "progress": progress, "keeping": keeping, "room": room}
+            task = TrainingTask(given, y, templates, workers, dev, dev_y, **followed)
             fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
                 held_out = fitted.held_out or task.held_out(model)
                 assert held_out is not None
                 score = held_out.score(model, workers)
-        if progress is not None:
-            progress.end(result)
-        self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
+            if progress is not None:
+                progress.end(result)
+            self.model_ = model.with_summary(self._summary(fitted, score)).pruned()
         self.result_ = result
         if progress is None:
             self._raise_interrupt()
@@ -310,6 +325,23 @@ class BaseEstimator(ABC):
             keeper = Checkpoint(keeper)
         settings = {**plain_settings(self.get_params(deep=False)), "threads": None}
         return Keeping(keeper, {"model": self.kind} | {k: str(v) for k, v in settings.items()})
+
+    def _scratch(self, scratch: str | Path | Scratch, stack: ExitStack) -> Scratch:
+        """Where large arrays are made; a folder is left as it was found."""
+        self._check_scratch(None)
+        if isinstance(scratch, Scratch):
+            return scratch
+        return stack.enter_context(Scratch(scratch))
+
+    def _check_scratch(self, templates: Templates | None) -> None:
+        """Refuse to learn from files what only learns in memory."""
+        if not self.learns_from_disk:
+            raise ParameterError(
+                f"{type(self).__name__} learns in memory only, without --scratch (scratch=); CRF, "
+                "MEMM, MaxEnt and Perceptron learn from disk"
+            )
+        if templates is not None:
+            require_local(templates)
 
     @abstractmethod
     def _train(self, task: TrainingTask) -> Fitted:

@@ -51,6 +51,7 @@ class ChainEstimator(BaseEstimator):
 
     partial = True
     resumable = True
+    learns_from_disk = True
     solvers = CHAIN_SOLVERS
     local: ClassVar[bool] = False
     """Whether the model is normalised at each position, given the label before."""
@@ -163,7 +164,7 @@ class ChainEstimator(BaseEstimator):
             require_allowed(data, allowed, untrained.labels)
         held_out = task.held_out(untrained)
         trained = allowed if self.constraints == "training" else None
-        problem = self._problem(data, untrained, trained, start)
+        problem = replace(self._problem(data, untrained, trained, start), room=task.room)
         monitor = task.monitor(data, len(untrained.labels), held_out, untrained.with_weights)
         learnt = self._learn(problem, task.workers, monitor)
         model = untrained.with_weights(learnt.weights)
@@ -437,6 +438,23 @@ class ChainEstimator(BaseEstimator):
         if self.solvers and not isinstance(self._solver, RESUMABLE):
             raise ParameterError(
                 f"solver={self._solver.name!r} keeps no checkpoint of its training; sgd, adagrad "
+                "and lbfgs do"
+            )
+
+    def _check_scratch(self, templates: Templates | None) -> None:
+        super()._check_scratch(templates)
+        if self.order > 2:
+            raise ParameterError(
+                f"order={self.order} does not go with --scratch (scratch=), orders 1 and 2 do"
+            )
+        if self.dictionary is not None:
+            raise ParameterError(
+                "a dictionary is a table of all tokens, which --scratch (scratch=) never holds; "
+                "leave dictionary out"
+            )
+        if self.solvers and not isinstance(self._solver, RESUMABLE):
+            raise ParameterError(
+                f"solver={self._solver.name!r} does not go with --scratch (scratch=); sgd, adagrad "
                 "and lbfgs do"
             )
 
