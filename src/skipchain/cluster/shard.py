@@ -121,6 +121,7 @@ class Shard:
         self._corpus: Corpus | None = None
         self._known: KnownLabels | None = None
         self._agreed: Agreement | None = None
+        self._names: tuple[str, ...] = ()
         self._draft: Draft | None = None
         self._features: LocalFeatures | None = None
         self._settled: Settled | None = None
@@ -152,10 +153,11 @@ class Shard:
     @plainly
     def agree(self, agreed: Agreement) -> tuple[str, ...]:
         """Take what all agree on, and give the names of the labels here."""
-        if self._known is None:
+        if self._agreed is None:
             assert self._corpus is not None
             self._known, self._agreed = agreed.known(self._corpus), agreed
-        return self._known.names
+            self._names = self._known.names
+        return self._names
 
     # Features ----------------------------------------------------------------------------------
 

@@ -33,6 +33,13 @@ class Team:
         self.replaced = 0
         self._reason = ""
 
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for member in self.members:
+            self._ray.kill(member)
+
     def __len__(self) -> int:
         return len(self.members)
 

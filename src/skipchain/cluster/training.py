@@ -40,8 +40,8 @@ def train_on_cluster(
     check_estimator(estimator)
     given = as_source(estimator, X, y)
     cluster = as_cluster(cluster)
-    with cluster:
-        return ClusterTraining(estimator, ShardedData(Team(cluster), given), task).fit()
+    with cluster, Team(cluster) as team:
+        return ClusterTraining(estimator, ShardedData(team, given), task).fit()
 
 
 def as_cluster(cluster: Cluster | str) -> Cluster:

@@ -14,6 +14,7 @@ from skipchain.cli.options import option
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from skipchain.cluster import Files
     from skipchain.corpus import Corpus
     from skipchain.models.base.estimator import BaseEstimator
     from skipchain.models.base.model import AnyModel
@@ -93,6 +94,24 @@ def train(
         str | None,
         option(options.LEARNING, "A model file to begin from (warm start).", metavar="MODEL"),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            options.LEARNING,
+            "Learn on a Ray cluster, whose workers read TRAIN themselves: auto (one that is "
+            "running, else one of this machine for this run), or ray://HOST:PORT.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        option(
+            options.LEARNING,
+            "With --cluster: how many workers, by default 2, of so many --threads each, by "
+            "default 1.",
+            metavar="N",
+        ),
+    ] = None,
     auto: Annotated[
         bool,
         option(
@@ -149,6 +168,7 @@ def train(
     """
     from skipchain.assembly import build_estimator
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
+    from skipchain.cli.clusters import RemoteTraining
     from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.searching import check_search, search
@@ -160,6 +180,7 @@ def train(
     check_model_target(output, overwrite=overwrite)
     check_search(auto, budget, start)
     check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
+    remote = RemoteTraining.of(cluster, workers, threads, auto=auto)
     began = time.perf_counter()
     if consistency and "consistency" not in (factors or ""):
         factors = f"consistency; {factors}" if factors else "consistency"
@@ -177,36 +198,44 @@ def train(
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)
     with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
-        corpus, held_out = _read(files, dev, left_out, how)
+        if remote is None:
+            corpus, held_out = _read(files, dev, left_out, how)
+        else:
+            corpus, held_out = None, remote.held_out(dev, how)
         begin_with = None if start is None else load(start).model
         estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
-        reads = estimator.reads(corpus)
-        if not quiet:
+        if not quiet and corpus is not None:
             richer = RICHER if recipe is None else RICHER_RECIPE
-            tell_needs(reads, corpus, richer if features is None else None)
+            tell_needs(estimator.reads(corpus), corpus, richer if features is None else None)
         searched: dict[str, Any] = {}
         with (
             compile_notice(quiet=quiet),
             catch_warnings(action="ignore") if quiet else nullcontext(),
         ):
-            if auto:
+            if auto and corpus is not None:
                 find = partial(search, corpus, held_out, budget, settings, quiet=quiet)
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
                 fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
-                learn = partial(_learn, estimator, corpus, fitting, quiet=quiet)
+                source: Any = corpus
+                if remote is not None:
+                    source, fitting["cluster"] = remote.files(files, how), remote.cluster
+                learn = partial(_learn, estimator, source, fitting, quiet=quiet)
                 estimator = SIGNALS.catch(learn)
         save(estimator.model_, output, overwrite=overwrite)
         if kept is not None:
             end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
     seconds = time.perf_counter() - began
     if json:
-        needed = [name for name in corpus.columns if name in reads]
-        options.print_json({**_answer(estimator, output, seconds), "columns": needed, **searched})
+        more = searched if remote is None else remote.told(estimator)
+        if corpus is not None:
+            reads = estimator.reads(corpus)
+            more = {"columns": [name for name in corpus.columns if name in reads], **more}
+        options.print_json({**_answer(estimator, output, seconds), **more})
     elif not quiet:
         _report(estimator, output, seconds)
-        if not auto and (told := advice(corpus, settings)) is not None:
+        if not auto and corpus is not None and (told := advice(corpus, settings)) is not None:
             options.say(told)
 
 
@@ -224,14 +253,15 @@ def _read(
 
 
 def _learn(
-    estimator: BaseEstimator, corpus: Corpus, how: Mapping[str, Any], *, quiet: bool
+    estimator: BaseEstimator, data: Corpus | Files, how: Mapping[str, Any], *, quiet: bool
 ) -> BaseEstimator:
     """The estimator, fitted, ``how`` as `fit` takes it; shown as it learns unless ``quiet``."""
     from skipchain.cli.progress import training_display
 
     with nullcontext() if quiet else training_display(estimator) as display:
-        estimator, annotated = estimator.fit_annotators(corpus, display)
-        return estimator.fit(annotated, progress=display, **how)
+        if "cluster" not in how:
+            estimator, data = estimator.fit_annotators(data, display)
+        return estimator.fit(data, progress=display, **how)
 
 
 def _answer(estimator: Any, output: str, seconds: float) -> dict[str, Any]:
