@@ -101,9 +101,9 @@ class StochasticLikelihood(OnlineLearner):
 
     ``dropout`` is the share of features left out of each step; ``bundle_dropout`` that of tokens'
     words (or other column values) left out with all that follows from them. l2 is shared out over
-    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad). ``support`` [F, L]
-    says which pairs are ``observed`` where these data alone do not. Other arguments are those of
-    `OnlineLearner`.
+    the chains. With ``adaptive`` every weight has its own, falling rate (AdaGrad). ``support``
+    [F, L] says which pairs are ``observed`` where these data alone do not. Other arguments are
+    those of `OnlineLearner`.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ from skipchain.cluster.supports import Bits, Shown, places_of
 from skipchain.corpus import Corpus
 from skipchain.features.matrix import FeatureMatrix
 from skipchain.features.reader import ViewReader
-from skipchain.features.strings import StringTable, TextSlices
+from skipchain.features.strings import StringTable
 from skipchain.features.template import PAIR, STATE, View
 from skipchain.features.templates import Templates
 from skipchain.features.vocabulary import Vocabulary, counted_features

@@ -13,7 +13,6 @@ from skipchain.arrays import Floats, Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import ChainProblem, batch_objective
 from skipchain.chains.likelihood import ChainObjective
-from skipchain.chains.margins import MarginUpdates
 from skipchain.chains.scorer import LinearScorer
 from skipchain.cluster.features import FAMILIES, LocalFeatures
 from skipchain.features.matrix import CSRMatrix, FeatureMatrix

@@ -70,12 +70,13 @@ class MixedLearner:
         loss, moves = self._team.repeat(lambda: self._moved(how), self._prepare)
         self._passes += 1
         if self._holders is None:
-            count = lambda: self._team.total(self._team.ask("holds"))
-            _, holders = self._team.repeat(count, self._prepare)
+            _, holders = self._team.repeat(self._counted, self._prepare)
             self._holders = np.maximum(holders, 1.0)
-        for move in moves:
-            move /= self._holders
-        return loss, moves
+        return loss, [move / self._holders for move in moves]
+
+    def _counted(self) -> tuple[float, Any]:
+        """How many workers have a part in each weight."""
+        return self._team.total(self._team.ask("holds"))
 
     def _moved(self, how: Mapping[str, Any]) -> tuple[float, Any]:
         team = self._team

@@ -74,7 +74,7 @@ class ShardFacts:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What all workers go by: templates, and the scheme of labels and the one they are learnt in."""
+    """What all go by: templates, the scheme of labels, and the one in which they are learnt."""
 
     templates: Templates
     min_count: int
@@ -278,12 +278,11 @@ def several(parts: list[Any]) -> Any:
 
 def add_up(parts: Sequence[tuple[float, Any]]) -> tuple[float, Any]:
     """The sums of numbers and of vectors (or of lists of them), one after the other."""
-    loss, first = parts[0]
-    vectors = [own.copy() for own in (first if isinstance(first, list) else [first])]
+    loss, vectors = parts[0]
+    several_vectors = isinstance(vectors, list)
+    sums = [own.copy() for own in (vectors if several_vectors else [vectors])]
     for more, others in parts[1:]:
         loss += more
-        for vector, other in zip(
-            vectors, others if isinstance(others, list) else [others], strict=True
-        ):
-            vector += other
-    return loss, vectors if isinstance(first, list) else vectors[0]
+        for own, other in zip(sums, others if several_vectors else [others], strict=True):
+            np.add(own, other, out=own)
+    return loss, sums if several_vectors else sums[0]

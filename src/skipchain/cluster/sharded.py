@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from skipchain.arrays import Ints
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.learn import ChainProblem
 from skipchain.chains.potentials import Constraints
-from skipchain.chains.scorer import LinearScorer, Weights
+from skipchain.chains.scorer import LinearScorer
 from skipchain.cluster.claims import Numbering
 from skipchain.cluster.connection import ClusterError
 from skipchain.cluster.features import FAMILIES, vocabulary_of
@@ -127,9 +126,8 @@ class ShardedData:
 
     def check_allowed(self, allowed: Constraints) -> None:
         """Refuse labels that training must not look at."""
-        team = self._team
-        step = lambda: team.answers(team.ask("check_allowed", allowed, self.labels))
-        team.repeat(step, self._prepare)
+        team, asked = self._team, ("check_allowed", allowed, self.labels)
+        team.repeat(lambda: team.answers(team.ask(*asked)), self._prepare)
 
     def _names(self) -> list[tuple[str, ...]]:
         return self._team.answers(self._team.ask("agree", self._agreed))

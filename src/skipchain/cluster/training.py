@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from skipchain.chains.dataset import Dataset
-from skipchain.chains.learn import ChainProblem, FittedWeights, Monitor
+from skipchain.chains.learn import ChainProblem, Monitor
 from skipchain.chains.potentials import Constraints
 from skipchain.chains.scorer import Weights
 from skipchain.cluster.connection import Cluster
@@ -54,9 +54,9 @@ def as_source(estimator: ChainEstimator, X: Any, y: Any) -> Files | Corpus:
     if isinstance(X, Files):
         return X
     paths = [X] if isinstance(X, (str, Path)) else X
-    if y is None and isinstance(paths, (list, tuple)) and paths:
-        if all(isinstance(path, (str, Path)) for path in paths):
-            return Files.of(paths)
+    listed = y is None and isinstance(paths, (list, tuple)) and bool(paths)
+    if listed and all(isinstance(path, (str, Path)) for path in paths):
+        return Files.of(paths)
     given, labels = labelled(X, y, scheme=estimator.scheme)
     if not isinstance(given, Corpus):
         raise ParameterError(

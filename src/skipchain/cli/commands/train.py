@@ -12,10 +12,9 @@ from skipchain.cli import options
 from skipchain.cli.options import option
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
-    from skipchain.cluster import Files
-    from skipchain.corpus import Corpus
+    from skipchain.cli.training_data import DataElsewhere, DataHere
     from skipchain.models.base.estimator import BaseEstimator
     from skipchain.models.base.model import AnyModel
 
@@ -168,19 +167,18 @@ def train(
     """
     from skipchain.assembly import build_estimator
     from skipchain.cli.checkpoints import check_checkpoint, checkpoint_of, end_checkpoint
-    from skipchain.cli.clusters import RemoteTraining
-    from skipchain.cli.columns import RICHER, RICHER_RECIPE, columns_left_out, tell_needs
+    from skipchain.cli.columns import columns_left_out
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.searching import check_search, search
     from skipchain.cli.signals import SIGNALS
+    from skipchain.cli.training_data import DataHere, cluster_of, read_data
     from skipchain.modelfile import check_model_target, save
-    from skipchain.selection.advice import advice
     from skipchain.tagger import load
 
     check_model_target(output, overwrite=overwrite)
     check_search(auto, budget, start)
     check_checkpoint(checkpoint, resume, checkpoint_every, output, auto=auto)
-    remote = RemoteTraining.of(cluster, workers, threads, auto=auto)
+    elsewhere = cluster_of(cluster, workers, threads, auto=auto)
     began = time.perf_counter()
     if consistency and "consistency" not in (factors or ""):
         factors = f"consistency; {factors}" if factors else "consistency"
@@ -198,70 +196,45 @@ def train(
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)
     with checkpoint_of(*files_of_state, overwrite=overwrite, quiet=quiet) as kept:
-        if remote is None:
-            corpus, held_out = _read(files, dev, left_out, how)
-        else:
-            corpus, held_out = None, remote.held_out(dev, how)
+        data = read_data(elsewhere, files, dev, left_out, how)
         begin_with = None if start is None else load(start).model
-        estimator.check(dev=held_out, start=begin_with, checkpoint=kept)
-        if not quiet and corpus is not None:
-            richer = RICHER if recipe is None else RICHER_RECIPE
-            tell_needs(estimator.reads(corpus), corpus, richer if features is None else None)
+        estimator.check(dev=data.held_out, start=begin_with, checkpoint=kept)
+        if not quiet:
+            data.tell_needs(estimator, settings)
         searched: dict[str, Any] = {}
         with (
             compile_notice(quiet=quiet),
             catch_warnings(action="ignore") if quiet else nullcontext(),
         ):
-            if auto and corpus is not None:
-                find = partial(search, corpus, held_out, budget, settings, quiet=quiet)
+            if auto and isinstance(data, DataHere):
+                find = partial(search, data.corpus, data.held_out, budget, settings, quiet=quiet)
                 found = SIGNALS.catch(find)
                 estimator, searched = found.estimator, {"auto": found.as_dict()}
             else:
-                fitting = {"dev": held_out, "start": begin_with, "checkpoint": kept}
-                source: Any = corpus
-                if remote is not None:
-                    source, fitting["cluster"] = remote.files(files, how), remote.cluster
-                learn = partial(_learn, estimator, source, fitting, quiet=quiet)
-                estimator = SIGNALS.catch(learn)
+                how = {**data.fitting, "start": begin_with, "checkpoint": kept}
+                estimator = SIGNALS.catch(partial(_learn, estimator, data, how, quiet=quiet))
         save(estimator.model_, output, overwrite=overwrite)
         if kept is not None:
             end_checkpoint(kept, output, estimator.result_.reason, quiet=quiet)
     seconds = time.perf_counter() - began
     if json:
-        more = searched if remote is None else remote.told(estimator)
-        if corpus is not None:
-            reads = estimator.reads(corpus)
-            more = {"columns": [name for name in corpus.columns if name in reads], **more}
-        options.print_json({**_answer(estimator, output, seconds), **more})
+        answer = {**_answer(estimator, output, seconds), **data.answer(estimator)}
+        options.print_json({**answer, **searched})
     elif not quiet:
         _report(estimator, output, seconds)
-        if not auto and corpus is not None and (told := advice(corpus, settings)) is not None:
-            options.say(told)
-
-
-def _read(
-    files: list[str], dev: list[str] | None, left_out: Sequence[str], how: Mapping[str, Any]
-) -> tuple[Corpus, Corpus | None]:
-    """The corpus to learn from, and the held-out one."""
-    from skipchain.cli.columns import check_left_out
-
-    corpus = options.read_corpora(files, **how)
-    check_left_out(left_out, corpus)
-    if not dev:
-        return corpus, None
-    return corpus, options.as_in(options.read_corpora(dev, **how), corpus.scheme)
+        if not auto:
+            data.advise(settings)
 
 
 def _learn(
-    estimator: BaseEstimator, data: Corpus | Files, how: Mapping[str, Any], *, quiet: bool
+    estimator: BaseEstimator, data: DataHere | DataElsewhere, how: Mapping[str, Any], *, quiet: bool
 ) -> BaseEstimator:
     """The estimator, fitted, ``how`` as `fit` takes it; shown as it learns unless ``quiet``."""
     from skipchain.cli.progress import training_display
 
     with nullcontext() if quiet else training_display(estimator) as display:
-        if "cluster" not in how:
-            estimator, data = estimator.fit_annotators(data, display)
-        return estimator.fit(data, progress=display, **how)
+        estimator, source = data.prepared(estimator, display)
+        return estimator.fit(source, progress=display, **how)
 
 
 def _answer(estimator: Any, output: str, seconds: float) -> dict[str, Any]:
