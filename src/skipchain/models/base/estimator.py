@@ -250,6 +250,7 @@ class BaseEstimator(ABC):
         progress: Progress | None = None,
         checkpoint: str | Path | StateKeeper | None = None,
         scratch: str | Path | Scratch | None = None,
+        cluster: Any = None,
     ) -> Self:
         """Learn from a labelled corpus, or from sequences X with labels y.
 
@@ -260,25 +261,40 @@ class BaseEstimator(ABC):
         features are kept, for more data than memory holds: X may then be a corpus in blocks, such
         as `skipchain.scan` gives, and the model is the same, bit for bit. A keyboard interrupt ends training and keeps what
         has been learnt in ``model_``; it is raised again unless a ``progress`` display is told.
+
+        ``cluster`` is a `skipchain.cluster.Cluster`, or the address of one: its workers learn, each
+        from whole documents. They are sent the corpus, or read the files that X names.
         """
         self.check(dev=dev, dev_y=dev_y, start=start, checkpoint=checkpoint)
         keeping = None if checkpoint is None else self._keeping(checkpoint)
+        if cluster is not None and scratch is not None:
+            raise ParameterError(
+                "the workers of a cluster hold their features in memory; give scratch or cluster, "
+                "not both"
+            )
         with ExitStack() as stack:
-            room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
-            if isinstance(room, Scratch):
-                X, y = gathered(X, y, room), None
-            given, y = labelled(X, y, scheme=self._named_scheme())
-            given = self._input(given, y)
-            templates = self._templates(given)
-            if isinstance(room, Scratch):
-                self._check_scratch(templates)
-            if templates is not None and templates.annotators:
-                assert isinstance(given, Corpus)
-                templates, given = templates.fit_annotators(given, progress)
             workers = stack.enter_context(Workers(self.threads))
-            followed = {"start": start, "progress": progress, "keeping": keeping, "room": room}
-            task = TrainingTask(given, y, templates, workers, dev, dev_y, **followed)
-            fitted = self._train(task)
+            followed: dict[str, Any] = {"start": start, "progress": progress, "keeping": keeping}
+            if cluster is not None:
+                from skipchain.cluster.training import train_on_cluster
+
+                task = TrainingTask([], y, None, workers, dev, dev_y, **followed)
+                fitted = train_on_cluster(self, X, y, cluster, task)
+            else:
+                room = IN_MEMORY if scratch is None else self._scratch(scratch, stack)
+                if isinstance(room, Scratch):
+                    X, y = gathered(X, y, room), None
+                given, y = labelled(X, y, scheme=self._named_scheme())
+                given = self._input(given, y)
+                templates = self._templates(given)
+                if isinstance(room, Scratch):
+                    self._check_scratch(templates)
+                if templates is not None and templates.annotators:
+                    assert isinstance(given, Corpus)
+                    templates, given = templates.fit_annotators(given, progress)
+                followed["room"] = room
+                task = TrainingTask(given, y, templates, workers, dev, dev_y, **followed)
+                fitted = self._train(task)
             model, result, score = fitted.model, fitted.result, None
             if dev is not None:
                 held_out = fitted.held_out or task.held_out(model)
