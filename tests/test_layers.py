@@ -15,7 +15,7 @@ ROOT = Path(skipchain.__file__).parent
 # From the bottom up; a package may import from its own layer and those below. The families of
 # models are packages of their own.
 LAYERS = [
-    {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished"},
+    {"arrays", "errors", "extras", "growing", "kernels", "pretrained", "unfinished", "watching"},
     {"checks", "memory", "learn", "parallel", "report", "schema"},
     {"corpus"},
     {"io", "features", "edges", "metrics"},

@@ -12,8 +12,8 @@ from warnings import catch_warnings, simplefilter
 
 import typer
 
-from skipchain.cli.waiting import LINE, each_file, waiting
-from skipchain.errors import SkipchainError, UnreadLabelsWarning
+from skipchain.cli.waiting import LINE, each_file, waiting, watched_alone
+from skipchain.errors import SkipchainError, SkipchainWarning, UnreadLabelsWarning
 from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
@@ -194,7 +194,23 @@ LearningThreads = Annotated[
 ]
 Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
 Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]
-Quiet = Annotated[bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q")]
+Quiet = Annotated[
+    bool,
+    option(
+        OUTPUT,
+        "Say nothing on stderr but errors.",
+        "--quiet",
+        "-q",
+        callback=lambda quiet: hush(quiet),
+    ),
+]
+
+
+def hush(quiet: bool) -> bool:
+    """Leave out warnings, too, where a command is to be quiet."""
+    if quiet:
+        simplefilter("ignore", SkipchainWarning)
+    return quiet
 
 
 def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:
@@ -275,7 +291,7 @@ def read_corpora(
     if label is not None:
         options["label"] = label
     corpora = []
-    with waiting("reading", plain=not quiet) as activity:
+    with waiting("reading", quiet=quiet) as activity, watched_alone(activity, paths):
         for path in each_file(paths, activity):
             with _labels_wanted() if labelled else nullcontext():
                 corpus, reading = read_told(path, format, **options)

@@ -12,10 +12,11 @@ import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from skipchain.report.printable import printable
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from threading import Event
@@ -200,6 +201,11 @@ def each_file(files: Sequence[str], activity: Activity) -> Iterator[str]:
         if len(files) > 1:
             activity.progress(sum(sizes[:number]), sum(sizes), f"{number} of {len(files)} files")
         yield file
+
+
+def watched_alone(activity: Activity, files: Sequence[str]) -> AbstractContextManager[None]:
+    """Tell how much of one file is done; of several files their sizes are told."""
+    return watched(activity.progress) if len(files) == 1 else nullcontext()
 
 
 def file_size(path: str) -> int:

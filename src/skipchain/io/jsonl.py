@@ -25,6 +25,7 @@ from skipchain.io.conll import check_width
 from skipchain.io.files import check_text
 from skipchain.io.schemes import resolve_scheme
 from skipchain.io.standoff import Passage, Span, corpus_of, passages_of
+from skipchain.watching import counted
 
 TOKENS, LABELS, TEXT, SPANS = "tokens", "labels", "text", "spans"
 DOCUMENT, LINKS = "document", "links"
@@ -53,14 +54,15 @@ def parse_jsonl(
     >>> parse_jsonl('{"text": "Ada slept.", "spans": [[0, 3, "PER"]]}').labels.tolist()
     ['B-PER', 'O', 'O']
     """
-    lines = enumerate(check_text(text, path).split("\n"), 1)
+    texts = check_text(text, path).split("\n")
+    lines = enumerate(counted(texts, len(texts)), 1)
     records = [(k, read_record(line, path, k)) for k, line in lines if line.strip(" \t\r")]
     if is_running(records[0][1]):
         corpus = parse_texts(records, scheme, path)
         tell_unread(records, {TEXT, SPANS, DOCUMENT}, path, labelled=corpus.labelled)
         return corpus
     collector = RecordCollector()
-    for number, record in records:
+    for number, record in counted(records, len(records)):
         collector.add(record, path, number)
     known = {TOKENS, LABELS, LINKS, DOCUMENT, *ADDED, *collector.columns}
     labelled = LABEL in collector.columns
@@ -87,7 +89,8 @@ def format_jsonl(corpus: Corpus, *, form: str | None = None) -> str:
         records = token_records(corpus)
     else:
         raise CorpusError(f"form must be 'tokens' or 'text', got {form!r}")
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    told = counted(records, len(records))
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in told)
 
 
 def read_record(line: str, path: object, number: int) -> Record:

@@ -22,6 +22,7 @@ from skipchain.cli.options import (
 )
 from skipchain.cli.waiting import waiting
 from skipchain.errors import SkipchainError
+from skipchain.watching import watched
 
 
 def convert(
@@ -77,5 +78,6 @@ def convert(
         wanted = check_scheme(to_scheme)
         labels = rewrite(corpus.labels, corpus.sentences, corpus.scheme, wanted, lossy=lossy)
         corpus = corpus.with_labels(labels, wanted)
-    with waiting("writing", quiet=quiet or target == "-"):
+    told = waiting("writing", quiet=quiet or target == "-")
+    with told as activity, watched(activity.progress):
         corpus.write(target, to, overwrite=overwrite)

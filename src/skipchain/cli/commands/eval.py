@@ -107,6 +107,7 @@ def evaluate(
     from skipchain.corpus import LabelMap
     from skipchain.metrics import evaluate as measure
     from skipchain.metrics import find_mistakes
+    from skipchain.watching import watched
 
     names = LabelMap.parse(map_types, only)
     write = _mistake_writer(output, limit, errors=errors, overwrite=overwrite)
@@ -125,7 +126,7 @@ def evaluate(
         tagger.model.check_decoder(**steps)
         gold = options.as_in(_labelled(file, how, tagger.model.scheme), tagger.model.scheme)
         check_map(names, {file: gold}, tagger.model, quiet=quiet)
-        predicted, without = _predicted(tagger, gold, steps)
+        predicted, without = _predicted(tagger, gold, steps, quiet=quiet)
     elif any(option is not None for option in (decoder, beam, samples, moves)):
         raise SkipchainError(
             f"--decoder, --beam, --samples and --moves need a model, but {first} is none: labels "
@@ -139,7 +140,7 @@ def evaluate(
     both = {"gold": gold, "predicted": predicted}
     gold, predicted = apply_map(names, both, quiet=quiet).values()
     without = None if without is None else names.apply(without)
-    with waiting("scoring"):
+    with waiting("scoring", quiet=quiet) as activity, watched(activity.progress):
         evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
@@ -174,12 +175,16 @@ def _labelled(path: str, how: dict[str, Any], otherwise: str | None = None) -> C
     return options.read_corpora([path], **how, labelled=True, otherwise=otherwise)
 
 
-def _predicted(tagger: Tagger, gold: Corpus, steps: dict[str, Any]) -> tuple[Corpus, Corpus | None]:
+def _predicted(
+    tagger: Tagger, gold: Corpus, steps: dict[str, Any], *, quiet: bool
+) -> tuple[Corpus, Corpus | None]:
     """The predicted labels, and where there are factors those of the chain alone."""
     from skipchain.cli.compiling import compile_notice
     from skipchain.cli.waiting import waiting
+    from skipchain.watching import watched
 
-    with compile_notice(), waiting(f"tagging {gold.n_tokens:,} tokens"):
+    told = waiting(f"tagging {gold.n_tokens:,} tokens", quiet=quiet)
+    with compile_notice(quiet=quiet), told as activity, watched(activity.progress):
         chain = tagger.without_factors(steps["decoder"])
         predicted = tagger.predict(gold, **steps).corpus
         return predicted, None if chain is None else chain.predict(gold).corpus

@@ -20,7 +20,9 @@ from skipchain.cli.options import (
     read_corpora,
     unread,
 )
+from skipchain.cli.waiting import waiting
 from skipchain.errors import SkipchainError
+from skipchain.watching import watched
 
 
 def explain(
@@ -70,6 +72,7 @@ def explain(
     from the chain's label. The labels are those that the model learnt, in its encoding (see:
     skipchain inspect).
     """
+    from skipchain.cli.compiling import compile_notice
     from skipchain.io.text import parse_plain
     from skipchain.report.terminal import Terminal
     from skipchain.tagger import load
@@ -93,7 +96,9 @@ def explain(
     else:
         raise SkipchainError("--text is empty; there is no token to explain")
     pair = None if labels is None else [label.strip() for label in labels.split(",")]
-    explanation = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
+    told = waiting("explaining", plain=False)
+    with compile_notice(), told as activity, watched(activity.progress):
+        explanation = tagger.explain(corpus, _token(token), labels=pair, sentence=sentence)
     if json:
         answer = explanation.as_dict()
         for part in answer.get("parents", [answer]):

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from skipchain.cli.waiting import Activity
     from skipchain.corpus import Corpus
     from skipchain.io.columns.reading import Reading
-    from skipchain.tagged_file import FileProgress, Watcher
+    from skipchain.tagged_file import FileProgress
     from skipchain.tagger import Tagger
 
 FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
@@ -117,6 +118,7 @@ def tag(
     from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
     from skipchain.tagged import in_their_place
+    from skipchain.watching import watched
 
     model, given = _model_and_files(model, files or [], output)
     several = targets.is_folder_target(output, given, to)
@@ -134,7 +136,7 @@ def tag(
     tagger.model.check_decoder(**how)
     tagger.model.output_in(to_scheme)
 
-    def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
+    def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
         if text is not None:
             corpus = parse_plain(text.rstrip("\n") + "\n")  # as a file would end
         else:
@@ -152,7 +154,7 @@ def tag(
                     max_bytes=options.parse_size(max_bytes),
                     overwrite=overwrite,
                     told=None if quiet else partial(_tell, source),
-                    watch=watch,
+                    watch=None if activity is None else partial(_watch, activity),
                 )
                 return
             corpus = options.read_corpora(
@@ -168,18 +170,19 @@ def tag(
                 replaced=not force,
             )
         forced = _forced(corpus, tagger, source) if force else None
-        prediction = tagger.predict(
-            corpus.without_labels() if corpus.labelled else corpus,
-            **how,
-            forced=forced,
-            confidences=tagger.model.encoding is not None
-            and (marginals or wanted == "html")
-            # where spans have no probabilities, those of labels do, but a page shows only spans
-            and (tagger.model.has_span_probabilities or (marginals and wanted == "html")),
-            probabilities=marginals and wanted in (*COLUMN_FORMATS, "jsonl"),
-            nbest=nbest,
-            scheme=to_scheme,
-        )
+        with nullcontext() if activity is None else watched(activity.progress):
+            prediction = tagger.predict(
+                corpus.without_labels() if corpus.labelled else corpus,
+                **how,
+                forced=forced,
+                confidences=tagger.model.encoding is not None
+                and (marginals or wanted == "html")
+                # where spans have no probabilities, labels have, but a page shows only spans
+                and (tagger.model.has_span_probabilities or (marginals and wanted == "html")),
+                probabilities=marginals and wanted in (*COLUMN_FORMATS, "jsonl"),
+                nbest=nbest,
+                scheme=to_scheme,
+            )
         if prediction.spans is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
         if corpus.labelled:
@@ -196,7 +199,7 @@ def tag(
             with waiting(
                 "tagging", quiet=quiet or seen
             ) as activity:  # labels that appear say enough
-                tag_one(given[0] if given else STDIO, output, wanted, partial(_watch, activity))
+                tag_one(given[0] if given else STDIO, output, wanted, activity)
 
 
 def _watch(activity: Activity, progress: FileProgress) -> None:
