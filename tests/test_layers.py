@@ -31,7 +31,10 @@ LAYERS = [
     {"models.chain"},
     {"models.graph", "models.document", "models.latent", "models.stacking"},
     {"models.rbm"},
-    {"modelfile", "recipes", "assembly", "batches", "tagged", "tagged_file", "tagger", "warming"},
+    {
+        *("modelfile", "recipes", "assembly", "batches"),
+        *("label_columns", "tagged", "tagged_file", "tagger", "warming"),
+    },
     {"comparison", "induction", "selection"},
     {"reproduce"},
     {"cli"},

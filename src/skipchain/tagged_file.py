@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from skipchain.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
-from skipchain.errors import SkipchainWarning
+from skipchain.errors import ReadError, SkipchainWarning
 from skipchain.io.columns.reading import Reading
 from skipchain.io.columns.tidy import BLOCK, LARGEST_BLOCK
 from skipchain.io.conll import (
@@ -37,6 +37,7 @@ from skipchain.io.scanning.blocks import (
 )
 from skipchain.io.scanning.scan import HEAD, BlockReader, NeedsWhole, format_of_head
 from skipchain.io.unpack import describe_size
+from skipchain.label_columns import LOOK, options_that_keep
 from skipchain.parallel import Workers
 from skipchain.tagged import in_their_place
 
@@ -107,6 +108,8 @@ class TextFileTagger:
     overwrite: bool
     watch: Watcher | None
     told: Callable[[Reading], None] | None
+    kept: dict[str, Any] | None = None
+    """options under which a column stays that looks like one of labels"""
 
     def run(self) -> Reading:
         """Label it, in blocks where that can be done."""
@@ -119,14 +122,29 @@ class TextFileTagger:
 
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
-            if not file.fill(HEAD) and in_blocks:
+            ended = file.fill(HEAD)
+            own = self._keeping(file)
+            if not ended and in_blocks:
                 format = self.format or format_of_head(file)
-                stream = self._stream(file, format)
+                stream = own._stream(file, format)
                 if stream is not None:
-                    return self._write(file, stream)
-            return self._run_whole(file)
+                    return own._write(file, stream)
+            return own._run_whole(file)
+
+    def _keeping(self, file: TextFile) -> TextFileTagger:
+        """The same where no column stays; else it reads the file so that the column does."""
+        if self.columns is not None:
+            return self
+        try:
+            format = self.format or format_of_head(file)
+        except ReadError:  # which is told when all is read
+            return self
+        kept = options_that_keep(bytes(file.data[:LOOK]), file.path, format, self.tagger.model)
+        return self if kept is None else replace(self, columns=kept.get("columns"), kept=kept)
 
     def _options(self) -> dict[str, Any]:
+        if self.kept is not None:
+            return self.kept
         return {} if self.columns is None else {"columns": self.columns}
 
     def _stream(self, file: TextFile, format: str) -> BlockTagger | None:

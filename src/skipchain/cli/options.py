@@ -18,6 +18,7 @@ from skipchain.report.printable import printable
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
+    from skipchain.models.base.model import AnyModel
     from skipchain.tagger import Tagger
 
 # The groups of options in the help
@@ -273,13 +274,16 @@ def read_corpora(
     labelled: bool = False,
     replaced: bool = False,
     otherwise: str | None = None,
+    keeping: AnyModel | None = None,
 ) -> Corpus:
     """All files as one corpus; how each was read is told unless ``quiet``.
 
     Files without labels are refused where they must be ``labelled``; labels that are to be
     ``replaced`` are in no scheme. Labels of no scheme are ``bare`` where ``otherwise`` says so.
+    ``keeping`` is the model that replaces them, if it does not keep that column.
     """
     from skipchain.io.formats import read_told
+    from skipchain.label_columns import with_kept_column
 
     options: dict[str, Any] = {
         "columns": column_names(columns),
@@ -295,6 +299,9 @@ def read_corpora(
         for path in each_file(paths, activity):
             with _labels_wanted() if labelled else nullcontext():
                 corpus, reading = read_told(path, format, **options)
+            if keeping is not None:
+                corpus = with_kept_column(corpus, keeping)
+                reading = replace(reading, columns=(*corpus.columns,))
             if labelled:
                 require_labels(corpus, path, reading.format)
             if otherwise == "bare" and scheme is None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from skipchain.corpus import Column
 from skipchain.io.files import write_text
 from skipchain.io.jsonl import links_from
-from skipchain.tagged import alternative_labels
 
 if TYPE_CHECKING:
     from skipchain.corpus import Corpus
@@ -47,13 +46,13 @@ def _columns(prediction: Prediction) -> Corpus:
         corpus = corpus.with_column(
             "probability", Column.encode([f"{p:.4f}" for p in probabilities])
         )
-    if prediction.ranked is not None:
-        deepest = max((len(ranked) for ranked in prediction.ranked), default=0)
+    if prediction.nbest is not None:
+        deepest = max((len(ranked) for ranked in prediction.nbest), default=0)
         for rank in range(1, deepest):
-            labels = alternative_labels(prediction.ranked, rank)
+            labels = prediction.nbest_labels(rank)
             corpus = corpus.with_column(f"label_{rank + 1}", labels)
         notes = dict(corpus.notes)
-        for first, ranked in zip(corpus.sentences.tolist(), prediction.ranked, strict=False):
+        for first, ranked in zip(corpus.sentences.tolist(), prediction.nbest, strict=False):
             shown = " ".join(f"{p:.6f}" for p in ranked.probabilities)
             notes[first] = (*notes.get(first, ()), f"# probabilities of labellings: {shown}")
         corpus = replace(corpus, notes=notes)
@@ -68,10 +67,10 @@ def _jsonl(prediction: Prediction) -> str:
     documents = _document_of_sentence(corpus)
     bases = _document_starts(corpus)
     alternatives = []
-    if prediction.ranked is not None:
-        deepest = max((len(ranked) for ranked in prediction.ranked), default=0)
+    if prediction.nbest is not None:
+        deepest = max((len(ranked) for ranked in prediction.nbest), default=0)
         alternatives = [
-            alternative_labels(prediction.ranked, rank).tolist() for rank in range(deepest)
+            prediction.nbest_labels(rank).tolist() for rank in range(deepest)
         ]
     lines = []
     for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
@@ -86,10 +85,10 @@ def _jsonl(prediction: Prediction) -> str:
                 {label: round(p, 6) for label, p in zip(prediction.labels, row, strict=True)}
                 for row in prediction.marginals[first:last].tolist()
             ]
-        if prediction.ranked is not None:
+        if prediction.nbest is not None:
             record["nbest"] = [
                 {"probability": round(float(p), 6), "labels": alternatives[rank][first:last]}
-                for rank, p in enumerate(prediction.ranked[number].probabilities)
+                for rank, p in enumerate(prediction.nbest[number].probabilities)
             ]
         record |= links_from(corpus, number, number + 1, bases[number])
         if documents is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated
 
 import typer
@@ -27,7 +28,16 @@ from skipchain.watching import watched
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="INPUT", help="A file to read ('-': stdin).")],
-    target: Annotated[str, typer.Argument(metavar="OUTPUT", help="A file to write ('-': stdout).")],
+    target: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[OUTPUT]", help="A file to write ('-': stdout); or -o.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="OUT", help="The file to write, as in OUTPUT."),
+    ] = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -54,6 +64,7 @@ def convert(
     from skipchain.corpus.schemes import convert as rewrite
     from skipchain.io.files import check_target
 
+    target = _target(source, target, output)
     if target != "-":
         check_target(target, overwrite)
     corpus = read_corpora(
@@ -81,3 +92,16 @@ def convert(
     told = waiting("writing", quiet=quiet or target == "-")
     with told as activity, watched(activity.progress):
         corpus.write(target, to, overwrite=overwrite)
+
+
+def _target(source: str, target: str | None, output: str | None) -> str:
+    """The file to write, which is named once: as an argument or with -o."""
+    if target is not None and output is not None:
+        raise SkipchainError(f"{target} and -o {output}: one file is written; name one of them")
+    found = output if target is None else target
+    if found is None:
+        raise SkipchainError(
+            f"where is {source} to be written? name a file: skipchain convert {shlex.quote(source)} "
+            "-o OUT.jsonl ('-': stdout)"
+        )
+    return found

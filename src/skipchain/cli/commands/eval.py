@@ -105,6 +105,7 @@ def evaluate(
     from skipchain.cli.mapping import apply_map, check_map, map_as_dict
     from skipchain.cli.waiting import waiting
     from skipchain.corpus import LabelMap
+    from skipchain.label_columns import check_gold
     from skipchain.metrics import evaluate as measure
     from skipchain.metrics import find_mistakes
     from skipchain.watching import watched
@@ -125,6 +126,7 @@ def evaluate(
         tagger = options.load_tagger(model, threads, samples, moves)
         tagger.model.check_decoder(**steps)
         gold = options.as_in(_labelled(file, how, tagger.model.scheme), tagger.model.scheme)
+        check_gold(gold, tagger.model, file)
         check_map(names, {file: gold}, tagger.model, quiet=quiet)
         predicted, without = _predicted(tagger, gold, steps, quiet=quiet)
     elif any(option is not None for option in (decoder, beam, samples, moves)):

@@ -168,6 +168,7 @@ def tag(
                 max_bytes=max_bytes,
                 quiet=quiet,
                 replaced=not force,
+                keeping=None if force or columns or label else tagger.model,
             )
         forced = _forced(corpus, tagger, source) if force else None
         with nullcontext() if activity is None else watched(activity.progress):

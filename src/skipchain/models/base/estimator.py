@@ -442,6 +442,12 @@ class BaseEstimator(ABC):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
 
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write what has been learnt to a model file, which `skipchain.load` reads as a tagger."""
+        from skipchain.modelfile import save
+
+        save(self.fitted, path, overwrite=overwrite)
+
     def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.
 
