@@ -115,9 +115,7 @@ def test_gold_labels_in_another_column_are_named(here, run):
     code, _, err = run("eval", here / "pos.skip", here / "names.conll")
     assert code == 2
     assert "those of the column pos fit: --columns word,label,_" in err
-    code, out, _ = run(
-        "eval", here / "pos.skip", here / "names.conll", "--columns", "word,label,_"
-    )
+    code, out, _ = run("eval", here / "pos.skip", here / "names.conll", "--columns", "word,label,_")
     assert (code, "100.00" in out) == (0, True)
     code, _, err = run("eval", here / "feats.skip", here / "ud.conllu")
     assert code == 2

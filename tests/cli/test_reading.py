@@ -271,6 +271,68 @@ def test_lists_in_cells_are_refused(tmp_path):
             skipchain.read(write(tmp_path, "a.csv", header + row * 3))
 
 
+def test_a_text_a_row_is_refused(tmp_path, run, model):
+    rows = "".join(f"Ada left Rome on day {k}.\n" for k in range(20))
+    for header in ("", "text\n"):
+        file = write(tmp_path, "a.csv", header + rows)
+        code, out, err = run("tag", model, file)
+        assert (code, out) == (2, "")
+        assert "the words are texts ('Ada left Rome on day 0.'); one token a row is wanted" in err
+    numbered = "id,text\n" + "".join(f"{k},{row}\n" for k, row in enumerate(rows.split("\n")[:-1]))
+    with pytest.raises(ReadError, match="the words are texts"):
+        skipchain.read(write(tmp_path, "b.csv", numbered))
+
+
+def test_one_column_may_have_a_name(tmp_path, run, model):
+    for name in ("word", "Token", "tokens"):
+        for file in ("a.csv", "a.tsv"):
+            source = write(tmp_path, file, f"{name}\nAda\nslept\n")
+            code, out, err = run("tag", model, source)
+            assert (code, out.split()) == (0, ["Ada", "B-PER", "slept", "O"]), err
+            assert f"columns word, by the header row {name!r}" in err
+    assert parse_csv("Ada\nword\n").words.tolist() == ["Ada", "word"]
+    assert parse_conll("word\nAda\n").words.tolist() == ["word", "Ada"]
+
+
+def test_tabs_and_spaces_may_be_mixed(tmp_path, run):
+    text = "Ada\tB-PER\nslept O\n. O\n\nBo B-PER\nleft\tO\n"
+    for name in ("a.conll", "a.txt", "a.tsv"):
+        corpus = skipchain.read(write(tmp_path, name, text))
+        assert corpus.words.tolist() == ["Ada", "slept", ".", "Bo", "left"]
+        assert corpus.spans().tolist() == [(0, 1, "PER"), (3, 4, "PER")]
+    with pytest.raises(ReadError, match="a.tsv:2: 1 column, but the first line has 2; is a tab"):
+        skipchain.read(write(tmp_path, "a.tsv", "New York\tB-LOC\nis O\n"))
+
+
+def test_separators_have_names(tmp_path, run):
+    semicolons = write(tmp_path, "a.txt", "Ada;B-PER\nran;O\n")
+    spaced = write(tmp_path, "b.conll", "Ada x\tB-PER\nran y\tO\n")
+    for given in ((), ("--separator", "semicolon"), ("--separator", ";")):
+        assert run("convert", semicolons, "-", *given)[1] == "Ada B-PER\nran O\n\n"
+    code, out, _ = run("convert", spaced, "-", "--separator", "space", "--columns", "word,_,label")
+    assert (code, out) == (0, "Ada B-PER\nran O\n\n")
+    code, _, err = run("convert", semicolons, "-", "--separator", "blank")
+    assert code == 2
+    assert "--separator takes tab, space, comma, semicolon or the character itself" in err
+    code, _, err = run("convert", spaced, "-", "--separator", "comma", "--from", "conll")
+    assert "not ','; one with commas or semicolons is csv (--from csv)" in err
+    with pytest.raises(ReadError, match="the file is empty|neither"):
+        skipchain.read(write(tmp_path, "c.dat", "First, he slept\nthen, he ran on\n"))
+
+
+def test_every_command_takes_a_separator(tmp_path, run, model):
+    file = write(tmp_path, "a.txt", "Ada;B-PER\nran;O\n\n" * 9)
+    how = ("--separator", "semicolon")
+    for command in (
+        ("train", file, "-o", tmp_path / "m.skip", "--set", "epochs=1"),
+        ("eval", model, file), ("compare", file, "--test", file, "--models", "hmm"),
+        ("tag", model, file), ("convert", file, tmp_path / "b.jsonl"),
+        ("explain", model, "--file", file, "--sentence", "0", "--token", "Ada"),
+    ):  # fmt: skip
+        code, _, err = run(*command, *how)
+        assert code == 0, (command, err)
+
+
 def test_a_sentence_a_row_is_refused(tmp_path):
     rows = "Ada slept,B-PER O\nBo left Rome,B-PER O B-LOC\n"
     for header in ("", "words,labels\n"):
@@ -415,3 +477,16 @@ def test_where_labels_would_be_is_said_by_format(tmp_path, run, name, text, advi
     code, _, err = run("train", file, "-o", tmp_path / "m.skip", "--quiet")
     assert code == 2
     assert advice in err
+
+
+# Where it goes --------------------------------------------------------------------------------
+
+
+def test_a_file_to_write_may_be_named_with_an_option(run, tmp_path):
+    source = tmp_path / "a.conll"
+    source.write_text("Ada B-PER\nran O\n")
+    assert run("convert", source, "-o", tmp_path / "b.jsonl")[0] == 0
+    assert (tmp_path / "b.jsonl").exists()
+    assert run("convert", source, "-o", "-")[1] == "Ada B-PER\nran O\n\n"
+    code, _, err = run("convert", source, tmp_path / "c.jsonl", "-o", tmp_path / "d.jsonl")
+    assert (code, "one file is written; name one of them" in err) == (2, True)

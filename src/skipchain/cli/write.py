@@ -69,9 +69,7 @@ def _jsonl(prediction: Prediction) -> str:
     alternatives = []
     if prediction.nbest is not None:
         deepest = max((len(ranked) for ranked in prediction.nbest), default=0)
-        alternatives = [
-            prediction.nbest_labels(rank).tolist() for rank in range(deepest)
-        ]
+        alternatives = [prediction.nbest_labels(rank).tolist() for rank in range(deepest)]
     lines = []
     for number, (first, last) in enumerate(pairwise(corpus.sentences.tolist())):
         record: dict[str, Any] = {"tokens": words[first:last], "labels": labels[first:last]}

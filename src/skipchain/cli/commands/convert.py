@@ -18,6 +18,7 @@ from skipchain.cli.options import (
     Quiet,
     Repair,
     Scheme,
+    Separator,
     may_be_fields,
     read_corpora,
 )
@@ -41,7 +42,9 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to", metavar="FORMAT", help="The output's format; by default that of its ending."
+            "--to",
+            metavar="FORMAT",
+            help="The output's format; by default that of its ending, on stdout conll.",
         ),
     ] = None,
     to_scheme: Annotated[str | None, typer.Option(help="Write the labels in this scheme.")] = None,
@@ -51,6 +54,7 @@ def convert(
     ] = False,
     format: Format = None,
     columns: Columns = None,
+    separator: Separator = None,
     label: Label = None,
     scheme: Scheme = None,
     charset: Charset = None,
@@ -71,6 +75,7 @@ def convert(
         [source],
         format=format,
         columns=columns,
+        separator=separator,
         scheme=scheme,
         charset=charset,
         label=label,
@@ -91,7 +96,7 @@ def convert(
         corpus = corpus.with_labels(labels, wanted)
     told = waiting("writing", quiet=quiet or target == "-")
     with told as activity, watched(activity.progress):
-        corpus.write(target, to, overwrite=overwrite)
+        corpus.write(target, to or ("conll" if target == "-" else None), overwrite=overwrite)
 
 
 def _target(source: str, target: str | None, output: str | None) -> str:
@@ -101,7 +106,7 @@ def _target(source: str, target: str | None, output: str | None) -> str:
     found = output if target is None else target
     if found is None:
         raise SkipchainError(
-            f"where is {source} to be written? name a file: skipchain convert {shlex.quote(source)} "
-            "-o OUT.jsonl ('-': stdout)"
+            f"where is {source} to be written ('-': stdout)? name a file, such as: "
+            f"skipchain convert {shlex.quote(source)} -o OUT.jsonl"
         )
     return found

@@ -89,6 +89,7 @@ def evaluate(
     ] = False,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -114,8 +115,9 @@ def evaluate(
     write = _mistake_writer(output, limit, errors=errors, overwrite=overwrite)
     steps = options.decoding(decoder, beam)
     how: dict[str, Any] = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
     }  # fmt: skip
     began = time.perf_counter()
     without = None

@@ -98,6 +98,7 @@ def tag(
     ] = None,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -143,7 +144,7 @@ def tag(
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
             asked = marginals or nbest or force or scheme or repair is not None or label or beam
-            asked = asked or to_scheme
+            asked = asked or to_scheme or separator
             if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
                 tagger.tag_file(
                     source,
@@ -161,6 +162,7 @@ def tag(
                 [source],
                 format=format,
                 columns=columns,
+                separator=separator,
                 label=label,
                 charset=charset,
                 scheme=scheme if force else options.unread(scheme, repair),

@@ -5,14 +5,35 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
+import numpy as np
+
+from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
-from skipchain.errors import CorpusError, SkipchainWarning
+from skipchain.errors import CorpusError, ReadError, SkipchainWarning
 from skipchain.io.columns.layout import DOCUMENT, OTHERS, SENTENCE
 from skipchain.io.columns.lines import changes
 
 LONGEST = 1000  # tokens of a sentence beyond which no file has one alone
 MOST_LABELS = 500
+
+
+def look_for_doubts(
+    corpus: Corpus, names: Sequence[str], lines: Ints, path: object, *, table: bool
+) -> None:
+    """Refuse or warn of what can be read but is hardly meant.
+
+    ``names`` are those of the columns of the file, ``lines`` the line numbers of the tokens.
+    """
+    if corpus.n_tokens == 0:
+        return
+    if table:
+        try:
+            check_lists(corpus)
+            check_texts(corpus)
+        except CorpusError as error:
+            raise ReadError(str(error), path=path, line=int(lines[0])) from None
+    warn_of_doubts(corpus, names, path)
 
 
 def check_lists(corpus: Corpus) -> None:
@@ -33,6 +54,24 @@ JSON lines with "tokens" and "labels"
         fault = f"the words are lists ({values[0][:40]!r})"
         wanted = 'one token a row is wanted, or JSON lines with "tokens" and "labels"'
         raise CorpusError(f"{fault}; {wanted}")
+
+
+def check_texts(corpus: Corpus) -> None:
+    """Refuse words that are mostly texts, as a table has them with a row each.
+
+    >>> check_texts(Corpus.of([["Ada left Rome early."], ["Bo ran."]] * 9))
+    Traceback (most recent call last):
+        ...
+    skipchain.errors.CorpusError: the words are texts ('Ada left Rome early.'); one token a row is \
+wanted, or JSON lines with "text", or plain text
+    """
+    counts = np.bincount(corpus.words.codes, minlength=len(corpus.words.values))
+    texts = np.array([value.count(" ") > 1 for value in corpus.words.values], bool)
+    if corpus.labelled or 2 * counts[texts].sum() < corpus.n_tokens:
+        return
+    first = next(value for value in _used(corpus.words) if value.count(" ") > 1)
+    fault = f"the words are texts ({first[:40]!r}); one token a row is wanted"
+    raise CorpusError(f'{fault}, or JSON lines with "text", or plain text')
 
 
 def warn_of_doubts(corpus: Corpus, names: Sequence[str], path: object) -> None:

@@ -135,8 +135,11 @@ def header_names(columns: Sequence[Column], *, table: bool = False) -> tuple[str
     One cell must name the words, and another the labels, or all of them must be names of columns,
     or all labels but the one in the first row must be those of spans. No two cells are alike, and
     no name comes again in its column, that of a part of speech aside (``POS`` is one). In a
-    ``table`` the names need not be known, see `_table_names`.
+    ``table`` the names need not be known, see `_table_names`, and one column alone may be named as
+    those of words are.
     """
+    if table and len(columns) == 1 and len(columns[0]) > 1 and not _comes_again(columns[0]):
+        return (WORD,) if _plain(_first_row(columns)[0]) in WORDS else None
     if len(columns) < 2 or len(columns[0]) < 2:
         return None
     names = _known_names(columns)

@@ -24,6 +24,7 @@ def parse_tsv(
     path: object = None,
     *,
     columns: Sequence[str] | None = None,
+    separator: str | None = None,
     comments: bool = True,
     scheme: str | None = None,
     repair: bool | None = None,
@@ -34,7 +35,7 @@ def parse_tsv(
     Corpus(1 document, 1 sentence, 2 tokens, columns word, label (iob2))
     """
     how: dict[str, Any] = {"columns": columns, "scheme": scheme, "repair": repair}
-    return parse_rows(text, path, **how, comments=comments, table=True)
+    return parse_rows(text, path, **how, separator=separator, comments=comments, table=True)
 
 
 def parse_csv(
