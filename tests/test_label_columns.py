@@ -1,4 +1,4 @@
-"""Columns of labels that are not the ones a model has learnt: words with parts of speech, CoNLL-U."""
+"""Columns of labels that are not those of a model: words with parts of speech, CoNLL-U."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which column of a file is meant for the labels of a model, where it is not the one that is read.
 
-A file of words and parts of speech has its labels in no column yet when a model of names tags it, and
-one with names in its last column may have the labels of a tagger of parts of speech in another.
+A file of words and parts of speech has no labels yet for a model of names, and one with names in
+its last column may have the labels of a tagger of parts of speech in another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ KINDS = ("conll", "tsv", "csv", "conllu")
 
 
 def keeps_labels(corpus: Corpus, model: AnyModel) -> bool:
-    """Whether what was read as labels is another column, which the labels of a model do not replace.
+    """Whether what was read as labels is another column, which those of a model do not replace.
 
     The model marks spans, and the labels do not look like any: no ``O``, no prefix, and none in
     common. So are parts of speech in a file that is tagged with names.

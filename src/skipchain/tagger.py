@@ -102,8 +102,8 @@ class Tagger:
     def tag(self, text: Any, *, decoder: str | None = None, beam: int = BEAM) -> Any:
         """Tokenise and tag running text, or a list of texts; an empty text has no tokens.
 
-        Each string of a list is a text of its own; words that belong together are for `predict`, and a
-        warning says so where all look like words.
+        Each string of a list is a text of its own; words that belong together are for `predict`,
+        and a warning says so where all look like words.
         """
         if isinstance(text, (list, tuple)):
             for number, one in enumerate(text):

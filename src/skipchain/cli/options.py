@@ -204,16 +204,6 @@ LearningThreads = Annotated[
 ]
 Overwrite = Annotated[bool, option(OUTPUT, "Replace an output file that exists.", "--overwrite")]
 Json = Annotated[bool, option(OUTPUT, "Print the answer as JSON.", "--json")]
-Quiet = Annotated[
-    bool,
-    option(
-        OUTPUT,
-        "Say nothing on stderr but errors.",
-        "--quiet",
-        "-q",
-        callback=lambda quiet: hush(quiet),
-    ),
-]
 
 
 def hush(quiet: bool) -> bool:
@@ -221,6 +211,11 @@ def hush(quiet: bool) -> bool:
     if quiet:
         simplefilter("ignore", SkipchainWarning)
     return quiet
+
+
+Quiet = Annotated[
+    bool, option(OUTPUT, "Say nothing on stderr but errors.", "--quiet", "-q", callback=hush)
+]
 
 
 def model_and_file(first: str | None, second: str | None) -> tuple[str | None, str | None]:

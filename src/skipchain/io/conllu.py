@@ -21,7 +21,7 @@ COLUMNS = ("id", WORD, "lemma", "upos", "xpos", "feats", "head", "deprel", "deps
 EMPTY = "_"
 NOTHING = "O"  # the label of a token that has none
 MAY_BE_NOTHING = ("feats", "deps", "misc")
-"""Columns whose `_` says that there is nothing; as labels these are ``O``. In others it is unknown."""
+"""Columns whose `_` says that there is nothing: the label ``O``. In others it is unknown."""
 DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(.*))?")
 EXTRA = re.compile(r"\d+(?:-\d+|(\.\d+))")  # a multi-word range, or an empty node
 
@@ -36,8 +36,8 @@ def parse_conllu(
 ) -> Corpus:
     """The corpus that a text in CoNLL-U holds; the labels are its column ``label``.
 
-    With None there are none. ``_`` is a label that is not known; but of ``feats``, ``deps`` and ``misc`` it says that there is
-    nothing, and is the label ``O``.
+    With None there are none. ``_`` is a label that is not known; but of ``feats``, ``deps`` and
+    ``misc`` it says that there is nothing, and is the label ``O``.
 
     Comments, multi-word ranges and empty nodes are kept in the notes; ``# newdoc`` begins a
     document.

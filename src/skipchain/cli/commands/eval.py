@@ -106,10 +106,8 @@ def evaluate(
     from skipchain.cli.mapping import apply_map, check_map, map_as_dict
     from skipchain.cli.waiting import waiting
     from skipchain.corpus import LabelMap
-    from skipchain.label_columns import check_gold
     from skipchain.metrics import evaluate as measure
     from skipchain.metrics import find_mistakes
-    from skipchain.watching import watched
 
     names = LabelMap.parse(map_types, only)
     write = _mistake_writer(output, limit, errors=errors, overwrite=overwrite)
@@ -127,8 +125,7 @@ def evaluate(
             raise SkipchainError(f"give a labelled file to score {model} on")
         tagger = options.load_tagger(model, threads, samples, moves)
         tagger.model.check_decoder(**steps)
-        gold = options.as_in(_labelled(file, how, tagger.model.scheme), tagger.model.scheme)
-        check_gold(gold, tagger.model, file)
+        gold = _gold_of(tagger, file, how)
         check_map(names, {file: gold}, tagger.model, quiet=quiet)
         predicted, without = _predicted(tagger, gold, steps, quiet=quiet)
     elif any(option is not None for option in (decoder, beam, samples, moves)):
@@ -144,7 +141,7 @@ def evaluate(
     both = {"gold": gold, "predicted": predicted}
     gold, predicted = apply_map(names, both, quiet=quiet).values()
     without = None if without is None else names.apply(without)
-    with waiting("scoring", quiet=quiet) as activity, watched(activity.progress):
+    with waiting("scoring", quiet=quiet):
         evaluation = measure(gold, predicted, strict=strict, intervals=intervals)
     seconds = time.perf_counter() - began
     before = None if without is None else measure(gold, without, strict=strict)
@@ -177,6 +174,16 @@ def _in_short(scores: Evaluation) -> str:
 def _labelled(path: str, how: dict[str, Any], otherwise: str | None = None) -> Corpus:
     """The corpus in a file that must have labels; ``otherwise`` is as for `read_corpora`."""
     return options.read_corpora([path], **how, labelled=True, otherwise=otherwise)
+
+
+def _gold_of(tagger: Tagger, file: str, how: dict[str, Any]) -> Corpus:
+    """The corpus of gold labels, which must be of the model's kind."""
+    from skipchain.label_columns import check_gold
+
+    scheme = tagger.model.scheme
+    gold = options.as_in(_labelled(file, how, scheme), scheme)
+    check_gold(gold, tagger.model, file)
+    return gold
 
 
 def _predicted(

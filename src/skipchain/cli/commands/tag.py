@@ -143,8 +143,8 @@ def tag(
         else:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
-            asked = marginals or nbest or force or scheme or repair is not None or label or beam
-            asked = asked or to_scheme or separator
+            wishes = marginals, nbest, force, scheme, label, beam, to_scheme, separator
+            asked = any(wishes) or repair is not None
             if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
                 tagger.tag_file(
                     source,
