@@ -40,6 +40,7 @@ from skipchain.io.unpack import describe_size
 from skipchain.label_columns import LOOK, options_that_keep
 from skipchain.parallel import Workers
 from skipchain.tagged import in_their_place
+from skipchain.watching import unwatched
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
@@ -213,7 +214,8 @@ class TextFileTagger:
         documents = sentences = tokens = 0
         begun = True  # a document, which the first token that comes is in
         blocks = file.blocks(stream.borders, Size(stream.size))
-        with atomic_write(self.target, overwrite=self.overwrite, binary=True) as out:
+        target = atomic_write(self.target, overwrite=self.overwrite, binary=True)
+        with target as out, unwatched():  # what is told is how much of the file is done
             for part in stream.labelled(blocks):
                 out.write(part.lines)
                 if direct:

@@ -436,6 +436,16 @@ def test_a_format_that_nothing_tells(here, fails, works):
     works("convert", "train.conll", "c.dat", "--to", "jsonl")
 
 
+@advice("in a fraction of the time: --decoder viterbi")
+def test_one_document_that_is_very_long(here, works):
+    (here / "long.conll").write_text("Ada\nslept\n.\n\n" * 6500)
+    told = works("tag", "long.conll", "-o", "tagged.conll")
+    assert "labels will depend on each other across all of it" in told
+    option = re.search(r"--decoder viterbi", told)[0]
+    told = works("tag", "long.conll", "-o", "tagged.conll", "--overwrite", *option.split())
+    assert "across all of it" not in told
+
+
 @advice("-o OUT.jsonl")
 def test_a_file_to_write_that_is_not_named(here, fails, works):
     err = fails("where is train.conll to be written", "convert", "train.conll")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from skipchain.cli import options
 from skipchain.cli.options import option
 from skipchain.errors import SkipchainError
 from skipchain.report.printable import one_line
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from skipchain.cli.targets import Target
@@ -119,7 +120,6 @@ def tag(
     from skipchain.io.files import STDIO, check_target
     from skipchain.io.text import parse_plain
     from skipchain.tagged import in_their_place
-    from skipchain.watching import watched
 
     model, given = _model_and_files(model, files or [], output)
     several = targets.is_folder_target(output, given, to)
@@ -133,9 +133,7 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    tagger = options.load_tagger(model, threads, samples, moves)
-    tagger.model.check_decoder(**how)
-    tagger.model.output_in(to_scheme)
+    tagger = _checked(options.load_tagger(model, threads, samples, moves), to_scheme, how)
 
     def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
         if text is not None:
@@ -146,17 +144,18 @@ def tag(
             wishes = marginals, nbest, force, scheme, label, beam, to_scheme, separator
             asked = any(wishes) or repair is not None
             if wanted == "conll" and not asked and decoder in (None, tagger.model.decoders[0]):
-                tagger.tag_file(
-                    source,
-                    output,
-                    format=format,
-                    columns=options.column_names(columns),
-                    charset=charset,
-                    max_bytes=options.parse_size(max_bytes),
-                    overwrite=overwrite,
-                    told=None if quiet else partial(_tell, source),
-                    watch=None if activity is None else partial(_watch, activity),
-                )
+                with nullcontext() if activity is None else watched(activity.progress):
+                    tagger.tag_file(
+                        source,
+                        output,
+                        format=format,
+                        columns=options.column_names(columns),
+                        charset=charset,
+                        max_bytes=options.parse_size(max_bytes),
+                        overwrite=overwrite,
+                        told=None if quiet else partial(_tell, source),
+                        watch=None if activity is None else partial(_watch, activity),
+                    )
                 return
             corpus = options.read_corpora(
                 [source],
@@ -203,6 +202,13 @@ def tag(
                 "tagging", quiet=quiet or seen
             ) as activity:  # labels that appear say enough
                 tag_one(given[0] if given else STDIO, output, wanted, activity)
+
+
+def _checked(tagger: Tagger, to_scheme: str | None, how: Mapping[str, Any]) -> Tagger:
+    """The tagger, if it can decode so and write labels in that scheme."""
+    tagger.model.check_decoder(**how)
+    tagger.model.output_in(to_scheme)
+    return tagger
 
 
 def _watch(activity: Activity, progress: FileProgress) -> None:
