@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import json
 import pickle
 import sys
@@ -379,7 +378,7 @@ def test_documents_that_cannot_be_right_are_warned_of(fitted):
     endless = Corpus.of([sentence.words for sentence in TRAIN])
     with pytest.warns(SkipchainWarning, match="the longest of training had"):
         fitted.predict(endless)
-    with warnings.catch_warnings(action="error"):  # which no other sentence matters to
+    with catch_warnings(action="error"):  # which no other sentence matters to
         fitted.predict(endless, decoder="viterbi")
 
 
