@@ -151,6 +151,28 @@ def test_headers_have_many_names(header):
     assert list(corpus.columns) == ["sent_id", "word", "label"]
 
 
+def test_a_column_of_numbers_by_another_name_ends_sentences(tmp_path, run):
+    rows = "".join(f"{k}\tKirchgasse\tstreet\n{k}\t{9 * k}\tnumber\n" for k in range(40))
+    file = write(tmp_path, "a.tsv", "address_id\ttoken\tfield\n" + rows)
+    corpus = skipchain.read(file)
+    assert (len(corpus), corpus.scheme) == (40, "bare")
+    _, out, err = run("convert", file, "-")
+    assert "40 sentences, 80 tokens" in err
+    assert "columns sent_id, word, label, by the header row 'address_id', 'token', 'field'" in err
+    assert out.startswith("address_id\ttoken\tfield\n0\tKirchgasse\tstreet\n")
+    other = write(tmp_path, "b.tsv", "adresse\ttoken\tfield\n" + rows)
+    _, _, err = run("convert", other, "-")
+    assert "all 80 tokens are one sentence" in err
+    assert "is it 'adresse'? then say --columns sent_id,word,label" in err
+
+
+def test_a_list_of_objects_is_no_json_lines(tmp_path, run):
+    file = write(tmp_path, "a.json", '[{"data": {"text": "Ada slept."}}]')
+    code, _, err = run("convert", file, "-")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "a.json:1: this is a list of JSON objects; one object a line is wanted" in err
+
+
 def test_documents_have_many_names():
     for name in ("docId", "DocumentID", "doc_no", "file_id", "article-id"):
         corpus = parse_csv(f"{name},word,label\n{NUMBERED}")

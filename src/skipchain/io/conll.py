@@ -20,6 +20,7 @@ from skipchain.io.columns.layout import (
     ColumnLayout,
     given_names,
     header_names,
+    header_spelling,
     named_cells,
     recognise,
 )
@@ -344,11 +345,7 @@ def header_of(corpus: Corpus) -> list[str] | None:
     for line in corpus.notes.get(0, ()):
         cells = header_cells(line)
         if cells is not None:
-            names = dict(zip(named_cells(cells) or (), cells, strict=True))
-            last = next(reversed(names))
-            if LABEL not in names and last not in corpus.columns:
-                names[LABEL] = names[last]
-            return [names.get(name, name) for name in corpus.columns]
+            return header_spelling(cells, list(corpus.columns))
     return None
 
 

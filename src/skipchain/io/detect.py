@@ -31,6 +31,9 @@ def detect_format(text: str, path: str | Path) -> str | None:
     sample = text[:SAMPLE]
     if sample.lstrip().startswith('{"'):
         return "jsonl"
+    if re.match(r"\s*\[\s*\{\s*\"", sample):
+        wanted = 'one object a line is wanted, with "text" and "spans", or "tokens" and "labels"'
+        raise ReadError(f"this is a list of JSON objects; {wanted}", path=path, line=1)
     if re.search(r"<START(?::[^\s>]{1,200})?> ", sample) and "<END>" in sample:
         return "opennlp"
     lines = token_lines(sample, whole=len(text) <= SAMPLE)

@@ -11,10 +11,10 @@ from skipchain.arrays import Ints
 from skipchain.corpus.column import Column
 from skipchain.corpus.corpus import LABEL, WORD, Corpus
 from skipchain.errors import CorpusError, ReadError, SkipchainWarning
-from skipchain.io.columns.layout import DOCUMENT, OTHERS, SENTENCE
-from skipchain.io.columns.lines import changes
+from skipchain.io.columns.layout import DOCUMENT, OTHERS, SENTENCE, comes_in_runs
 
 LONGEST = 1000  # tokens of a sentence beyond which no file has one alone
+LONG = 50  # tokens beyond which it hardly does where a column looks like the numbers of sentences
 MOST_LABELS = 500
 
 
@@ -80,13 +80,14 @@ def warn_of_doubts(corpus: Corpus, names: Sequence[str], path: object) -> None:
     ``names`` are those of the columns of the file.
     """
     shown = "columns" if path is None else path
-    if len(corpus) == 1 and corpus.n_tokens > LONGEST:
+    if len(corpus) == 1 and corpus.n_tokens > LONG:
         told = f"{shown}: all {corpus.n_tokens:,} tokens are one sentence; a blank line ends one"
         place = next((k for k, name in enumerate(names) if _may_cut(corpus, name)), None)
         if place is not None:
             named = ",".join((*names[:place], SENTENCE, *names[place + 1 :]))
             told += f", or a column {SENTENCE}: is it {names[place]!r}? then say --columns {named}"
-        warnings.warn(told, SkipchainWarning, stacklevel=2)
+        if place is not None or corpus.n_tokens > LONGEST:
+            warnings.warn(told, SkipchainWarning, stacklevel=2)
     if corpus.labelled:
         count = len(corpus.labels.used())
         if count > MOST_LABELS and count * 10 > corpus.n_tokens:
@@ -109,9 +110,7 @@ def _may_cut(corpus: Corpus, name: str) -> bool:
     column = corpus.columns.get(name)
     if column is None or name in (WORD, LABEL) or name in {*OTHERS} - {SENTENCE, DOCUMENT}:
         return False
-    runs = len(changes(column))
-    filled = sum(bool(value.strip()) for value in _used(column))
-    return 1 < runs == filled and 2 * runs <= corpus.n_tokens
+    return comes_in_runs(column)
 
 
 def _used(column: Column) -> list[str]:
