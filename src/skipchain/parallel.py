@@ -14,6 +14,7 @@ import numpy as np
 from skipchain.arrays import Ints
 from skipchain.checks import check_integer
 from skipchain.kernels.kernel import is_interpreted
+from skipchain.watching import counted
 
 Input = TypeVar("Input")
 Output = TypeVar("Output")
@@ -55,8 +56,8 @@ class Workers:
         """The function of each item, in order."""
         items = list(items)
         if self.threads == 1 or len(items) < 2 or is_interpreted():  # which few words are
-            return [function(item) for item in items]
-        return list(self._threads().map(function, items))
+            return [function(item) for item in counted(items, len(items))]
+        return list(counted(self._threads().map(function, items), len(items)))
 
     def stream(
         self, function: Callable[[Input], Output], items: Iterable[Input]

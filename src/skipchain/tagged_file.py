@@ -30,6 +30,7 @@ from skipchain.io.scanning.blocks import (
 )
 from skipchain.io.scanning.scan import HEAD, BlockReader, NeedsWhole, format_of_head
 from skipchain.io.unpack import TooLargeError, describe_size
+from skipchain.label_columns import LOOK, options_that_keep
 from skipchain.parallel import Workers
 from skipchain.tagged import Prediction, Question, in_their_place
 from skipchain.tagged_output import (
@@ -40,6 +41,7 @@ from skipchain.tagged_output import (
     block_writer,
     write_tagged,
 )
+from skipchain.watching import unwatched
 
 if TYPE_CHECKING:
     from skipchain.lookup.column_file import LineTagger
@@ -135,16 +137,28 @@ class TextFileTagger:
     def _run(self, *, in_blocks: bool) -> Reading:
         with open_text(self.source, self.charset, self.max_bytes) as file:
             small = file.fill(HEAD)
+            own = self._keeping(file)
             if in_blocks and not small:
                 format = self.format or format_of_head(file)
-                stream = self._stream(file, format)
+                stream = own._stream(file, format)
                 if stream is not None:
                     stream.labeller = self.labeller
-                    return self._write(file, stream)
+                    return own._write(file, stream)
             if self.labeller is not None and not small:
                 told = f"{file.path}: it is labelled as a whole, and so by this process alone"
                 warnings.warn(told, SkipchainWarning, stacklevel=2)
-            return self._run_whole(file)
+            return own._run_whole(file)
+
+    def _keeping(self, file: TextFile) -> TextFileTagger:
+        """The same where no column stays; else it reads the file so that the column does."""
+        if self.options:
+            return self
+        try:
+            format = self.format or format_of_head(file)
+        except ReadError:  # which is told when all is read
+            return self
+        kept = options_that_keep(bytes(file.data[:LOOK]), file.path, format, self.tagger.model)
+        return self if kept is None else replace(self, options=kept)
 
     @property
     def _columns(self) -> Sequence[str] | None:
@@ -221,8 +235,8 @@ class TextFileTagger:
         """Write the blocks as they are labelled."""
         began, direct = time.perf_counter(), not is_stored(self.target, new=True)
         blocks = file.blocks(stream.borders, Size(stream.size))
-        stream.charset = file.charset
-        with atomic_write(self.target, overwrite=self.overwrite, binary=True) as out:
+        target = atomic_write(self.target, overwrite=self.overwrite, binary=True)
+        with target as out, unwatched():  # what is told is how much of the file is done
             for piece in stream.pieces(blocks):
                 out.write(piece)
                 if direct:

@@ -39,6 +39,7 @@ NAMED = {
     "--plot draws hidden units", "is not learnt by a solver", "--force needs labels in the input",
     "--set {text}: {name} needs", "both have a setting", "takes a size such as", "--map takes",
     "name a file that ends so", "it is closed; name a file with -o", "takes whole numbers with",
+    "--separator takes", "one file is written; name one of them",
     # parts of a command that is put together elsewhere, and what is no error
     "--auto tries several settings, and --start belongs to one", "The search: the settings of",
     "--auto trains many models, and a checkpoint is of one",
@@ -472,6 +473,42 @@ def test_a_format_that_nothing_tells(here, fails, works):
     works("tag", "m.skip", "unknown.dat", "--from", "text")
     fails("--from or --to", "convert", "train.conll", "c.dat")
     works("convert", "train.conll", "c.dat", "--to", "jsonl")
+
+
+@advice("in a fraction of the time: --decoder viterbi")
+def test_one_document_that_is_very_long(here, works):
+    (here / "long.conll").write_text("Ada\nslept\n.\n\n" * 6500)
+    told = works("tag", "long.conll", "-o", "tagged.conll")
+    assert "labels will depend on each other across all of it" in told
+    option = re.search(r"--decoder viterbi", told)[0]
+    told = works("tag", "long.conll", "-o", "tagged.conll", "--overwrite", *option.split())
+    assert "across all of it" not in told
+
+
+@advice("-o OUT.jsonl")
+def test_a_file_to_write_that_is_not_named(here, fails, works):
+    err = fails("where is train.conll to be written", "convert", "train.conll")
+    works(re.search(r"skipchain convert .*", err)[0])
+    assert (here / "OUT.jsonl").exists()
+
+
+@advice("one with commas or semicolons is csv (--from csv)")
+def test_a_column_file_with_semicolons(here, fails, works):
+    (here / "a.conll").write_text("Ada;B-PER\nran;O\n")
+    given = ("convert", "a.conll", "-", "--separator", "semicolon")
+    fails("(--from csv)", *given, "--from", "conll")
+    works(*given, "--from", "csv")
+
+
+@advice("fit: --columns {columns}", "fit: --label {meant}")
+def test_labels_of_another_column(here, fails, works):
+    rows = "1\tAda\t_\tPROPN\tNNP\t_\t_\t_\t_\t_\n2\tran\t_\tVERB\tVBD\t_\t_\t_\t_\t_\n\n"
+    (here / "ud.conllu").write_text(rows * 9)
+    (here / "both.conll").write_text("Ada NNP B-PER\nran VBD O\n\n" * 9)
+    works("train", "ud.conllu", "--label", "xpos", "-o", "x.skip", *QUICK)
+    for file, option in (("ud.conllu", "--label"), ("both.conll", "--columns")):
+        err = fails(f"fit: {option}", "eval", "x.skip", file)
+        works("eval", "x.skip", file, *re.search(r"fit: (.*)", err)[1].split())
 
 
 @advice("{path} exists already; use --overwrite")

@@ -13,9 +13,8 @@ from skipchain.chains import sums
 from skipchain.chains.sums import transposed
 from skipchain.features.matrix import CSRMatrix
 from skipchain.kernels import intern
-from skipchain.scratch.folder import Scratch
 from skipchain.kernels.gather import compress_columns, expand_bundles, gather
-
+from skipchain.scratch.folder import Scratch
 
 
 def transpose(index, columns):

@@ -28,8 +28,8 @@ def check_cluster(address: str | None, workers: int | None, *, text: bool, read:
         raise SkipchainError("--text is labelled here; --cluster is for files")
     if read:
         raise SkipchainError(
-            "files whose labels count (--force, --scheme, --repair) are labelled here, as a whole; "
-            "leave out these options, or --cluster"
+            "files that are read with --force, --scheme, --repair or --separator are labelled here, "
+            "as a whole; leave out these options, or --cluster"
         )
 
 

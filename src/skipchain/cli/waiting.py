@@ -12,10 +12,11 @@ import sys
 import time
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from skipchain.report.printable import printable
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from threading import Event
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 AFTER = 2.0  # seconds that nobody minds
 EVERY = 0.25  # seconds between looks at the clock
 PLAIN_EVERY = 5.0  # seconds between lines where there is no terminal
+SOON = 1.0  # seconds of a part from which on its end is reckoned
 FEW = 0.01  # a share that is too small to reckon from
 WIDTH = 80  # of a terminal that does not tell
 CLEAR = "\r\x1b[K"
@@ -53,7 +55,7 @@ class Activity:
         if self._total and (total != self._total or done < self._done):
             self._began_part, self._compiled_part = now, compiled
         self._done, self._total, self._extra, self._end = done, total, extra, None
-        if total and done >= FEW * total:
+        if total and done >= FEW * total and now - self._began_part >= SOON:
             spent = now - self._began_part - (compiled - self._compiled_part)
             self._end = now + max(0.0, spent) / done * (total - done)
 
@@ -200,6 +202,11 @@ def each_file(files: Sequence[str], activity: Activity) -> Iterator[str]:
         if len(files) > 1:
             activity.progress(sum(sizes[:number]), sum(sizes), f"{number} of {len(files)} files")
         yield file
+
+
+def watched_alone(activity: Activity, files: Sequence[str]) -> AbstractContextManager[None]:
+    """Tell how much of one file is done; of several files their sizes are told."""
+    return watched(activity.progress) if len(files) == 1 else nullcontext()
 
 
 def file_size(path: str) -> int:

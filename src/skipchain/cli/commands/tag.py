@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,13 +17,14 @@ from skipchain.cli.on_cluster import check_cluster, cluster_labeller
 from skipchain.cli.options import option
 from skipchain.errors import ParameterError, SkipchainError
 from skipchain.report.printable import one_line
+from skipchain.watching import watched
 
 if TYPE_CHECKING:
     from skipchain.cli.targets import Target
     from skipchain.cli.waiting import Activity
     from skipchain.corpus import Corpus
     from skipchain.io.columns.reading import Reading
-    from skipchain.tagged_file import FileProgress, Watcher
+    from skipchain.tagged_file import FileProgress
     from skipchain.tagger import Tagger
 
 FORMATS = ("conll", "tsv", "csv", "conllu", "jsonl", "brat", "html", "inline", "opennlp")
@@ -97,6 +98,7 @@ def tag(
     ] = None,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -133,37 +135,37 @@ def tag(
             _check_extras(target.format, nbest, marginals)
     elif output != "-" and wanted != "brat":
         check_target(output, overwrite)
-    read = bool(force or scheme or repair is not None)
+    read = bool(force or scheme or repair is not None or separator)
     check_cluster(cluster, workers, text=text is not None, read=read)
-    tagger = options.load_tagger(model, threads, samples, moves)
-    tagger.model.check_decoder(**how)
-    tagger.model.output_in(to_scheme)
+    tagger = _checked(options.load_tagger(model, threads, samples, moves), to_scheme, how)
 
-    def tag_one(source: str, output: str, wanted: str, watch: Watcher | None = None) -> None:
+    def tag_one(source: str, output: str, wanted: str, activity: Activity | None = None) -> None:
         if tagger.model.encoding is None and wanted in SPAN_FORMATS:
             raise _no_spans(tagger, wanted)
+        following = nullcontext() if activity is None else watched(activity.progress)
         if text is None and not read:
             if source == STDIO and not quiet and sys.stdin is not None and sys.stdin.isatty():
                 options.say("reading from the terminal; end with Ctrl-D")
             told: list[Reading] = []
-            reading = tagger.tag_file(
-                source,
-                output,
-                to=wanted,
-                **how,
-                marginals=marginals,
-                nbest=nbest,
-                scheme=to_scheme,
-                format=format,
-                columns=options.column_names(columns),
-                label=label,
-                charset=charset,
-                max_bytes=options.parse_size(max_bytes),
-                overwrite=overwrite,
-                told=None if quiet else partial(_tell, source, told),
-                watch=watch,
-                labeller=labeller,
-            )
+            with following:
+                reading = tagger.tag_file(
+                    source,
+                    output,
+                    to=wanted,
+                    **how,
+                    marginals=marginals,
+                    nbest=nbest,
+                    scheme=to_scheme,
+                    format=format,
+                    columns=options.column_names(columns),
+                    label=label,
+                    charset=charset,
+                    max_bytes=options.parse_size(max_bytes),
+                    overwrite=overwrite,
+                    told=None if quiet else partial(_tell, source, told),
+                    watch=None if activity is None else partial(_watch, activity),
+                    labeller=labeller,
+                )
             if told and told[0] != reading:
                 options.say(f"{options.shown(source)}: {reading.sizes}")
             return
@@ -174,6 +176,7 @@ def tag(
                 [source],
                 format=format,
                 columns=columns,
+                separator=separator,
                 label=label,
                 charset=charset,
                 scheme=scheme if force else options.unread(scheme, repair),
@@ -181,10 +184,12 @@ def tag(
                 max_bytes=max_bytes,
                 quiet=quiet,
                 replaced=not force,
+                keeping=None if force or columns or label else tagger.model,
             )
         forced = _forced(corpus, tagger, source) if force else None
         question = Question(wanted, **how, marginals=marginals, nbest=nbest, scheme=to_scheme)
-        found = answered(tagger, corpus, question, forced)
+        with following:
+            found = answered(tagger, corpus, question, forced)
         write_tagged(found, output, wanted, overwrite=overwrite)
 
     if (marginals or nbest) and not quiet:
@@ -200,7 +205,14 @@ def tag(
             with waiting(
                 "tagging", quiet=quiet or seen
             ) as activity:  # labels that appear say enough
-                tag_one(given[0] if given else STDIO, output, wanted, partial(_watch, activity))
+                tag_one(given[0] if given else STDIO, output, wanted, activity)
+
+
+def _checked(tagger: Tagger, to_scheme: str | None, how: Mapping[str, Any]) -> Tagger:
+    """The tagger, if it can decode so and write labels in that scheme."""
+    tagger.model.check_decoder(**how)
+    tagger.model.output_in(to_scheme)
+    return tagger
 
 
 def _watch(activity: Activity, progress: FileProgress) -> None:

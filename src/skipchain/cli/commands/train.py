@@ -25,6 +25,7 @@ def train(
     dev: options.Dev = None,
     format: options.Format = None,
     columns: options.Columns = None,
+    separator: options.Separator = None,
     label: options.Label = None,
     scheme: options.Scheme = None,
     charset: options.Charset = None,
@@ -190,8 +191,9 @@ def train(
     }
     estimator = build_estimator(**settings)
     how = {
-        "format": format, "columns": columns, "label": label, "scheme": scheme,
-        "charset": charset, "repair": repair, "max_bytes": max_bytes, "quiet": quiet,
+        "format": format, "columns": columns, "separator": separator, "label": label,
+        "scheme": scheme, "charset": charset, "repair": repair, "max_bytes": max_bytes,
+        "quiet": quiet,
         "labelled": True,
     }  # fmt: skip
     files_of_state = (checkpoint, resume, checkpoint_every)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from skipchain.arrays import Floats, Ints
 from skipchain.features.blocks.joining import joint_columns
-from skipchain.features.matrix import NO_VALUES, CSRMatrix, from_entries, hstack, merge_values, vstack
+from skipchain.features.matrix import CSRMatrix, from_entries, hstack, merge_values, vstack
 from skipchain.features.reader import FEW, ViewReader, ViewTuples, ViewValues, expand_entries
 from skipchain.features.template import Atom, Template, View
 from skipchain.features.vocabulary import Vocabulary
@@ -195,9 +195,7 @@ class MatrixAssembler:
         return CSRMatrix(*(copy(array, array.dtype) for array in matrix.arrays))
 
 
-def _transposed(
-    parts: Iterable[Entries],
-) -> tuple[list[Ints], list[Numbers], list[Floats | None]]:
+def _transposed(parts: Iterable[Entries]) -> tuple[list[Ints], list[Numbers], list[Floats | None]]:
     owners: list[Ints] = []
     ids: list[Numbers] = []
     weights: list[Floats | None] = []

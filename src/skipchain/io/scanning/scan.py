@@ -12,6 +12,7 @@ from skipchain.corpus.corpus import Corpus
 from skipchain.corpus.schemes import NO_SCHEME
 from skipchain.errors import ParameterError, ReadError
 from skipchain.io.charsets import check_charset
+from skipchain.io.columns.doubts import look_for_doubts
 from skipchain.io.columns.layout import DOCUMENT, SENTENCE, ColumnLayout
 from skipchain.io.columns.tidy import TidyColumns
 from skipchain.io.conll import (
@@ -19,7 +20,6 @@ from skipchain.io.conll import (
     check_columns,
     drop_standard_markers,
     is_marker,
-    look_for_doubts,
     read_table,
 )
 from skipchain.io.detect import SAMPLE
@@ -234,7 +234,8 @@ class BlockReader:
         header = self.layout.header and block.number == 0
         table = self._table(block.text, replace(self.layout, header=header))
         if block.number == 0:
-            look_for_doubts(table, self.path, table=self.format == "tsv")
+            told = (table.corpus, table.layout.names, table.lines, self.path)
+            look_for_doubts(*told, table=self.format == "tsv")
         corpus = drop_standard_markers(table.corpus)
         return resolve_scheme(corpus, scheme, self.path, table.lines, repair)
 

@@ -25,6 +25,7 @@ from skipchain.learn.resuming import Keeping
 from skipchain.learn.saved_state import StateKeeper
 from skipchain.learn.solvers import LBFGS, Automatic, Solver, as_solver, with_settings
 from skipchain.learn.step import INTERRUPTED, OptimisationResult
+from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.models.base.inputs import Input, KnownLabels, as_input, known_labels, label_column
 from skipchain.models.base.labelled import labelled
 from skipchain.models.base.model import BEAM, AnyModel
@@ -39,7 +40,6 @@ from skipchain.models.base.parameters import (
 )
 from skipchain.models.base.progress import Progress
 from skipchain.models.base.task import Fitted, TrainingTask
-from skipchain.models.base.from_disk import gathered, require_local
 from skipchain.parallel import Workers
 from skipchain.scratch.folder import Scratch
 
@@ -489,6 +489,12 @@ class BaseEstimator(ABC):
         if not hasattr(self, "model_"):
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
         return self.model_
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write what has been learnt to a model file, which `skipchain.load` reads as a tagger."""
+        from skipchain.modelfile import save
+
+        save(self.fitted, path, overwrite=overwrite)
 
     def predict(self, X: Any, *, decoder: str | None = None, beam: int = BEAM) -> list[list[str]]:
         """The labels of each sequence, in the scheme of the training data.

@@ -11,7 +11,9 @@ from skipchain.features.templates import Templates
 from skipchain.scratch.folder import Scratch
 from skipchain.scratch.gathering import gather
 
-WANTED = "--scratch (scratch=) learns from a labelled corpus, or from one in blocks (skipchain.scan)"
+WANTED = (
+    "--scratch (scratch=) learns from a labelled corpus, or from one in blocks (skipchain.scan)"
+)
 
 
 def gathered(given: Any, labels: Any, scratch: Scratch) -> Corpus:
