@@ -235,6 +235,7 @@ class TextFileTagger:
         """Write the blocks as they are labelled."""
         began, direct = time.perf_counter(), not is_stored(self.target, new=True)
         blocks = file.blocks(stream.borders, Size(stream.size))
+        stream.charset = file.charset
         target = atomic_write(self.target, overwrite=self.overwrite, binary=True)
         with target as out, unwatched():  # what is told is how much of the file is done
             for piece in stream.pieces(blocks):
