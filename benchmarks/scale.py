@@ -106,7 +106,7 @@ def constants(report, setting, corpus):
     learner = StochasticLikelihood(part.data, part.labels)
     learner.epoch(0.01)
     step = seconds(partial(learner.epoch, 0.01), 3)
-    tag, text = tagging(setting, corpus)
+    tag, both, text = tagging(setting, corpus)
     tokens = corpus.n_tokens
     one, other = np.ones(VECTOR), np.ones(VECTOR)
     add = seconds(lambda: np.add(one, other, out=one), setting.repeat) / VECTOR
@@ -117,6 +117,7 @@ def constants(report, setting, corpus):
     )  # fmt: skip
     for name, value, unit in (
         ("tagging", 1 / found.tag, "tokens/s"),
+        ("tagging by two threads, of one file", 1 / both, "tokens/s"),
         ("reading, vocabulary and index", 1 / found.encode, "tokens/s"),
         ("loss and gradient", 1 / found.evaluate, "tokens/s"),
         ("stochastic steps", 1 / found.step, "tokens/s"),
@@ -125,6 +126,8 @@ def constants(report, setting, corpus):
         ("index", found.index, "bytes a token"),
         ("text", found.text, "bytes a token"),
         ("active features", rows.n_active / tokens, "a token"),
+        ("entries of the index", len(rows.tokens.indices) / tokens, "a token, words shared"),
+        ("labels", part.labels, ""),
         ("weights", part.size(), f"of {tokens:,} tokens"),
         ("weights grow by tokens to the power of", found.growth, ""),
     ):
@@ -158,17 +161,18 @@ def held(owner, seen=None):
 
 
 def tagging(setting, corpus):
-    """Seconds a token from file to file on one thread, and bytes a token of the file."""
+    """Seconds a token from file to file on one thread and on two, and bytes a token of the file."""
     model, text, out = (setting.folder / name for name in ("scale.skip", "scale.txt", "scale.out"))
     crf = CRF(TEMPLATES, solver=SGD(epochs=1), threads=1).fit(corpus)
     save(crf.model_, model, overwrite=True)
     corpus.write(text, "conll", overwrite=True)
     text.write_bytes(text.read_bytes() * COPIES)
-    tagger = load(model, threads=1)
-    run = partial(tagger.tag_file, text, out, overwrite=True)
-    run()
-    tokens = corpus.n_tokens * COPIES
-    return seconds(run, 3) / tokens, text.stat().st_size / tokens
+    tokens, spent = corpus.n_tokens * COPIES, []
+    for threads in (1, 2):
+        run = partial(load(model, threads=threads).tag_file, text, out, overwrite=True)
+        run()
+        spent.append(seconds(run, 3) / tokens)
+    return *spent, text.stat().st_size / tokens
 
 
 def vector_seconds():

@@ -72,7 +72,7 @@ class TextSource:
     def _blocks(self) -> Iterator[Corpus]:
         format = self.format or format_of_path(self.path)
         options: dict[str, Any] = {} if self.columns is None else {"columns": self.columns}
-        how = {"charset": self.charset, "max_bytes": self.max_bytes}
+        how: dict[str, Any] = {"charset": self.charset, "max_bytes": self.max_bytes}
         scheme = None if self.labels else NO_SCHEME
         if format is not None and is_folder(format):
             if self.part == 0:
