@@ -7,15 +7,15 @@ process, so that its peak memory is its own.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from itertools import chain
 
 from benchmarks.brown import sampled_batches
 
-SIZES = tuple(int(own) for own in os.environ.get("COUNTED_TOKENS", "1000000,10000000").split(","))
-MEMORY = os.environ.get("COUNTED_MEMORY", "500MB")
+SIZES = (1_000_000, 10_000_000)  # tokens
+FULL = 100_000_000  # if all is asked for
+MEMORY = "500MB"
 ORDERS = 3
 MIN_COUNT = 5
 WORKERS = 2
@@ -56,7 +56,7 @@ RESULT = {
 def measure(report, setting):
     idle = run(IDLE, "None", "none")[1]
     report.console.print(f"a process that has only imported the package: {idle:.0f} MB")
-    for size in SIZES:
+    for size in (*SIZES, FULL) if setting.full else SIZES:
         path = setting.folder / f"{size}.txt"
         write_sampled(path, size)
         megabytes = path.stat().st_size / 1e6
@@ -66,9 +66,7 @@ def measure(report, setting):
                 f"{kind} of {size:,} words ({megabytes:.0f} MB): {spent:.1f} s, "
                 f"{size / spent:,.0f} words/s, peak {peak:.0f} MB; {one}"
             )
-            if size != SIZES[-1] or "COUNTED_CLUSTER" not in os.environ:
-                continue
-            for workers in range(1, WORKERS + 1):
+            for workers in range(1, WORKERS + 1) if size == SIZES[-1] else ():
                 more, shared = ON_CLUSTER[kind]
                 spent, peak, many = run(more, RESULT[kind] % shared.format(workers), path)
                 same = "the same counts" if many == one else f"OTHER COUNTS: {many}"

@@ -19,7 +19,7 @@ from skipchain.io.scanning.scan import HEAD, BlockReader, format_of_head, parse_
 BLOCK = 4 << 20  # bytes that are counted at once
 PATIENCE = 16 << 20  # bytes without an end of a sentence, before a line will do
 LINES = BORDERS["opennlp"]["sentence"]
-PART = 64 << 20  # bytes that are worth a part of their own
+PART = 8 << 20  # bytes that are worth a part of their own
 
 
 @dataclass(frozen=True, slots=True)
