@@ -27,7 +27,7 @@ from benchmarks.scaling import (
     simulate,
     tag_seconds,
 )
-from benchmarks.setting import path, seconds
+from benchmarks.setting import local_ray, path, seconds
 from skipchain import CRF, read
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
@@ -127,8 +127,9 @@ def constants(report, setting, corpus):
     add = seconds(lambda: np.add(one, other, out=one), setting.repeat) / VECTOR
     found = Constants(
         tag=tag, encode=encode / tokens, evaluate=evaluate / tokens, step=step / tokens,
-        vector=vector_seconds(), add=add, copy=0.0, call=0.0, index=held(part.objective) / tokens / COPIES,
-        text=text, weights=float(np.exp(first)), growth=float(slope), spread=0.0,
+        vector=vector_seconds(), add=add, copy=0.0, call=0.0, text=text, spread=0.0,
+        index=held(part.objective) / tokens / COPIES,
+        weights=float(np.exp(first)), growth=float(slope),
     )  # fmt: skip
     for name, value, unit in (
         ("tagging", 1 / found.tag, "tokens/s"),
@@ -217,7 +218,7 @@ def compare_with_runs(report, setting, corpus, own):
     half = len(data) // 2
     runs = {}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with Cluster(workers=2) as cluster:
+    with local_ray(2), Cluster(workers=2) as cluster:
         ray = cluster.ray
         words = ray.put(vocabulary)
         for parts in ([data], [data[:half], data[half:]]):

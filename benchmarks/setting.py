@@ -6,6 +6,7 @@ import statistics
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +40,18 @@ def seconds(function, repeat):
         function()
         times.append(time.perf_counter() - began)
     return statistics.median(times)
+
+
+@contextmanager
+def local_ray(processors):
+    """A Ray cluster of this machine for a block, whatever others run on it."""
+    import ray
+
+    ray.init("local", num_cpus=processors, include_dashboard=False, log_to_driver=False)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
 
 
 def in_turn(functions, repeat):
