@@ -7,34 +7,40 @@ process, so that its peak memory is its own.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from itertools import chain
 
 from benchmarks.brown import sampled_batches
 
-SIZES = tuple(int(own) for own in os.environ.get("COUNTED_TOKENS", "1000000,10000000").split(","))
-MEMORY = os.environ.get("COUNTED_MEMORY", "500MB")
+SIZES = (1_000_000, 10_000_000)  # tokens
+FULL = 100_000_000  # if all is asked for
+MEMORY = "500MB"
 ORDERS = 3
 MIN_COUNT = 5
 WORKERS = 2
 CODE = """
 import json, sys, time
+from contextlib import nullcontext
 from pathlib import Path
 from skipchain.memory import peak_memory
 {imports}
-began = time.perf_counter()
 path, folder = Path(sys.argv[1]), Path(sys.argv[1] + ".out")
-count = {count}
-print(json.dumps([time.perf_counter() - began, peak_memory() / 1e6, count]))
+with {around}:
+    began = time.perf_counter()
+    count = {count}
+    spent = time.perf_counter() - began
+print(json.dumps([spent, peak_memory() / 1e6, count]))
 """
 SPACE = f'tokenised=True, memory="{MEMORY}"'
 SUMS = "{order: [own.rows, own.total] for order, own in store.manifest.orders.items()}"
 BLOCKS = "TextSource(path, tokenised=True).corpora()"
 IDLE = "import skipchain.resources.ngrams, skipchain.resources.bigrams"
 NGRAMS = "from skipchain.resources.ngrams import NgramStore"
-CLUSTER = "from skipchain.cluster.counts import count_bigrams, count_ngrams"
+CLUSTER = """
+from benchmarks.setting import local_ray
+from skipchain.cluster.counts import count_bigrams, count_ngrams
+"""
 PAIRS = (
     "from skipchain.resources.bigrams import Bigrams\n"
     "from skipchain.resources.texts import TextSource"
@@ -56,7 +62,7 @@ RESULT = {
 def measure(report, setting):
     idle = run(IDLE, "None", "none")[1]
     report.console.print(f"a process that has only imported the package: {idle:.0f} MB")
-    for size in SIZES:
+    for size in (*SIZES, FULL) if setting.full else SIZES:
         path = setting.folder / f"{size}.txt"
         write_sampled(path, size)
         megabytes = path.stat().st_size / 1e6
@@ -66,14 +72,13 @@ def measure(report, setting):
                 f"{kind} of {size:,} words ({megabytes:.0f} MB): {spent:.1f} s, "
                 f"{size / spent:,.0f} words/s, peak {peak:.0f} MB; {one}"
             )
-            if size != SIZES[-1] or "COUNTED_CLUSTER" not in os.environ:
-                continue
-            for workers in range(1, WORKERS + 1):
+            for workers in range(1, WORKERS + 1) if size == SIZES[-1] else ():
                 more, shared = ON_CLUSTER[kind]
-                spent, peak, many = run(more, RESULT[kind] % shared.format(workers), path)
+                counted = RESULT[kind] % shared.format(workers)
+                spent, peak, many = run(more, counted, path, f"local_ray({workers})")
                 same = "the same counts" if many == one else f"OTHER COUNTS: {many}"
                 report.console.print(
-                    f"  on a cluster of {workers}: {spent:.1f} s with its start, the driver's peak "
+                    f"  on a cluster of {workers}: {spent:.1f} s, the driver's peak "
                     f"{peak:.0f} MB; {same}"
                 )
         path.unlink()
@@ -86,10 +91,10 @@ def write_sampled(path, size):
             file.write(" ".join(sentence) + "\n")
 
 
-def run(imports, count, path):
+def run(imports, count, path, around="nullcontext()"):
     """Seconds, peak MB and what was counted, in a new process."""
     subprocess.run(["rm", "-rf", f"{path}.out"], check=True)
-    code = CODE.format(imports=imports, count=count)
+    code = CODE.format(imports=imports, around=around, count=count)
     done = subprocess.run(
         [sys.executable, "-c", code, str(path)], check=True, stdout=subprocess.PIPE, text=True
     )

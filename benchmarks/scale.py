@@ -27,7 +27,7 @@ from benchmarks.scaling import (
     simulate,
     tag_seconds,
 )
-from benchmarks.setting import path, seconds
+from benchmarks.setting import local_ray, path, seconds
 from skipchain import CRF, read
 from skipchain.chains.dataset import Dataset
 from skipchain.chains.likelihood import ConditionalLikelihood
@@ -81,6 +81,16 @@ class Part:
         return vector + 0.0
 
 
+class Labeller:
+    """A worker that labels files on one thread."""
+
+    def __init__(self, model: str) -> None:
+        self.tagger = load(model, threads=1)
+
+    def tag(self, source, target):
+        self.tagger.tag_file(source, target, overwrite=True)
+
+
 def measure(report, setting):
     corpus = read(path("conll2003", "train"))
     own = constants(report, setting, corpus)
@@ -99,21 +109,27 @@ def constants(report, setting, corpus):
     corpus = read(path("conll2003", "train"))
     vocabulary, rows = Vocabulary.fit(corpus, Templates.parse(TEMPLATES))
     encode = time.perf_counter() - began
-    part = Part(corpus, vocabulary)
-    vector = np.random.default_rng(0).normal(0.0, 0.1, part.size())
-    part.evaluate(vector)
-    evaluate = seconds(partial(part.evaluate, vector), setting.repeat)
-    learner = StochasticLikelihood(part.data, part.labels)
-    learner.epoch(0.01)
-    step = seconds(partial(learner.epoch, 0.01), 3)
-    tag, text = tagging(setting, corpus)
     tokens = corpus.n_tokens
+    for copies in (1, COPIES):  # the more data, the fewer of them are in the processor's cache
+        part = Part(Corpus.concatenate([corpus] * copies), vocabulary)
+        vector = np.random.default_rng(0).normal(0.0, 0.1, part.size())
+        part.evaluate(vector)
+        evaluate = seconds(partial(part.evaluate, vector), 5) / copies
+        learner = StochasticLikelihood(part.data, part.labels)
+        learner.epoch(0.01)
+        step = seconds(partial(learner.epoch, 0.01), 3) / copies
+        report.console.print(
+            f"one core, {tokens * copies:,} tokens: loss and gradient {tokens / evaluate:,.4g}, "
+            f"stochastic steps {tokens / step:,.4g} tokens/s"
+        )
+    tag, text = tagging(setting, corpus)
     one, other = np.ones(VECTOR), np.ones(VECTOR)
     add = seconds(lambda: np.add(one, other, out=one), setting.repeat) / VECTOR
     found = Constants(
         tag=tag, encode=encode / tokens, evaluate=evaluate / tokens, step=step / tokens,
-        vector=vector_seconds(), add=add, copy=0.0, call=0.0, index=held(part.objective) / tokens,
-        text=text, weights=float(np.exp(first)), growth=float(slope), spread=0.0,
+        vector=vector_seconds(), add=add, copy=0.0, call=0.0, text=text, spread=0.0,
+        index=held(part.objective) / tokens / COPIES,
+        weights=float(np.exp(first)), growth=float(slope),
     )  # fmt: skip
     for name, value, unit in (
         ("tagging", 1 / found.tag, "tokens/s"),
@@ -125,6 +141,8 @@ def constants(report, setting, corpus):
         ("index", found.index, "bytes a token"),
         ("text", found.text, "bytes a token"),
         ("active features", rows.n_active / tokens, "a token"),
+        ("entries of the index", len(rows.tokens.indices) / tokens, "a token, words shared"),
+        ("labels", part.labels, ""),
         ("weights", part.size(), f"of {tokens:,} tokens"),
         ("weights grow by tokens to the power of", found.growth, ""),
     ):
@@ -164,10 +182,9 @@ def tagging(setting, corpus):
     save(crf.model_, model, overwrite=True)
     corpus.write(text, "conll", overwrite=True)
     text.write_bytes(text.read_bytes() * COPIES)
-    tagger = load(model, threads=1)
-    run = partial(tagger.tag_file, text, out, overwrite=True)
-    run()
     tokens = corpus.n_tokens * COPIES
+    run = partial(load(model, threads=1).tag_file, text, out, overwrite=True)
+    run()
     return seconds(run, 3) / tokens, text.stat().st_size / tokens
 
 
@@ -201,7 +218,7 @@ def compare_with_runs(report, setting, corpus, own):
     half = len(data) // 2
     runs = {}
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    with Cluster(workers=2) as cluster:
+    with local_ray(2), Cluster(workers=2) as cluster:
         ray = cluster.ray
         words = ray.put(vocabulary)
         for parts in ([data], [data[:half], data[half:]]):
@@ -213,6 +230,7 @@ def compare_with_runs(report, setting, corpus, own):
                 large = [one_round(ray, team, "echo", np.ones(VECTOR))[0] for _ in range(10)]
             for member in team:
                 ray.kill(member)
+        rates = [labelling(setting, cluster, workers, tokens) for workers in (1, 2)]
     call = float(np.median(small))
     echo = (float(np.median(large)) - call) / (A_WEIGHT * VECTOR)  # put once, two answers
     times = np.array([spent for _, spents in runs[2] for spent in spents])
@@ -227,6 +245,10 @@ def compare_with_runs(report, setting, corpus, own):
         f"loss and gradient of {tokens:,} tokens, {size:,} weights: one process {alone:.3f} s "
         f"(model {own.evaluate * tokens:.3f} s)"
     )
+    report.console.print(
+        f"tagging: one worker {rates[0]:,.0f} tokens/s (model {1 / own.tag:,.0f}), two workers, a "
+        f"file each, {rates[1]:,.0f} (model {2 / own.tag:,.0f})"
+    )
     for workers, rounds in runs.items():
         taken = float(np.median([spent for spent, _ in rounds]))
         computed = float(np.median([max(spents) for _, spents in rounds]))
@@ -238,6 +260,23 @@ def compare_with_runs(report, setting, corpus, own):
             f"exchange (model {exchange:.3f} s); {alone / taken:.2f} times one process"
         )
     return own
+
+
+def labelling(setting, cluster, workers, tokens):
+    """Tokens a second of some workers that label a file each."""
+    text = str(setting.folder / "scale.txt")
+    team = [cluster.start(Labeller, str(setting.folder / "scale.skip")) for _ in range(workers)]
+
+    def run():
+        targets = [f"{text}.{number}" for number in range(workers)]
+        pairs = zip(team, targets, strict=True)
+        cluster.ray.get([member.tag.remote(text, target) for member, target in pairs])
+
+    run()
+    spent = seconds(run, 3)
+    for member in team:
+        cluster.ray.kill(member)
+    return workers * tokens / spent
 
 
 def one_round(ray, team, method, vector):
@@ -310,4 +349,4 @@ def scale_picture(own):
         right.legend()
         right.grid(alpha=0.3)
 
-    return Picture("scale", "Computed from constants of one machine.", draw, size=(9.0, 4.0))
+    return Picture("scale", "Computed from constants of one machine.", draw, size=(8.0, 3.6))

@@ -160,11 +160,11 @@ def simulate(tokens, workers, rounds, compute, beside, own, there, seed=0):
         while True:
             times = rng.gamma(shape, mean / shape, workers)
             slowest = float(times.max())
-            waiting += slowest - mean
             total += slowest + beside
             failed = rng.random() < 1 - np.exp(-there.failures * workers * (slowest + beside))
             if not failed:
                 break
             lost += 1
             total += reload
+        waiting += slowest - mean
     return Simulated(total, mean * rounds, waiting, beside * rounds, lost)

@@ -8,7 +8,6 @@ import signal
 import threading
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from skipchain.cluster.counts import CountTask, count_bigrams, count_ngrams, take_over
@@ -18,6 +17,7 @@ from skipchain.resources.bigrams import Bigrams
 from skipchain.resources.ngrams import NgramStore
 from skipchain.resources.ngrams.scratch import counting_space
 from skipchain.resources.texts import TextSource
+from tests.resources.counted import assert_same_bigrams, rows_of
 
 pytest.importorskip("duckdb")
 ray = pytest.importorskip("ray")
@@ -41,20 +41,6 @@ def two_workers():
     yield
     assert ray.is_initialized()
     ray.shutdown()
-
-
-def rows_of(store):
-    with store.session() as session:
-        return {
-            order: session.rows(f"SELECT * FROM {session.source(order)}", order)
-            for order in store.orders
-        }
-
-
-def equal(one, other):
-    assert (one.words, one.tokens) == (other.words, other.tokens)
-    for name in ("counts", "left_words", "right_words", "pair_counts"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
 def in_memory(files, min_count):
@@ -104,7 +90,7 @@ def test_a_cluster_counts_as_one_machine_does(two_workers, files, tmp_path):
     assert many.manifest.tags.rows == one.manifest.tags.rows == 3
     assert sorted(Path(name).name for name, _ in told) == ["a.conll", "b.txt"]
     for min_count in (1, 5):
-        equal(count_bigrams(files, min_count, workers=2), in_memory(files, min_count))
+        assert_same_bigrams(count_bigrams(files, min_count, workers=2), in_memory(files, min_count))
 
 
 @pytest.mark.slow
@@ -154,4 +140,4 @@ def test_a_killed_worker_is_replaced(two_workers, files, tmp_path):
     found = count_bigrams([files[0], pipe], 2, workers=2)
     feeder.join()
     assert len(killed) == 1
-    equal(found, in_memory(files, 2))
+    assert_same_bigrams(found, in_memory(files, 2))

@@ -27,6 +27,7 @@ from skipchain.resources.ngrams.importing import read_counts
 from skipchain.resources.ngrams.manifest import FILE
 from skipchain.resources.ngrams.pattern import END, START, PatternError
 from skipchain.resources.ngrams.store import common_words
+from tests.resources.counted import rows_of
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -89,15 +90,6 @@ def test_chunks_are_merged_and_rare_ngrams_left_out(tmp_path_factory, parts, min
         }
         if order in store.orders:
             assert store.manifest.orders[order].total == sum(wanted.values())
-
-
-def rows_of(store):
-    """All rows of all orders as they stand in the files."""
-    with store.session() as session:
-        return {
-            order: session.rows(f"SELECT * FROM {session.source(order)}", order)
-            for order in store.orders
-        }
 
 
 def test_text_is_counted_block_by_block(tmp_path, monkeypatch):

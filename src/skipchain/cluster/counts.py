@@ -208,7 +208,8 @@ def _in_turn(
     """
     ray = cluster.ray
     remote = ray.remote(num_cpus=cluster.threads, max_retries=3, num_returns=returns)(function)
-    waiting, running = list(enumerate(items))[::-1], {}
+    waiting = list(enumerate(items))[::-1]
+    running: dict[Any, tuple[int, list[Any]]] = {}
     try:
         while waiting or running:
             while waiting and len(running) < cluster.workers:

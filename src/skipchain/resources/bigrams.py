@@ -108,8 +108,9 @@ class Bigrams:
                 f"FROM {counter.rows(2)} p JOIN ranks a ON p.w1 = a.word "
                 "JOIN ranks b ON p.w2 = b.word GROUP BY 1, 2 ORDER BY 1, 2"
             ).fetchnumpy()
-        found = (np.ascontiguousarray(own, np.int64) for own in (rows["count"], *pairs.values()))
-        return cls(rows["word"].tolist(), *found, counter.total[1])
+        counts, *sides = (np.asarray(own, np.int64) for own in (rows["count"], *pairs.values()))
+        left, right, times = sides
+        return cls(rows["word"].tolist(), counts, left, right, times, counter.total[1])
 
     def adjacent_words(self, *, after: bool) -> tuple[Ints, Ints, Ints]:
         """Successors of each word, or predecessors: indptr [V + 1], words [K], counts [K]."""

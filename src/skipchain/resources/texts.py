@@ -19,7 +19,7 @@ from skipchain.io.scanning.scan import HEAD, BlockReader, format_of_head, parse_
 BLOCK = 4 << 20  # bytes that are counted at once
 PATIENCE = 16 << 20  # bytes without an end of a sentence, before a line will do
 LINES = BORDERS["opennlp"]["sentence"]
-PART = 64 << 20  # bytes that are worth a part of their own
+PART = 8 << 20  # bytes that are worth a part of their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TextSource:
     def _blocks(self) -> Iterator[Corpus]:
         format = self.format or format_of_path(self.path)
         options: dict[str, Any] = {} if self.columns is None else {"columns": self.columns}
-        how = {"charset": self.charset, "max_bytes": self.max_bytes}
+        how: dict[str, Any] = {"charset": self.charset, "max_bytes": self.max_bytes}
         scheme = None if self.labels else NO_SCHEME
         if format is not None and is_folder(format):
             if self.part == 0:
