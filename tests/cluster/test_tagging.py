@@ -319,7 +319,6 @@ def test_a_file_that_is_read_as_a_whole_is_labelled_here(here, tagger, tmp_path)
             "leave out either --cluster or the options for more",
         ),
         (["--cluster", "auto", "--to", "jsonl"], "labels are written as conll"),
-        (["--cluster", "ray://127.0.0.1:1"], "cannot reach the cluster at ray://127.0.0.1:1"),
         (["--workers", "2"], "--workers are those of a cluster; give --cluster auto, too"),
     ],
 )
@@ -339,16 +338,6 @@ def test_a_text_is_labelled_here(here, run):
 
 
 # Ray -------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def local_ray():
-    """A Ray of two processors in this process, whatever else runs on the machine."""
-    ray = pytest.importorskip("ray")
-    how = {"include_dashboard": False, "log_to_driver": False, "logging_level": "CRITICAL"}
-    ray.init(address="local", num_cpus=2, **how)
-    yield ray
-    ray.shutdown()
 
 
 def process_ids(ray, labeller):
@@ -383,12 +372,11 @@ def test_two_workers_of_which_one_is_killed(here, tagger, local_ray, small_jobs)
 
 @pytest.mark.slow
 def test_the_command_writes_the_same(here, local_ray, run, tmp_path):
-    for name in ("conll", "jsonl", "txt"):
-        target = tmp_path / f"{name}.conll"
-        command = ("tag", here / "m.skip", here / f"large.{name}", "-o", target)
-        code, _, err = run(*command, "--cluster", "auto", "--workers", 2)
-        assert code == 0, err
-        assert target.read_bytes() == expected(here, name)
+    target = tmp_path / "out.conll"
+    command = ("tag", here / "m.skip", here / "large.jsonl", "-o", target)
+    code, _, err = run(*command, "--cluster", "auto", "--workers", 2)
+    assert code == 0, err
+    assert target.read_bytes() == expected(here, "jsonl")
     data = (here / "large.conll").read_bytes()
     code, out, _ = run("tag", here / "m.skip", "-", "--cluster", "auto", stdin=data)
     assert code == 0
